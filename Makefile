@@ -1,0 +1,76 @@
+# `make run` shows the main job; `make test` runs all tests; both set up what they need.
+
+PYTHON ?= python3
+FILE ?=
+
+BIN := .venv/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint unit template format contracts events requirements setup clean
+
+help:  ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict.
+	@$(BIN)/python -m ticketctl run $(if $(FILE),"$(FILE)")
+
+test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/cfn-lint template.yaml
+	PYTHONPATH=src $(BIN)/python -m ticketctl.contracts --check
+
+unit: .venv/ready
+	$(BIN)/python -m pytest --quiet tests/unit
+
+template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security.
+	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
+	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
+
+format: .venv/ready  ## Format the code and mend what can be mended.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+contracts: .venv/ready  ## Write the JSON Schemas and the AsyncAPI document from the models.
+	PYTHONPATH=src $(BIN)/python -m ticketctl.contracts
+
+events: .venv/ready  ## Write the sample events anew.
+	PYTHONPATH=src $(BIN)/python -m ticketctl.events
+
+setup: .venv/ready .venv-emulator/ready
+
+# The emulator, the SAM CLI and the scanner each pin a boto3 of their own, so each lives apart.
+.venv/ready: requirements/dev.txt
+.venv-emulator/ready: requirements/emulator.txt
+.venv-sam/ready: requirements/sam.txt
+.venv-scan/ready: requirements/scan.txt
+
+%/ready:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }
+	@echo "setting up $* (once, about half a minute)"
+	@$(PYTHON) -m venv --clear $*
+	@$*/bin/python $(PIP_INSTALL) --requirement $<
+	@touch $@
+
+requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
+	$(BIN)/python -m pip install --quiet uv
+	$(call compile,runtime,src/requirements.txt)
+	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
+	$(call compile,emulator,requirements/emulator.txt)
+	$(call compile,sam,requirements/sam.txt)
+	$(call compile,scan,requirements/scan.txt)
+
+# --universal: for every platform and every Python from 3.11 on, the function's 3.13 included.
+compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
+
+clean:  ## Remove the environments, the build output and the caches.
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .build .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -1,0 +1,226 @@
+"""The algorithm: a project's highest sort key plus one, written in a transaction.
+
+Why it is gapless: a number is tried only after its predecessor was *seen committed*
+(by the query, by a failed condition on it, or by our own success), blocks are
+contiguous and atomic, and tickets are never deleted.
+Why a request has one number for ever: its idempotency key is put, if it does not
+exist, in the very transaction that puts its ticket.
+"""
+
+import random
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import takewhile
+from typing import Final, assert_never
+
+from ticket_numbering.errors import (
+    NotAttemptedError,
+    SequenceContentionError,
+    StoreUnavailableError,
+    TicketTooLargeError,
+    TransientError,
+)
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.store_port import (
+    MAX_BLOCK_REQUESTS,
+    Assignment,
+    Block,
+    Cancelled,
+    Committed,
+    Reason,
+    Refused,
+    Slot,
+    TicketStore,
+    fitting,
+)
+
+BACKOFF_BASE_SECONDS: Final = 0.05
+BACKOFF_CAP_SECONDS: Final = 2.0
+
+EAGER_COLLISIONS: Final = 2
+"""Collisions in a row that are answered at once with the incremented number.
+
+After that the worker waits and reads: many workers that increment in step would
+collide on every number, and a cancelled write costs more than a read.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What one project's share of a batch came to."""
+
+    answers: Mapping[RequestKey, Assignment | Exception]
+    attempts: Sequence[int] = ()
+    """Tries of each committed block."""
+    collisions: int = 0
+    """Blocks cancelled because a number was taken."""
+    conflicts: int = 0
+    """Blocks cancelled because somebody held an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocator:
+    """Allocates numbers over a store, within limits of tries and time."""
+
+    store: TicketStore
+    max_attempts: int
+    deadline_reserve: float
+    """Seconds of the invocation's time that must be left for a new attempt."""
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[float, float], float] = random.uniform
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def allocate(
+        self,
+        project_id: str,
+        requests: Sequence[CreateTicket],
+        time_left: Callable[[], float],
+    ) -> Allocation:
+        """Give each request of the project its number, in the order given.
+
+        Args:
+            project_id: The project of every request.
+            requests: Requests with distinct keys.
+            time_left: Seconds left of the invocation.
+        """
+        return _Run(self, project_id, list(requests), time_left).finish()
+
+
+@dataclass(slots=True)
+class _Run:
+    """One allocation on its way."""
+
+    limits: Allocator
+    project_id: str
+    pending: list[CreateTicket]
+    time_left: Callable[[], float]
+
+    next_number: int | None = None  # None: to be read.
+    block_limit: int = MAX_BLOCK_REQUESTS
+    tries: int = 0  # Since the last progress.
+    setbacks: int = 0  # Failed tries that call for patience, since the last progress.
+    obstacle: TransientError = field(
+        default_factory=lambda: NotAttemptedError("the invocation's time ran out")
+    )
+
+    answers: dict[RequestKey, Assignment | Exception] = field(default_factory=dict)
+    attempts: list[int] = field(default_factory=list)
+    collisions: int = 0
+    conflicts: int = 0
+
+    def finish(self) -> Allocation:
+        while self.pending and self._may_try():
+            try:
+                self._try()
+            except StoreUnavailableError as error:
+                self._step_back(error)
+        self.answers |= {request.key: self.obstacle for request in self.pending}
+        return Allocation(self.answers, self.attempts, self.collisions, self.conflicts)
+
+    def _may_try(self) -> bool:
+        in_time = self.time_left() >= self.limits.deadline_reserve
+        return in_time and self.tries < self.limits.max_attempts
+
+    def _try(self) -> None:
+        self.tries += 1
+        if self.next_number is None:
+            self.next_number = self.limits.store.last_number(self.project_id) + 1
+        block = self._block(self.next_number)
+        outcome = self.limits.store.write_block(block)
+        match outcome:
+            case Committed():
+                self._advance(block)
+            case Cancelled(slots):
+                self._learn(block, slots)
+            case Refused(why):
+                self._split(block, why)
+            case _:
+                assert_never(outcome)
+
+    def _block(self, first_number: int) -> Block:
+        stamp = self.limits.now().isoformat(timespec="milliseconds")
+        return Block(
+            self.project_id,
+            first_number,
+            assigned_at=stamp.replace("+00:00", "Z"),
+            requests=fitting(self.pending[: self.block_limit]),
+        )
+
+    def _advance(self, block: Block) -> None:
+        self.attempts.append(self.tries)
+        self._settle(block.assignments())
+        self.next_number = block.first_number + len(block.requests)
+
+    def _settle(self, answers: Mapping[RequestKey, Assignment | Exception]) -> None:
+        self.answers |= answers
+        self.pending = [each for each in self.pending if each.key not in answers]
+        self.tries = self.setbacks = 0
+
+    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
+        """Decide by every reason of a cancelled block what the next try is."""
+        known = {
+            request.key: slot.recorded
+            for request, slot in zip(block.requests, slots, strict=True)
+            if slot.recorded is not None
+        }
+        if known:
+            self._settle(known)
+        collided = self._move_past_taken(block, [slot.ticket for slot in slots])
+        reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
+        if any(slot.is_invalid for slot in slots):
+            self._split(block, "an item of the block is invalid")
+        elif error := self._reason_to_wait(reasons):
+            self._step_back(error)
+        elif collided and self.tries > EAGER_COLLISIONS:
+            self.next_number = None
+            self._step_back(self.obstacle)
+
+    def _move_past_taken(self, block: Block, tickets: Sequence[Reason]) -> bool:
+        """Increment past numbers whose own condition failed: these are committed."""
+        taken = Reason.CONDITION_FAILED
+        if taken not in tickets:
+            return False
+        self.collisions += 1
+        self.obstacle = SequenceContentionError("others kept taking the next number")
+        run = len(list(takewhile(lambda reason: reason is taken, tickets)))
+        # Without a run at the start, or past its end, only a read tells the next one.
+        readable = 0 < run < len(tickets)
+        self.next_number = block.first_number + run if readable else None
+        return True
+
+    def _reason_to_wait(self, reasons: Collection[Reason]) -> TransientError | None:
+        """Tell who is in the way, if anybody is.
+
+        On a conflict the other side may still be cancelled: to move on to the next
+        number then would leave a gap.
+        """
+        if Reason.CONFLICT in reasons:
+            self.conflicts += 1
+            return SequenceContentionError("others kept holding the next number")
+        if Reason.THROTTLED in reasons:
+            return StoreUnavailableError("DynamoDB throttled the project's writes")
+        if Reason.UNKNOWN in reasons or Reason.CONDITION_FAILED not in reasons:
+            return StoreUnavailableError("a transaction was cancelled without a reason")
+        return None
+
+    def _split(self, block: Block, why: str) -> None:
+        """Try less at once; what is refused alone is poison."""
+        if len(block.requests) == 1:
+            error = TicketTooLargeError(f"DynamoDB refuses the ticket: {why}")
+            self._settle({block.requests[0].key: error})
+            self.block_limit = MAX_BLOCK_REQUESTS
+        else:
+            self.block_limit = len(block.requests) // 2
+
+    def _step_back(self, error: TransientError) -> None:
+        """Wait with full jitter, or use up the tries where no time is left to wait."""
+        self.obstacle = error
+        ceiling = min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2**self.setbacks)
+        pause = self.limits.jitter(0, ceiling)
+        self.setbacks += 1
+        if self.time_left() - pause < self.limits.deadline_reserve:
+            self.tries = self.limits.max_attempts
+        else:
+            self.limits.sleep(pause)

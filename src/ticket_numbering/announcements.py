@@ -1,0 +1,75 @@
+"""The SNS adapter: announces assigned numbers, at least once each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ticket_numbering.batch_calls import (
+    Entry,
+    attributes_size,
+    send_all,
+    text_attribute,
+)
+from ticket_numbering.errors import AnnouncementError
+from ticket_numbering.messages import TicketNumberAssigned
+
+if TYPE_CHECKING:
+    from mypy_boto3_sns import SNSClient
+
+MAX_PUBLISH_BYTES: Final = 256 * 1024
+"""A topic's default limit for a message and for the sum of a batch; SNS API."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event to publish, and whether it may have been published before."""
+
+    event: TicketNumberAssigned
+    replayed: bool
+
+
+class SNSAnnouncer:
+    """Publishes to the assignments topic."""
+
+    def __init__(self, client: "SNSClient", topic_arn: str) -> None:
+        self._client = client
+        self._topic_arn = topic_arn
+
+    def announce(
+        self, announcements: Sequence[Announcement]
+    ) -> dict[str, AnnouncementError]:
+        """Publish the announcements.
+
+        Returns:
+            The error of each announcement that SNS did not take, by event id.
+        """
+        failures = send_all(
+            [_entry(each) for each in announcements],
+            lambda batch: self._client.publish_batch(
+                TopicArn=self._topic_arn,
+                PublishBatchRequestEntries=batch,  # type: ignore[arg-type]
+            ),
+            MAX_PUBLISH_BYTES,
+        )
+        return {
+            announcements[position].event.id: AnnouncementError(f"SNS: {why}")
+            for position, why in failures.items()
+        }
+
+
+def _entry(announcement: Announcement) -> Entry:
+    event = announcement.event
+    message = event.model_dump_json()
+    attributes = {
+        "event_type": text_attribute(event.type),
+        "project_id": text_attribute(event.data.project_id),
+        "priority": text_attribute(event.data.priority),
+        "replayed": text_attribute(str(announcement.replayed).lower()),
+    }
+    content: dict[str, Any] = {
+        "Message": message,
+        "MessageAttributes": attributes,
+        # SNS passes it on: standard queues that subscribe become fair queues.
+        "MessageGroupId": event.data.project_id,
+    }
+    return Entry(content, len(message.encode()) + attributes_size(attributes))

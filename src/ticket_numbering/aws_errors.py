@@ -1,0 +1,65 @@
+"""Which AWS errors pass by themselves; told by code and status, never by text."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Final
+
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.parsers import ResponseParserError
+
+from ticket_numbering.errors import TransientError
+
+# DynamoDB, SNS and SQS API references, "Errors"; answers of 5xx need no code here.
+PASSING_CODES: Final = frozenset(
+    {
+        "KMS.ThrottlingException",
+        "KMSThrottling",
+        "KmsThrottled",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "Throttled",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    }
+)
+
+NO_ANSWER: Final = (BotoConnectionError, HTTPClientError, ResponseParserError)
+"""The request may or may not have taken effect."""
+
+
+def code_of(error: Exception) -> str:
+    """Return the service's error code, or the class where there was no answer."""
+    if isinstance(error, ClientError):
+        return error.response["Error"]["Code"]
+    return type(error).__name__
+
+
+def passes(error: ClientError) -> bool:
+    """Tell whether the same request may succeed later."""
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return (
+        code_of(error) in PASSING_CODES
+        or status == HTTPStatus.TOO_MANY_REQUESTS
+        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+
+
+@contextmanager
+def translated(to: type[TransientError], action: str) -> Iterator[None]:
+    """Turn what passes into an error of ours; anything else stays what it is.
+
+    Raises:
+        TransientError: Of the given type, naming the action and the code.
+    """
+    try:
+        yield
+    except (ClientError, *NO_ANSWER) as error:
+        if isinstance(error, ClientError) and not passes(error):
+            raise
+        reason = f"{action}: {code_of(error)}"
+        raise to(reason) from error

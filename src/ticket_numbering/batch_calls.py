@@ -1,0 +1,104 @@
+"""Batch calls of SNS and SQS: packed by count and bytes, every entry's fate checked.
+
+Both services answer HTTP 200 with a `Failed` list; an entry counts as sent only if
+it stands in the `Successful` list.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from ticket_numbering.aws_errors import NO_ANSWER, code_of, passes
+
+MAX_BATCH_ENTRIES: Final = 10
+"""PublishBatch and SendMessageBatch take 10 entries; see their API references."""
+
+BatchCall = Callable[[list[dict[str, Any]]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a batch call, without its id."""
+
+    content: Mapping[str, Any]
+    size: int
+    """Bytes that count against the service's limit, attributes included."""
+
+
+def text_attribute(value: str) -> dict[str, str]:
+    """Return a message attribute that holds text."""
+    return {"DataType": "String", "StringValue": value}
+
+
+def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the bytes of names, types and values, which all count."""
+    return sum(
+        len(name.encode()) + sum(_size(value) for value in attribute.values())
+        for name, attribute in attributes.items()
+    )
+
+
+def send_all(
+    entries: Sequence[Entry], call: BatchCall, max_bytes: int
+) -> dict[int, str]:
+    """Send the entries in as few calls as fit.
+
+    Returns:
+        Why each entry failed that was not sent, by its position; empty if all were.
+    """
+    failures = {
+        position: f"{entry.size} bytes with its attributes, at most {max_bytes} fit"
+        for position, entry in enumerate(entries)
+        if entry.size > max_bytes
+    }
+    for positions in _packed(entries, max_bytes):
+        failures |= _send(positions, entries, call)
+    return failures
+
+
+def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
+    """Pack the positions of what can be sent at all."""
+    batch: list[int] = []
+    size = 0
+    for position, entry in enumerate(entries):
+        if entry.size > max_bytes:
+            continue
+        full = len(batch) == MAX_BATCH_ENTRIES or size + entry.size > max_bytes
+        if batch and full:
+            yield batch
+            batch, size = [], 0
+        batch.append(position)
+        size += entry.size
+    if batch:
+        yield batch
+
+
+def _send(
+    positions: Sequence[int], entries: Sequence[Entry], call: BatchCall
+) -> dict[int, str]:
+    batch = [{"Id": str(each), **entries[each].content} for each in positions]
+    try:
+        answer = call(batch)
+    except NO_ANSWER as error:
+        return dict.fromkeys(positions, code_of(error))
+    except ClientError as error:
+        if passes(error) or len(positions) == 1:
+            return dict.fromkeys(positions, code_of(error))
+        # The call is refused as a whole: one bad entry must not harm its neighbours.
+        alone = [_send([each], entries, call) for each in positions]
+        return {each: why for failed in alone for each, why in failed.items()}
+    sent = {entry["Id"] for entry in answer.get("Successful", ())}
+    reasons = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
+    return {
+        each: reasons.get(str(each), "missing from the answer")
+        for each in positions
+        if str(each) not in sent
+    }
+
+
+def _size(value: str | bytes) -> int:
+    return len(
+        value.encode(errors="surrogatepass") if isinstance(value, str) else value
+    )

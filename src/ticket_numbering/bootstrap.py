@@ -1,0 +1,49 @@
+"""Builds the clients and picks the adapters, once per container."""
+
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+from ticket_numbering.allocation import Allocator
+from ticket_numbering.announcements import SNSAnnouncer
+from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.settings import Settings
+from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
+
+CLIENT_CONFIG: Final[dict[str, Any]] = {
+    # botocore's defaults of 60 s would outlive the invocation.
+    "connect_timeout": 1,
+    "read_timeout": 3,
+    # Explicit, for botocore's default mode and count have changed between versions;
+    # two tries absorb a dropped connection, longer waits are the worker's business.
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+    "tcp_keepalive": True,
+    "max_pool_connections": MAX_PROJECTS_SIDE_BY_SIDE,
+}
+
+
+def bootstrap(settings: Settings | None = None) -> Worker:
+    """Return the worker on AWS; `AWS_ENDPOINT_URL` points it elsewhere.
+
+    Raises:
+        pydantic.ValidationError: The environment lacks a setting.
+    """
+    settings = settings or Settings.from_environ()
+    config = Config(**CLIENT_CONFIG)
+    store = DynamoDBTicketStore(
+        boto3.client("dynamodb", config=config),
+        tickets_table=settings.tickets_table,
+        keys_table=settings.idempotency_keys_table,
+        retention_days=settings.idempotency_retention_days,
+    )
+    return Worker(
+        Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
+        SNSAnnouncer(
+            boto3.client("sns", config=config), settings.assignments_topic_arn
+        ),
+        SQSDeadLetters(
+            boto3.client("sqs", config=config), settings.dead_letter_queue_url
+        ),
+    )

@@ -1,0 +1,122 @@
+"""The SQS adapter: sends poison to the dead-letter queue, with the reason beside it.
+
+The body stays byte for byte what it was, so that a redrive sends the same message.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ticket_numbering.batch_calls import (
+    Entry,
+    attributes_size,
+    send_all,
+    text_attribute,
+)
+from ticket_numbering.errors import DeadLetterError, PoisonMessageError
+from ticket_numbering.fields import FORBIDDEN_CHARACTERS
+from ticket_numbering.records import QueueRecord
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+MAX_SEND_BYTES: Final = 1024 * 1024
+"""SQS's limit for a message and for the sum of a batch; SendMessageBatch API."""
+
+MAX_ATTRIBUTES: Final = 10
+"""A message has at most 10 attributes; SQS quotas."""
+
+MAX_REASON_CHARACTERS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A poison message and why it is one."""
+
+    record: QueueRecord
+    error: PoisonMessageError
+
+
+class SQSDeadLetters:
+    """Sends to the dead-letter queue."""
+
+    def __init__(self, client: "SQSClient", queue_url: str) -> None:
+        self._client = client
+        self._queue_url = queue_url
+
+    def send(self, letters: Sequence[DeadLetter]) -> dict[str, DeadLetterError]:
+        """Send the letters.
+
+        Returns:
+            The error of each letter that SQS did not take, by message id.
+        """
+        entries = [_entry(letter) for letter in letters]
+        failures = send_all(
+            entries,
+            lambda batch: self._client.send_message_batch(
+                QueueUrl=self._queue_url,
+                Entries=batch,  # type: ignore[arg-type]
+            ),
+            MAX_SEND_BYTES,
+        )
+        return {
+            letters[position].record.message_id: DeadLetterError(
+                f"SQS: {why}; the message was to be dead-lettered for "
+                f"{reason_of(letters[position].error)}"
+            )
+            for position, why in failures.items()
+        }
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason in characters that SQS accepts, never empty, capped."""
+    text = FORBIDDEN_CHARACTERS.sub("\ufffd", str(error)) or type(error).__name__
+    return text[:MAX_REASON_CHARACTERS]
+
+
+def _entry(letter: DeadLetter) -> Entry:
+    record = letter.record
+    body = record.body or ""
+    attributes = _attributes(letter)
+    content: dict[str, Any] = {"MessageBody": body, "MessageAttributes": attributes}
+    if record.group_id:
+        content["MessageGroupId"] = record.group_id
+    if record.is_fifo:
+        content["MessageDeduplicationId"] = record.message_id
+    size = len(body.encode(errors="surrogatepass")) + attributes_size(attributes)
+    return Entry(content, size)
+
+
+def _attributes(letter: DeadLetter) -> dict[str, dict[str, Any]]:
+    """Ours come first; of the message's own, what the limit leaves room for."""
+    record = letter.record
+    ours = {
+        "ErrorType": text_attribute(type(letter.error).__name__),
+        "ErrorMessage": text_attribute(reason_of(letter.error)),
+        "SourceMessageId": text_attribute(record.message_id),
+    }
+    if record.sent_at:
+        ours["SentTimestamp"] = text_attribute(str(record.sent_at))
+    theirs = [
+        (name, attribute)
+        for name, delivered in record.message_attributes.items()
+        if name not in ours and (attribute := _attribute(delivered))
+    ]
+    return ours | dict(theirs[: MAX_ATTRIBUTES - len(ours)])
+
+
+def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Turn an attribute as Lambda delivers it into one as SQS takes it.
+
+    None for one that makes no sense, which only an event made by hand can hold.
+    """
+    match delivered:
+        case {"dataType": str(data_type), "binaryValue": str(encoded)}:
+            with suppress(binascii.Error):
+                return {"DataType": data_type, "BinaryValue": base64.b64decode(encoded)}
+        case {"dataType": str(data_type), "stringValue": str(text)}:
+            return {"DataType": data_type, "StringValue": text}
+    return None

@@ -1,0 +1,58 @@
+"""The error tree: it answers whether trying again can help.
+
+TicketNumberingError
++-- PoisonMessageError              it never can: to the dead-letter queue
+|   +-- InvalidMessageError         not JSON, or not a valid CreateTicket
+|   +-- IdempotencyMismatchError    key already used for a different ticket
+|   +-- TicketTooLargeError         no item or message can hold it
++-- TransientError                  it can: back to the queue
+    +-- SequenceContentionError     others kept taking or holding the next number
+    +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
+    +-- AnnouncementError           SNS did not take the announcement
+    +-- DeadLetterError             SQS did not take the dead letter
+    +-- NotAttemptedError           nothing was tried in this invocation
+"""
+
+
+class TicketNumberingError(Exception):
+    """Base of every failure that the worker expects."""
+
+
+class PoisonMessageError(TicketNumberingError):
+    """The message can never succeed, however often it is tried."""
+
+
+class InvalidMessageError(PoisonMessageError):
+    """The body is not JSON, or not a valid CreateTicket."""
+
+
+class IdempotencyMismatchError(PoisonMessageError):
+    """The idempotency key was used before, for a different ticket."""
+
+
+class TicketTooLargeError(PoisonMessageError):
+    """The message or the ticket exceeds a size that the system can hold."""
+
+
+class TransientError(TicketNumberingError):
+    """Nothing was lost; deliver the message again."""
+
+
+class SequenceContentionError(TransientError):
+    """Others kept taking or holding the project's next number."""
+
+
+class StoreUnavailableError(TransientError):
+    """DynamoDB throttled, failed or did not answer; the outcome is unknown."""
+
+
+class AnnouncementError(TransientError):
+    """SNS did not take the announcement of a committed number."""
+
+
+class DeadLetterError(TransientError):
+    """SQS did not take the dead letter; the redrive policy will move the message."""
+
+
+class NotAttemptedError(TransientError):
+    """The request was not tried in this invocation."""

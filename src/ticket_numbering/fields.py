@@ -1,0 +1,47 @@
+"""The types of the contracts' fields: bounded, and free of what SQS forbids."""
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+NOT_ALLOWED: Final = "not_allowed"
+
+# The characters that SQS and SNS accept in a message; see SendMessage in the SQS API.
+FORBIDDEN_CHARACTERS: Final = re.compile(
+    "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+LINE_BREAKS_AND_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def _allowed(text: str) -> str:
+    if found := FORBIDDEN_CHARACTERS.search(text):
+        problem = f"character U+{ord(found[0]):04X} is not allowed"
+        raise PydanticCustomError(NOT_ALLOWED, problem)
+    return text
+
+
+def _one_line(text: str) -> str:
+    if LINE_BREAKS_AND_CONTROLS.search(text) or not text.strip():
+        problem = "must be one line that is not blank"
+        raise PydanticCustomError(NOT_ALLOWED, problem)
+    return text
+
+
+# They stand after the bounds of a field, so that a bound is reported in its own words.
+TEXT: Final = AfterValidator(_allowed)
+ONE_LINE: Final = AfterValidator(lambda text: _one_line(_allowed(text)))
+
+ProjectId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]
+IdempotencyKey = Annotated[str, Field(pattern=r"^[!-~]+$", max_length=128)]
+Title = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
+Label = Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
+Description = Annotated[str, Field(max_length=65_536), TEXT]
+Reporter = Annotated[str, Field(min_length=1, max_length=254), ONE_LINE]
+AttributeName = Annotated[str, Field(min_length=1, max_length=128), ONE_LINE]
+AttributeValue = Annotated[str, Field(max_length=1024), TEXT]
+Priority = Literal["low", "medium", "high", "urgent"]
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]

@@ -1,0 +1,186 @@
+"""The wire contracts: CreateTicket comes in, TicketNumberAssigned goes out.
+
+A body that is not a valid CreateTicket is refused with a reason that names the field.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ticket_numbering.errors import InvalidMessageError, TicketTooLargeError
+from ticket_numbering.fields import (
+    AttributeName,
+    AttributeValue,
+    Description,
+    IdempotencyKey,
+    Label,
+    Priority,
+    ProjectId,
+    Reporter,
+    Timestamp,
+    Title,
+)
+from ticket_numbering.strict_json import json_object, shown
+
+MAX_BODY_BYTES: Final = 256 * 1024
+"""Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
+
+FINGERPRINT_VERSION: Final = "v1"
+MAX_REPORTED_PROBLEMS: Final = 3
+
+
+class RequestKey(NamedTuple):
+    """The caller's identity of one request: it has one number for ever."""
+
+    project_id: str
+    idempotency_key: str
+
+
+class CreateTicket(BaseModel):
+    """Asks for one ticket in a project; one JSON object, unknown fields refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    project_id: ProjectId = Field(description="The scope of the number sequence.")
+    idempotency_key: IdempotencyKey = Field(
+        description="Chosen by the producer; the same key never gets a second number."
+    )
+    title: Title = Field(description="One line that says what the ticket is about.")
+    description: Description | None = Field(
+        default=None, description="Text; line breaks and tabs are kept."
+    )
+    priority: Priority = Field(
+        default="medium", description="How urgent the ticket is."
+    )
+    reporter: Reporter | None = Field(
+        default=None, description="Who reports it: a name or an address, on one line."
+    )
+    labels: list[Label] = Field(
+        default=[], max_length=20, description="Words to find the ticket by, in order."
+    )
+    attributes: dict[AttributeName, AttributeValue] = Field(
+        default={},
+        max_length=50,
+        description="A flat object of strings for the producer's own use.",
+    )
+
+    @property
+    def key(self) -> RequestKey:
+        """The identity under which this request is numbered once."""
+        return RequestKey(self.project_id, self.idempotency_key)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Versioned SHA-256 of what the request asks for.
+
+        Only fields that differ from their defaults count, so that a field added
+        later, with a default, leaves the fingerprints of older messages alone.
+        """
+        digest = hashlib.sha256(self._canonical_json).hexdigest()
+        return f"{FINGERPRINT_VERSION}:{digest}"
+
+    @property
+    def size(self) -> int:
+        """Upper bound of the UTF-8 bytes of the request's names and values."""
+        return len(self._canonical_json)
+
+    @cached_property
+    def _canonical_json(self) -> bytes:
+        fields = self.model_dump(mode="json", exclude_defaults=True)
+        return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def parse(cls, body: str) -> "CreateTicket":
+        """Read a message body.
+
+        Raises:
+            InvalidMessageError: The body is not a valid CreateTicket.
+            TicketTooLargeError: The body exceeds `MAX_BODY_BYTES`.
+        """
+        size = len(body.encode(errors="surrogatepass"))
+        if size > MAX_BODY_BYTES:
+            problem = f"body: {size} bytes, at most {MAX_BODY_BYTES} are allowed"
+            raise TicketTooLargeError(problem)
+        try:
+            return cls.model_validate(json_object(body))
+        except ValidationError as error:
+            raise InvalidMessageError(_problems(error)) from error
+
+
+class AssignedTicket(BaseModel):
+    """What subscribers learn of a numbered ticket; never its description."""
+
+    model_config = ConfigDict(frozen=True)
+
+    project_id: ProjectId = Field(description="The scope of the number sequence.")
+    number: int = Field(ge=1, description="1, 2, 3, ... without a gap in a project.")
+    ticket_key: str = Field(description="The number's display form, such as PROJ-42.")
+    idempotency_key: IdempotencyKey = Field(
+        description="The producer's key of the request, to match the answer with."
+    )
+    title: Title = Field(description="The title as requested.")
+    priority: Priority = Field(description="The priority as requested, or the default.")
+    assigned_at: Timestamp = Field(
+        description="When the number was assigned, in UTC; the same in every repeat."
+    )
+
+
+class TicketNumberAssigned(BaseModel):
+    """A CloudEvents 1.0 event: a ticket has its number.
+
+    Delivered at least once; repeats carry the same `id`.
+    Source: CloudEvents 1.0, JSON event format.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    specversion: Literal["1.0"] = "1.0"
+    id: str = Field(description="The ticket key; drop repeats by it.")
+    source: Literal["/ticket-numbering"] = "/ticket-numbering"
+    type: Literal["ticket-numbering.TicketNumberAssigned.v1"] = Field(
+        default="ticket-numbering.TicketNumberAssigned.v1",
+        description="The fact and its version; a breaking change gets a new one.",
+    )
+    subject: str = Field(description="The ticket key.")
+    time: Timestamp = Field(description="When the number was assigned, in UTC.")
+    datacontenttype: Literal["application/json"] = "application/json"
+    data: AssignedTicket
+
+    @classmethod
+    def of(
+        cls, request: CreateTicket, number: int, assigned_at: str
+    ) -> "TicketNumberAssigned":
+        """Build the event; a replay builds the very same one."""
+        key = ticket_key(request.project_id, number)
+        data = AssignedTicket(
+            project_id=request.project_id,
+            number=number,
+            ticket_key=key,
+            idempotency_key=request.idempotency_key,
+            title=request.title,
+            priority=request.priority,
+            assigned_at=assigned_at,
+        )
+        return cls(id=key, subject=key, time=assigned_at, data=data)
+
+
+def ticket_key(project_id: str, number: int) -> str:
+    """Return the display form of a number, such as `PROJ-42`."""
+    return f"{project_id}-{number}"
+
+
+def _problems(error: ValidationError) -> str:
+    """Name the fields and what is wrong with them, without repeating their values."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    listed = [f"{_place(each['loc'])}: {each['msg']}" for each in found]
+    del listed[MAX_REPORTED_PROBLEMS:]
+    more = len(found) - len(listed)
+    return "; ".join(listed) + (f"; and {more} more" if more else "")
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Name the field; Pydantic cannot, where the name itself is no valid text."""
+    return ".".join(shown(str(part)) for part in location) or "body"

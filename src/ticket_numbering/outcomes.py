@@ -1,0 +1,126 @@
+"""What becomes of the records of a batch: how an answer turns into outcomes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ticket_numbering.announcements import Announcement
+from ticket_numbering.errors import (
+    IdempotencyMismatchError,
+    NotAttemptedError,
+    PoisonMessageError,
+)
+from ticket_numbering.messages import (
+    CreateTicket,
+    RequestKey,
+    TicketNumberAssigned,
+    ticket_key,
+)
+from ticket_numbering.records import QueueRecord
+from ticket_numbering.store_port import Assignment
+
+
+class OutcomeKind(StrEnum):
+    """What can become of a record."""
+
+    ASSIGNED = "assigned"
+    REPLAYED = "replayed"
+    POISON = "poison"
+    TRANSIENT = "transient"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a record: an assignment, or the error that prevented it."""
+
+    record: QueueRecord
+    request: CreateTicket | None = None
+    assignment: Assignment | None = None
+    error: Exception | None = None
+
+    @property
+    def kind(self) -> OutcomeKind:
+        """An unexpected error counts as transient: the message must not be lost."""
+        if isinstance(self.error, PoisonMessageError):
+            return OutcomeKind.POISON
+        if self.error is not None or self.assignment is None:
+            return OutcomeKind.TRANSIENT
+        if self.assignment.replayed:
+            return OutcomeKind.REPLAYED
+        return OutcomeKind.ASSIGNED
+
+    @property
+    def ticket_key(self) -> str | None:
+        """The number's display form, if the record has a number."""
+        if self.request is None or self.assignment is None:
+            return None
+        return ticket_key(self.request.project_id, self.assignment.number)
+
+
+def first_of_each_key(outcomes: Iterable[Outcome]) -> dict[RequestKey, CreateTicket]:
+    """Collapse equal keys: the same one twice would refuse the whole transaction."""
+    firsts: dict[RequestKey, CreateTicket] = {}
+    for outcome in sorted(outcomes, key=lambda each: each.record.sent_at):
+        if outcome.request:
+            firsts.setdefault(outcome.request.key, outcome.request)
+    return firsts
+
+
+def settle(
+    outcome: Outcome,
+    firsts: Mapping[RequestKey, CreateTicket],
+    answers: Mapping[RequestKey, Assignment | Exception],
+) -> Outcome:
+    """Tell what the answer to a key means for one of the records that hold it."""
+    request = outcome.request
+    if request is None:
+        return outcome
+    first, answer = firsts[request.key], answers[request.key]
+    if isinstance(answer, Assignment):
+        return _settle_numbered(outcome, request, answer, repeated=request is not first)
+    if isinstance(answer, PoisonMessageError) and request != first:
+        answer = NotAttemptedError("another request of the same key came first")
+    return replace(outcome, error=answer)
+
+
+def _settle_numbered(
+    outcome: Outcome, request: CreateTicket, answer: Assignment, *, repeated: bool
+) -> Outcome:
+    if answer.fingerprint != request.fingerprint:
+        used = ticket_key(request.project_id, answer.number)
+        reason = f"idempotency_key: already used for {used}, a different ticket"
+        return replace(outcome, error=IdempotencyMismatchError(reason))
+    answer = replace(answer, replayed=answer.replayed or repeated)
+    return replace(outcome, assignment=answer)
+
+
+def announcements(outcomes: Iterable[Outcome]) -> dict[str, Announcement]:
+    """Return one announcement for each number among the outcomes, by event id."""
+    found: dict[str, Announcement] = {}
+    for outcome in outcomes:
+        if outcome.request and outcome.assignment:
+            event = TicketNumberAssigned.of(
+                outcome.request,
+                outcome.assignment.number,
+                outcome.assignment.assigned_at,
+            )
+            replayed = outcome.assignment.replayed
+            if event.id not in found or not replayed:
+                found[event.id] = Announcement(event, replayed)
+    return found
+
+
+def hold_back(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """On a FIFO queue, report what follows a failure in its group: order is kept."""
+    held: list[Outcome] = []
+    failed_groups: set[str | None] = set()
+    for outcome in outcomes:
+        record = outcome.record
+        if record.is_fifo and record.group_id in failed_groups:
+            error = NotAttemptedError("an earlier message of the group failed")
+            held.append(replace(outcome, error=error))
+            continue
+        if record.is_fifo and outcome.kind is OutcomeKind.TRANSIENT:
+            failed_groups.add(record.group_id)
+        held.append(outcome)
+    return held

@@ -1,0 +1,47 @@
+"""The environment as frozen, validated settings; nothing else reads the environment."""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Settings(BaseModel):
+    """What the worker is told: names of resources must be given, tuning need not be."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=str.upper,
+        # The environment holds credentials, and the log keeps every error.
+        hide_input_in_errors=True,
+    )
+
+    tickets_table: Name
+    idempotency_keys_table: Name
+    assignments_topic_arn: Name
+    dead_letter_queue_url: Name
+
+    idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
+    """How long an idempotency key is kept; 0 means for ever."""
+
+    max_attempts: Annotated[int, Field(ge=1)] = 25
+    """Tries for one block before its requests go back to the queue."""
+
+    deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
+    """No new attempt starts with less left of the invocation's time.
+
+    Covers one call that runs into its timeouts (9 s, see `bootstrap`) once, and the
+    announcement and report of what was numbered before it.
+    """
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str] = os.environ) -> "Settings":
+        """Read the settings.
+
+        Raises:
+            pydantic.ValidationError: A variable is missing or makes no sense.
+        """
+        return cls.model_validate(dict(environ))

@@ -1,0 +1,129 @@
+"""What the algorithm asks of a store, and what a store can answer."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, Protocol
+
+from ticket_numbering.messages import CreateTicket, RequestKey
+
+MAX_BLOCK_REQUESTS: Final = 50
+"""TransactWriteItems takes 100 actions; a request needs two, its ticket and its key."""
+
+MAX_BLOCK_BYTES: Final = 4 * 1024 * 1024
+"""TransactWriteItems takes 4 MB in all."""
+
+REQUEST_OVERHEAD_BYTES: Final = 1024
+"""What the two items hold beside the request: names, number, times, fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The number that a request has, as its idempotency key records it."""
+
+    number: int
+    fingerprint: str
+    assigned_at: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Requests of one project that take contiguous numbers, all or none."""
+
+    project_id: str
+    first_number: int
+    assigned_at: str
+    requests: Sequence[CreateTicket]
+
+    def assignments(self) -> dict[RequestKey, Assignment]:
+        """Return what holds once the block is committed."""
+        return {
+            request.key: Assignment(number, request.fingerprint, self.assigned_at)
+            for number, request in enumerate(self.requests, self.first_number)
+        }
+
+
+def fitting(requests: Sequence[CreateTicket]) -> Sequence[CreateTicket]:
+    """Return the requests from the start that one block can hold; at least one."""
+    size, length = 0, 0
+    for request in requests[:MAX_BLOCK_REQUESTS]:
+        size += request.size + REQUEST_OVERHEAD_BYTES
+        if length and size > MAX_BLOCK_BYTES:
+            break
+        length += 1
+    return requests[:length]
+
+
+class Reason(Enum):
+    """Why DynamoDB cancelled one action of a transaction."""
+
+    NONE = auto()
+    CONDITION_FAILED = auto()  # The item exists, committed.
+    CONFLICT = auto()  # Somebody is trying; nothing is known.
+    THROTTLED = auto()
+    INVALID = auto()  # The item itself is refused, for its size say.
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a cancelled block says about one of its requests."""
+
+    ticket: Reason = Reason.NONE
+    key: Reason = Reason.NONE
+    recorded: Assignment | None = None
+    """The number that the request already has, where its key's condition failed."""
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether the request still needs a number and cannot be written."""
+        return self.recorded is None and Reason.INVALID in {self.ticket, self.key}
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The whole block is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Nothing of the block is written; one slot a request says why."""
+
+    slots: Sequence[Slot]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """DynamoDB does not take the block as it is; nothing was tried."""
+
+    why: str
+
+
+class TicketStore(Protocol):
+    """What the algorithm needs of a store."""
+
+    def last_number(self, project_id: str) -> int:
+        """Return the project's highest committed number, 0 if it has no ticket.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+        """
+        ...
+
+    def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
+        """Return the recorded assignments of these keys; may leave out unread ones.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+        """
+        ...
+
+    def write_block(self, block: Block) -> Committed | Cancelled | Refused:
+        """Put every ticket and every key of the block, where none exists, or nothing.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer;
+                whether the block is committed is unknown.
+        """
+        ...

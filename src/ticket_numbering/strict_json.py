@@ -1,0 +1,51 @@
+"""JSON as a contract reads it: one object, no name twice, a clear reason if not."""
+
+import json
+from typing import Any, Final, NoReturn
+
+from ticket_numbering.errors import InvalidMessageError
+
+MAX_REPORTED_NAME: Final = 64
+
+
+def json_object(body: str) -> dict[str, Any]:
+    """Read a body that must be one JSON object.
+
+    Raises:
+        InvalidMessageError: It is not one, or repeats a name.
+    """
+    if not body.strip():
+        _refuse("body: empty")
+    if body.startswith("\ufeff"):
+        _refuse("body: starts with a byte-order mark")
+    try:
+        # No field takes a number, so every number is only ever of the wrong type;
+        # as a float, one of 5,000 digits cannot stop the parser before its field does.
+        parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=float)
+    except json.JSONDecodeError as error:
+        _refuse(f"body: not JSON: {error}")
+    except RecursionError:
+        _refuse("body: nested too deeply")
+    if not isinstance(parsed, dict):
+        _refuse("body: must be a JSON object")
+    return parsed
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            _refuse(f"{shown(name)}: appears more than once")
+        fields[name] = value
+    return fields
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise InvalidMessageError(problem)
+
+
+def shown(name: str) -> str:
+    """Return a name that the producer chose as a reason can hold it: short, visible."""
+    if len(name) > MAX_REPORTED_NAME:
+        name = name[:MAX_REPORTED_NAME] + "..."
+    return name if name and name.isprintable() else json.dumps(name)

@@ -1,0 +1,190 @@
+"""A batch of records: every one of them gets its outcome, whatever happens to others.
+
+Parse, collapse equal keys, look up what was delivered before, allocate each project's
+numbers side by side, announce, dead-letter.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+
+from ticket_numbering.allocation import Allocation, Allocator
+from ticket_numbering.announcements import Announcement
+from ticket_numbering.dead_letters import DeadLetter
+from ticket_numbering.errors import (
+    AnnouncementError,
+    DeadLetterError,
+    PoisonMessageError,
+)
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.observability import logger
+from ticket_numbering.outcomes import (
+    Outcome,
+    announcements,
+    first_of_each_key,
+    hold_back,
+    settle,
+)
+from ticket_numbering.records import QueueRecord
+from ticket_numbering.store_port import Assignment
+
+MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
+"""Threads, and so connections, that a batch of many projects uses."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+TimeLeft = Callable[[], float]
+
+
+class Announcer(Protocol):
+    """Announces assigned numbers."""
+
+    def announce(
+        self, announcements: Sequence[Announcement]
+    ) -> Mapping[str, AnnouncementError]:
+        """Publish, and return the errors of what was not published, by event id."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """Takes poison messages."""
+
+    def send(self, letters: Sequence[DeadLetter]) -> Mapping[str, DeadLetterError]:
+        """Send, and return the errors of what was not sent, by message id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What a batch came to."""
+
+    outcomes: Sequence[Outcome]
+    """One a record, in the order of the batch."""
+    allocations: Sequence[Allocation]
+    """One a project that numbers were tried for."""
+    announcements_failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Turns batches of records into numbered, announced tickets."""
+
+    allocator: Allocator
+    announcer: Announcer
+    dead_letters: DeadLetters
+
+    def handle(
+        self, records: Sequence[QueueRecord], time_left: TimeLeft
+    ) -> BatchReport:
+        """Process the batch.
+
+        Args:
+            records: The records in the order of the event.
+            time_left: Seconds left of the invocation.
+        """
+        outcomes = [_read(record) for record in records]
+        firsts = first_of_each_key(outcomes)
+        recorded = self._look_up_redelivered(outcomes)
+        fresh = [each for key, each in firsts.items() if key not in recorded]
+        allocations = self._allocate(fresh, time_left)
+        answers: dict[RequestKey, Assignment | Exception] = dict(recorded)
+        for allocation in allocations:
+            answers |= allocation.answers
+        outcomes = [settle(outcome, firsts, answers) for outcome in outcomes]
+        outcomes, failed = self._announce(outcomes)
+        outcomes = self._dead_letter(outcomes)
+        return BatchReport(hold_back(outcomes), allocations, failed)
+
+    def _look_up_redelivered(
+        self, outcomes: Iterable[Outcome]
+    ) -> dict[RequestKey, Assignment]:
+        """Find what was answered before, at the cost of a read.
+
+        Only a shortcut: where it fails, the keys' own conditions give the answer.
+        """
+        keys = {
+            outcome.request.key
+            for outcome in outcomes
+            if outcome.request and outcome.record.receive_count > 1
+        }
+        if not keys:
+            return {}
+        found = _contained(lambda: self.allocator.store.recorded(keys))
+        if isinstance(found, Exception):
+            logger.warning("lookup of redelivered requests failed", exc_info=found)
+            return {}
+        return found
+
+    def _allocate(
+        self, requests: Iterable[CreateTicket], time_left: TimeLeft
+    ) -> list[Allocation]:
+        projects: dict[str, list[CreateTicket]] = defaultdict(list)
+        for request in requests:
+            projects[request.project_id].append(request)
+
+        def allocate(project_id: str) -> Allocation:
+            mine = projects[project_id]
+            allocation = _contained(
+                lambda: self.allocator.allocate(project_id, mine, time_left)
+            )
+            if isinstance(allocation, Exception):
+                return Allocation({request.key: allocation for request in mine})
+            return allocation
+
+        if len(projects) <= 1:
+            return [allocate(project_id) for project_id in projects]
+        threads = min(len(projects), MAX_PROJECTS_SIDE_BY_SIDE)
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(allocate, projects))
+
+    def _announce(self, outcomes: Sequence[Outcome]) -> tuple[list[Outcome], int]:
+        """Announce each number once, replays too.
+
+        The first delivery may have died between its commit and its announcement.
+        """
+        failures = _failures(self.announcer.announce, announcements(outcomes))
+        announced = [
+            replace(each, error=failures.get(each.ticket_key or "", each.error))
+            for each in outcomes
+        ]
+        return announced, len(failures)
+
+    def _dead_letter(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        letters = {
+            outcome.record.message_id: DeadLetter(outcome.record, outcome.error)
+            for outcome in outcomes
+            if isinstance(outcome.error, PoisonMessageError)
+        }
+        failures = _failures(self.dead_letters.send, letters)
+        return [
+            replace(each, error=failures.get(each.record.message_id, each.error))
+            for each in outcomes
+        ]
+
+
+def _contained(action: Callable[[], Result]) -> Result | Exception:
+    """Run the action; a failure, even a bug, becomes a value of this record alone."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 - the edge: a bug must not fail the batch
+        return error
+
+
+def _failures(
+    send: Callable[[Sequence[Item]], Mapping[str, Exception]], items: Mapping[str, Item]
+) -> Mapping[str, Exception]:
+    if not items:
+        return {}
+    failures = _contained(lambda: send(list(items.values())))
+    return (
+        dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
+    )
+
+
+def _read(record: QueueRecord) -> Outcome:
+    request = _contained(record.parse)
+    if isinstance(request, Exception):
+        return Outcome(record, error=request)
+    return Outcome(record, request)

@@ -1,0 +1,101 @@
+"""Builders of requests, records and events; every argument has a sensible default."""
+
+import json
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from ticket_numbering.messages import CreateTicket
+from ticket_numbering.records import QueueRecord
+
+_serial = count(1)
+
+
+def ticket_fields(
+    project_id: str = "PROJ", idempotency_key: str | None = None, **fields: Any
+) -> dict[str, Any]:
+    """Return a create-ticket message as a dict, with a key of its own."""
+    key = idempotency_key or f"key-{next(_serial)}"
+    return {
+        "project_id": project_id,
+        "idempotency_key": key,
+        "title": f"Ticket {key}",
+    } | fields
+
+
+def create_ticket(
+    project_id: str = "PROJ", idempotency_key: str | None = None, **fields: Any
+) -> CreateTicket:
+    """Return a valid request."""
+    return CreateTicket.parse(
+        json.dumps(ticket_fields(project_id, idempotency_key, **fields))
+    )
+
+
+def create_tickets(count_of: int, project_id: str = "PROJ") -> list[CreateTicket]:
+    """Return requests of one project, with keys of their own."""
+    return [create_ticket(project_id) for _ in range(count_of)]
+
+
+def sqs_record(
+    body: str | dict[str, Any] | CreateTicket | None = None, **overrides: Any
+) -> dict[str, Any]:
+    """Return a record of a Lambda SQS event.
+
+    `receive_count`, `sent_at` and `group_id` set the attributes of those names;
+    other overrides replace members of the record.
+    """
+    if body is None:
+        body = ticket_fields()
+    if isinstance(body, CreateTicket):
+        body = body.model_dump(mode="json", exclude_defaults=True)
+    number = next(_serial)
+    attributes = {
+        "ApproximateReceiveCount": str(overrides.pop("receive_count", 1)),
+        "SentTimestamp": str(overrides.pop("sent_at", 1_795_000_000_000 + number)),
+        "SenderId": "AIDAIENQZJOLO23YVJ4VO",
+        "ApproximateFirstReceiveTimestamp": str(1_795_000_001_000 + number),
+    }
+    if group := overrides.pop("group_id", None):
+        attributes["MessageGroupId"] = group
+    if sequence := overrides.pop("sequence_number", None):
+        attributes["SequenceNumber"] = sequence
+    return {
+        "messageId": f"00000000-0000-4000-8000-{number:012}",
+        "receiptHandle": "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a",
+        "body": body if isinstance(body, str) else json.dumps(body),
+        "attributes": attributes,
+        "messageAttributes": {},
+        "md5OfBody": "7b270e59b47ff90a553787216d55d91d",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
+        "awsRegion": "eu-west-1",
+    } | overrides
+
+
+def sqs_event(*records: dict[str, Any]) -> dict[str, Any]:
+    """Return a Lambda SQS event."""
+    return {"Records": list(records)}
+
+
+def queue_record(
+    body: str | dict[str, Any] | CreateTicket | None = None, **overrides: Any
+) -> QueueRecord:
+    """Return a record as the worker takes it."""
+    return QueueRecord.of(sqs_record(body, **overrides))
+
+
+class Context(LambdaContext):
+    """A Lambda context with time left."""
+
+    def __init__(self, remaining: Callable[[], int] = lambda: 30_000) -> None:
+        """Set what Lambda sets."""
+        self._function_name = "numbering-worker"
+        self._memory_limit_in_mb = 512
+        self._invoked_function_arn = (
+            "arn:aws:lambda:eu-west-1:123456789012:function:numbering-worker"
+        )
+        self._aws_request_id = "9a1c7fd5-9b0f-4b8e-8f5d-0c6d1c2f3a4b"
+        self.get_remaining_time_in_millis = remaining  # type: ignore[method-assign]

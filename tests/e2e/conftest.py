@@ -1,0 +1,140 @@
+"""The whole system, deployed once for all end-to-end tests."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+
+from ticketctl.audit import ProjectAudit, audit
+from ticketctl.local_stack import LocalStack, local_stack
+from ticketctl.queues import Received, Sent, is_drained, send, subscribe, take
+
+Found = TypeVar("Found")
+
+DELIVERIES_AT_ONCE = 8
+PATIENCE_SECONDS = 60
+
+_serial = count(1)
+
+
+@dataclass
+class System:
+    """What tests do with the system, and what it has shown them."""
+
+    stack: LocalStack
+    announcements_url: str
+    announced: list[Received] = field(default_factory=list)
+    dead_letters: list[Received] = field(default_factory=list)
+
+    def send(self, *messages: str | dict[str, Any]) -> list[Sent]:
+        """Put messages on the queue."""
+        bodies = [
+            each if isinstance(each, str) else json.dumps(each) for each in messages
+        ]
+        return send(self.stack, bodies)
+
+    def look(self) -> None:
+        """Take what the topic and the dead-letter queue have to show."""
+        self.announced += take(self.stack, self.announcements_url)
+        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
+
+    def wait_for(self, what: Callable[[], Found]) -> Found:
+        """Look until there is something.
+
+        Raises:
+            TimeoutError: There was nothing for too long.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            self.look()
+            if found := what():
+                return found
+            time.sleep(0.05)
+        message = (
+            f"nothing after {PATIENCE_SECONDS} s: {self.stack.function_logs()[-5:]}"
+        )
+        raise TimeoutError(message)
+
+    def settle(self) -> None:
+        """Wait until the queue is empty and all that left it has arrived."""
+        self.wait_for(lambda: is_drained(self.stack))
+        self.look()
+
+    def events(self, project_id: str) -> list[dict[str, Any]]:
+        """Return the project's announcements as they came, repeats included."""
+        events = [json.loads(message.body) for message in self.announced]
+        return [each for each in events if each["data"]["project_id"] == project_id]
+
+    def replays(self, project_id: str) -> list[bool]:
+        """Return, for each of the project's announcements, whether it is a replay."""
+        return [
+            each.attributes["replayed"] == "true"
+            for each in self.announced
+            if each.attributes["project_id"] == project_id
+        ]
+
+    def dead_letter_of(self, sent: Sent) -> Received | None:
+        """Return the dead letter that a message became."""
+        for letter in self.dead_letters:
+            source = letter.attributes.get("SourceMessageId", letter.message_id)
+            if source == sent.message_id:
+                return letter
+        return None
+
+    def audit(self, project_id: str) -> ProjectAudit:
+        """Return what the tables say of the project."""
+        outputs = self.stack.outputs
+        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
+        projects = audit(self.stack.client("dynamodb"), *tables)
+        return next(each for each in projects if each.project_id == project_id)
+
+    @contextmanager
+    def queue_attributes(self, **attributes: str) -> Iterator[None]:
+        """Change the queue's attributes for a while."""
+        sqs, url = self.stack.client("sqs"), self.stack.outputs["CreateTicketQueueUrl"]
+        before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[*attributes])
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
+        yield
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=before["Attributes"])
+
+    @contextmanager
+    def function_environment(self, **variables: str) -> Iterator[None]:
+        """Give the function further variables for a while."""
+        function = self.stack.client("lambda")
+        name = self.stack.function_name
+        configuration = function.get_function_configuration(FunctionName=name)
+        before = configuration["Environment"]["Variables"]
+        function.update_function_configuration(
+            FunctionName=name, Environment={"Variables": before | variables}
+        )
+        yield
+        function.update_function_configuration(
+            FunctionName=name, Environment={"Variables": before}
+        )
+
+
+@pytest.fixture(scope="session")
+def deployed() -> Iterator[LocalStack]:
+    """Deploy the template as it is; several deliveries at once."""
+    parameters = {"MaximumConcurrency": str(DELIVERIES_AT_ONCE)}
+    with local_stack(parameters) as stack:
+        yield stack
+
+
+@pytest.fixture
+def system(deployed: LocalStack) -> Iterator[System]:
+    """Return the system with a subscription of the test's own."""
+    system = System(deployed, subscribe(deployed, f"test-{next(_serial)}"))
+    yield system
+    system.settle()
+
+
+@pytest.fixture
+def project() -> str:
+    """Return a project that no other test uses."""
+    return f"E2E-{next(_serial)}"

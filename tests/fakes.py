@@ -1,0 +1,176 @@
+"""In-memory doubles of the worker's ports, with views that read as sentences.
+
+`FakeTicketStore` answers to the same contract suite as the DynamoDB adapter.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from ticket_numbering.announcements import Announcement
+from ticket_numbering.dead_letters import DeadLetter
+from ticket_numbering.errors import AnnouncementError, DeadLetterError
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.store_port import (
+    Assignment,
+    Block,
+    Cancelled,
+    Committed,
+    Reason,
+    Refused,
+    Slot,
+)
+
+BlockAnswer = Committed | Cancelled | Refused
+Fault = Callable[[Block], BlockAnswer | None]
+"""Acts at one write of a block: returns an answer, raises, or lets the write be."""
+
+
+@dataclass
+class FakeTicketStore:
+    """Tickets and keys in dicts; faults are queued for the writes to come."""
+
+    tickets: dict[str, dict[int, CreateTicket]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    keys: dict[RequestKey, Assignment] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    read_errors: list[Exception] = field(default_factory=list)
+
+    def numbers(self, project_id: str = "PROJ") -> list[int]:
+        """Return the project's numbers, ascending."""
+        return sorted(self.tickets[project_id])
+
+    def keys_in_order(self, project_id: str = "PROJ") -> list[str]:
+        """Return the keys of the project's tickets, by number."""
+        project = self.tickets[project_id]
+        return [project[number].idempotency_key for number in sorted(project)]
+
+    def last_number(self, project_id: str) -> int:
+        """Return the highest number; see `TicketStore`."""
+        self._read("last_number")
+        return max(self.tickets[project_id], default=0)
+
+    def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
+        """Return what is recorded; see `TicketStore`."""
+        self._read("recorded")
+        return {
+            key: replace(self.keys[key], replayed=True)
+            for key in keys
+            if key in self.keys
+        }
+
+    def write_block(self, block: Block) -> BlockAnswer:
+        """Write all or nothing; see `TicketStore`."""
+        self.calls.append("write_block")
+        self.blocks.append(block)
+        if self.faults and (answer := self.faults.pop(0)(block)) is not None:
+            return answer
+        return self.put(block)
+
+    def put(self, block: Block) -> BlockAnswer:
+        """Write the block unless a condition fails, whatever faults are queued."""
+        slots = [
+            self._slot(block.project_id, number, request)
+            for number, request in enumerate(block.requests, block.first_number)
+        ]
+        if any(slot != Slot() for slot in slots):
+            return Cancelled(slots)
+        for number, request in enumerate(block.requests, block.first_number):
+            self.tickets[block.project_id][number] = request
+        self.keys |= block.assignments()
+        return Committed()
+
+    def _slot(self, project_id: str, number: int, request: CreateTicket) -> Slot:
+        failed, none = Reason.CONDITION_FAILED, Reason.NONE
+        recorded = self.keys.get(request.key)
+        return Slot(
+            ticket=failed if number in self.tickets[project_id] else none,
+            key=failed if recorded else none,
+            recorded=replace(recorded, replayed=True) if recorded else None,
+        )
+
+    def _read(self, call: str) -> None:
+        self.calls.append(call)
+        if self.read_errors:
+            raise self.read_errors.pop(0)
+
+
+@dataclass
+class FakeAnnouncer:
+    """Remembers what was announced; refuses what it is told to refuse."""
+
+    announced: list[Announcement] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    calls: int = 0
+    bug: Exception | None = None
+
+    def announce(
+        self, announcements: Sequence[Announcement]
+    ) -> dict[str, AnnouncementError]:
+        """Announce; see `Announcer`."""
+        self.calls += 1
+        if self.bug:
+            raise self.bug
+        ids = [each.event.id for each in announcements]
+        self.announced += [
+            each for each in announcements if each.event.id not in self.refused
+        ]
+        return {
+            each: AnnouncementError("refused") for each in ids if each in self.refused
+        }
+
+    @property
+    def ids(self) -> list[str]:
+        """Event ids in the order announced."""
+        return [each.event.id for each in self.announced]
+
+
+@dataclass
+class FakeDeadLetters:
+    """Remembers what was dead-lettered; refuses what it is told to refuse."""
+
+    letters: list[DeadLetter] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    bug: Exception | None = None
+
+    def send(self, letters: Sequence[DeadLetter]) -> dict[str, DeadLetterError]:
+        """Send; see `DeadLetters`."""
+        if self.bug:
+            raise self.bug
+        ids = [each.record.message_id for each in letters]
+        self.letters += [
+            each for each in letters if each.record.message_id not in self.refused
+        ]
+        return {
+            each: DeadLetterError("refused") for each in ids if each in self.refused
+        }
+
+    @property
+    def bodies(self) -> list[str | None]:
+        """Bodies in the order sent."""
+        return [each.record.body for each in self.letters]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Reasons in the order sent."""
+        return [str(each.error) for each in self.letters]
+
+
+@dataclass
+class FakeTime:
+    """An invocation's clock: sleeping uses it up."""
+
+    left: float = 30.0
+    slept: list[float] = field(default_factory=list)
+
+    def time_left(self) -> float:
+        """Return the seconds left."""
+        return self.left
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.slept.append(seconds)
+        self.left -= seconds

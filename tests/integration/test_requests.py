@@ -1,0 +1,124 @@
+"""What a ticket costs, counted where botocore sends its requests."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from tests.builders import create_ticket, create_tickets, queue_record
+from tests.fakes import FakeTime
+from ticket_numbering.allocation import Allocator
+from ticket_numbering.announcements import SNSAnnouncer
+from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.messages import CreateTicket
+from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.worker import BatchReport, Worker
+
+
+@dataclass
+class CountedWorker:
+    """The worker with its real adapters, and the requests that they have sent."""
+
+    worker: Worker
+    requests: Counter[str] = field(default_factory=Counter)
+
+    def handle(
+        self, requests: list[CreateTicket], receive_count: int = 1
+    ) -> BatchReport:
+        """Process one batch, counting from nought."""
+        self.requests.clear()
+        records = [queue_record(each, receive_count=receive_count) for each in requests]
+        return self.worker.handle(records, FakeTime().time_left)
+
+
+@pytest.fixture
+def counted() -> Iterator[CountedWorker]:
+    """Return a worker whose requests are counted."""
+    with mock_aws():
+        dynamodb, sns = boto3.client("dynamodb"), boto3.client("sns")
+        sqs = boto3.client("sqs")
+        for name, keys in {
+            "tickets": {"project_id": "S", "number": "N"},
+            "keys": {"id": "S"},
+        }.items():
+            _create_table(dynamodb, name, keys)
+        topic_arn = sns.create_topic(Name="assignments")["TopicArn"]
+        queue_url = sqs.create_queue(QueueName="dead")["QueueUrl"]
+        worker = Worker(
+            Allocator(DynamoDBTicketStore(dynamodb, "tickets", "keys"), 25, 10.0),
+            SNSAnnouncer(sns, topic_arn),
+            SQSDeadLetters(sqs, queue_url),
+        )
+        counted = CountedWorker(worker)
+        for client in (dynamodb, sns, sqs):
+            client.meta.events.register(
+                "before-call",
+                lambda model, **_: counted.requests.update([model.name]),
+            )
+        yield counted
+
+
+def _create_table(dynamodb: Any, name: str, keys: dict[str, str]) -> None:
+    dynamodb.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[
+            {"AttributeName": key, "KeyType": kind}
+            for key, kind in zip(keys, ("HASH", "RANGE"), strict=False)
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": key, "AttributeType": kind} for key, kind in keys.items()
+        ],
+    )
+
+
+class TestRequestsOfABatch:
+    """Requests cost money and time; a batch makes as few as it can."""
+
+    def test_ten_tickets_of_one_project_cost_three_requests(
+        self, counted: CountedWorker
+    ) -> None:
+        """0.3 requests a ticket, where the textbook loop needs three."""
+        report = counted.handle(create_tickets(10))
+
+        assert [each.ticket_key for each in report.outcomes] == [
+            f"PROJ-{number}" for number in range(1, 11)
+        ]
+        assert counted.requests == {
+            "Query": 1,
+            "TransactWriteItems": 1,
+            "PublishBatch": 1,
+        }
+
+    def test_ten_projects_share_the_announcement(self, counted: CountedWorker) -> None:
+        """A query and a transaction each, and one call to SNS for all."""
+        counted.handle([create_ticket(f"P{serial}") for serial in range(10)])
+
+        assert counted.requests == {
+            "Query": 10,
+            "TransactWriteItems": 10,
+            "PublishBatch": 1,
+        }
+
+    def test_redelivered_batch_costs_one_read_and_no_write(
+        self, counted: CountedWorker
+    ) -> None:
+        """What was answered before is looked up, not written in vain."""
+        requests = [*create_tickets(5, "A"), *create_tickets(5, "B")]
+        counted.handle(requests)
+
+        counted.handle(requests, receive_count=2)
+
+        assert counted.requests == {"BatchGetItem": 1, "PublishBatch": 1}
+
+    def test_poison_costs_one_request_for_ten(self, counted: CountedWorker) -> None:
+        """Dead letters travel together, too."""
+        records = [queue_record("{") for _ in range(10)]
+
+        counted.worker.handle(records, FakeTime().time_left)
+
+        assert counted.requests == {"SendMessageBatch": 1}

@@ -1,0 +1,74 @@
+"""The template as CloudFormation gets it: translated offline, without an account."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from boto3.session import Session
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+from samtranslator.yaml_helper import yaml_parse
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+Json = dict[str, Any]
+
+
+def source() -> Json:
+    """Return the template as it is written."""
+    template: Json = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
+    return template
+
+
+@cache
+def translated() -> Json:
+    """Return the template after the SAM transform; shared, so only for reading."""
+    template = source()
+    # A deployment uploads the code first; the transform takes nothing but its address.
+    worker = template["Resources"]["NumberingWorker"]["Properties"]
+    worker["CodeUri"] = "s3://bucket/code.zip"
+    # The Region decides nothing but the partition; without one the transform fails.
+    session = Session(region_name="eu-west-1")
+    translator = Translator(None, Parser(), boto_session=session)
+    result: Json = translator.translate(template, parameter_values={})
+    return result
+
+
+def parameters() -> Json:
+    """Return the parameters by name."""
+    found: Json = translated()["Parameters"]
+    return found
+
+
+def resource(logical_id: str) -> Json:
+    """Return a resource, with its type and policies."""
+    found: Json = translated()["Resources"][logical_id]
+    return found
+
+
+def properties(logical_id: str) -> Json:
+    """Return what a resource is configured with."""
+    found: Json = resource(logical_id)["Properties"]
+    return found
+
+
+def ids_of(resource_type: str) -> list[str]:
+    """Return the logical ids of all resources of one type."""
+    resources = translated()["Resources"].items()
+    return [each for each, found in resources if found["Type"] == resource_type]
+
+
+def the_only(resource_type: str) -> Json:
+    """Return the configuration of the one resource of its type."""
+    [logical_id] = ids_of(resource_type)
+    return properties(logical_id)
+
+
+def ref(name: str) -> Json:
+    """Return a reference, as the translated template spells it."""
+    return {"Ref": name}
+
+
+def attribute(logical_id: str, name: str = "Arn") -> Json:
+    """Return a reference to an attribute of a resource."""
+    return {"Fn::GetAtt": [logical_id, name]}

@@ -1,0 +1,412 @@
+"""Poison lies in the dead-letter queue byte for byte, with the reason beside it."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.stub import ANY, Stubber
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import queue_record
+from tests.cases import cases
+from tests.unit.canned_aws import aws_client, parameters
+from ticket_numbering.batch_calls import attributes_size
+from ticket_numbering.dead_letters import (
+    MAX_ATTRIBUTES,
+    MAX_REASON_CHARACTERS,
+    MAX_SEND_BYTES,
+    DeadLetter,
+    SQSDeadLetters,
+    reason_of,
+)
+from ticket_numbering.errors import (
+    DeadLetterError,
+    IdempotencyMismatchError,
+    InvalidMessageError,
+    PoisonMessageError,
+)
+from ticket_numbering.fields import FORBIDDEN_CHARACTERS
+from ticket_numbering.records import QueueRecord
+
+QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
+OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
+
+
+class Queue:
+    """A queue that answers as told, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        """Put a stub in the network's place."""
+        client = aws_client("sqs")
+        self.calls = parameters(client)
+        self.stub = Stubber(client)
+        self.dead_letters = SQSDeadLetters(client, QUEUE)
+
+    def takes(self, *ids: int, failed: dict[int, str] | None = None) -> None:
+        """Expect a call, and take the entries of these ids."""
+        failures = [
+            {"Id": str(each), "Code": code, "SenderFault": True}
+            for each, code in (failed or {}).items()
+        ]
+        taken = [
+            {"Id": str(each), "MessageId": "m", "MD5OfMessageBody": "5"} for each in ids
+        ]
+        self.stub.add_response(
+            "send_message_batch",
+            {"Successful": taken, "Failed": failures},
+            {"QueueUrl": QUEUE, "Entries": ANY},
+        )
+
+    def refuses(self, code: str, status: int = 400) -> None:
+        """Expect a call, and refuse it as a whole."""
+        self.stub.add_client_error("send_message_batch", code, http_status_code=status)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Entries of all calls."""
+        return [entry for call in self.calls for entry in call["Entries"]]
+
+
+@pytest.fixture
+def queue() -> Iterator[Queue]:
+    """Return a queue; every call it was told to expect must come."""
+    queue = Queue()
+    with queue.stub:
+        yield queue
+        queue.stub.assert_no_pending_responses()
+
+
+def letter(
+    record: QueueRecord | None = None, error: PoisonMessageError | None = None
+) -> DeadLetter:
+    """Return a dead letter."""
+    return DeadLetter(
+        record or queue_record("not JSON"),
+        error or InvalidMessageError("body: not JSON"),
+    )
+
+
+def text(value: str) -> dict[str, str]:
+    """Return a text attribute as SQS takes it."""
+    return {"DataType": "String", "StringValue": value}
+
+
+def delivered(value: str, data_type: str = "String") -> dict[str, Any]:
+    """Return a text attribute as Lambda delivers it."""
+    return {
+        "stringValue": value,
+        "stringListValues": [],
+        "binaryListValues": [],
+        "dataType": data_type,
+    }
+
+
+def delivered_attributes(count: int) -> dict[str, dict[str, Any]]:
+    """Return attributes as Lambda delivers them."""
+    return {f"name-{number}": delivered(str(number)) for number in range(count)}
+
+
+class TestBody:
+    """The body is what it was: a redrive sends the same message again."""
+
+    @pytest.mark.parametrize(
+        "body",
+        cases(
+            {
+                "prose": "not JSON",
+                "json": '{"b": 1,   "a":\t2}',
+                "surrounding-whitespace": " \r\n{}\n\n ",
+                "unicode": "Cafe\u0301 \U0001f469\u200d\U0001f467 \u0627\u0644\u0628",
+                "escapes": r'{"a": "\u0000 \ud800 \/"}',
+                "byte-order-mark": "\ufeff{}",
+            }
+        ),
+    )
+    def test_send_keeps_the_body_byte_for_byte(self, queue: Queue, body: str) -> None:
+        """Nothing is trimmed, escaped, normalized or wrapped."""
+        queue.takes(0)
+
+        failures = queue.dead_letters.send([letter(queue_record(body))])
+
+        assert failures == {}
+        assert queue.entries[0]["MessageBody"].encode() == body.encode()
+
+    def test_send_adds_nothing_else_to_a_record_of_a_standard_queue(
+        self, queue: Queue
+    ) -> None:
+        """Fields of FIFO queues would be refused."""
+        queue.takes(0)
+
+        queue.dead_letters.send([letter()])
+
+        assert set(queue.entries[0]) == {"Id", "MessageBody", "MessageAttributes"}
+
+    def test_send_keeps_the_group_of_a_fair_queue(self, queue: Queue) -> None:
+        """A group alone does not make a queue FIFO: no deduplication id."""
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(queue_record("x", group_id="PROJ"))])
+
+        assert queue.entries[0]["MessageGroupId"] == "PROJ"
+        assert "MessageDeduplicationId" not in queue.entries[0]
+
+    def test_send_keeps_group_and_identity_of_a_fifo_queue(self, queue: Queue) -> None:
+        """Two dead letters of one body are two messages, each in its group."""
+        records = [
+            queue_record("x", group_id="PROJ", sequence_number=str(number))
+            for number in (1, 2)
+        ]
+        queue.takes(0, 1)
+
+        queue.dead_letters.send([letter(record) for record in records])
+
+        assert [entry["MessageGroupId"] for entry in queue.entries] == ["PROJ"] * 2
+        ids = [entry["MessageDeduplicationId"] for entry in queue.entries]
+        assert ids == [record.message_id for record in records]
+
+
+class TestReason:
+    """Four attributes tell a person why the message lies there."""
+
+    def test_send_tells_why_and_where_from(self, queue: Queue) -> None:
+        """Type and text of the error, and which message it was."""
+        record = queue_record("x", sent_at=1_795_000_000_123)
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(record, IdempotencyMismatchError("used"))])
+
+        assert queue.entries[0]["MessageAttributes"] == {
+            "ErrorType": text("IdempotencyMismatchError"),
+            "ErrorMessage": text("used"),
+            "SourceMessageId": text(record.message_id),
+            "SentTimestamp": text("1795000000123"),
+        }
+
+    def test_send_leaves_the_time_out_when_it_is_unknown(self, queue: Queue) -> None:
+        """A made-up time would mislead, and an empty one would be refused."""
+        record = QueueRecord("message-1", "x")
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(record)])
+
+        assert set(queue.entries[0]["MessageAttributes"]) == OURS - {"SentTimestamp"}
+
+    @pytest.mark.parametrize(
+        ("message", "reason"),
+        cases(
+            {
+                "clean": ("title: too long", "title: too long"),
+                "unicode": ("Caf\u00e9 \U0001f6aa", "Caf\u00e9 \U0001f6aa"),
+                "nul": ("a\x00b", "a\ufffdb"),
+                "escape": ("\x1b[31mred", "\ufffd[31mred"),
+                "surrogate": ("a\ud800", "a\ufffd"),
+                "noncharacter": ("\ufffe\uffff", "\ufffd\ufffd"),
+                "empty": ("", "InvalidMessageError"),
+                "at-the-cap": (
+                    "r" * MAX_REASON_CHARACTERS,
+                    "r" * MAX_REASON_CHARACTERS,
+                ),
+                "past-the-cap": (
+                    "r" * (MAX_REASON_CHARACTERS + 1),
+                    "r" * MAX_REASON_CHARACTERS,
+                ),
+            }
+        ),
+    )
+    def test_reason_of_is_something_that_sqs_accepts(
+        self, message: str, reason: str
+    ) -> None:
+        """Forbidden characters show as such, and a long text has an end."""
+        assert reason_of(InvalidMessageError(message)) == reason
+
+    @given(st.text(st.characters(categories=None)))
+    def test_reason_of_any_text_is_accepted(self, message: str) -> None:
+        """A reason can never make the send fail."""
+        reason = reason_of(InvalidMessageError(message))
+
+        assert 0 < len(reason) <= MAX_REASON_CHARACTERS
+        assert not FORBIDDEN_CHARACTERS.search(reason)
+        assert reason.encode()
+
+
+class TestTheirAttributes:
+    """The message's own attributes travel along while there is room."""
+
+    @pytest.mark.parametrize(
+        ("theirs", "kept"), [(0, 0), (1, 1), (6, 6), (7, 6), (10, 6)]
+    )
+    def test_send_never_has_more_than_ten_attributes(
+        self, queue: Queue, theirs: int, kept: int
+    ) -> None:
+        """Ours are the reason: they stay, and of theirs as many as fit."""
+        record = queue_record("x", messageAttributes=delivered_attributes(theirs))
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(record)])
+
+        attributes = queue.entries[0]["MessageAttributes"]
+        assert set(attributes) >= OURS
+        assert len(attributes) == len(OURS) + kept <= MAX_ATTRIBUTES
+
+    def test_send_keeps_type_and_value_of_their_attributes(self, queue: Queue) -> None:
+        """Text, numbers, custom types and bytes come back as they were."""
+        blob = bytes(range(256))
+        theirs = {
+            "text": delivered("Caf\u00e9"),
+            "number": delivered("42.50", "Number.amount"),
+            "blob": {
+                "binaryValue": base64.b64encode(blob).decode(),
+                "stringListValues": [],
+                "binaryListValues": [],
+                "dataType": "Binary.png",
+            },
+        }
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(queue_record("x", messageAttributes=theirs))])
+
+        attributes = queue.entries[0]["MessageAttributes"]
+        assert {name: attributes[name] for name in theirs} == {
+            "text": text("Caf\u00e9"),
+            "number": {"DataType": "Number.amount", "StringValue": "42.50"},
+            "blob": {"DataType": "Binary.png", "BinaryValue": blob},
+        }
+
+    def test_send_tells_the_latest_reason_when_a_letter_comes_back(
+        self, queue: Queue
+    ) -> None:
+        """After a redrive our own attributes are replaced, not doubled."""
+        old = {name: delivered("old") for name in OURS} | delivered_attributes(6)
+        record = queue_record("x", messageAttributes=old)
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(record)])
+
+        attributes = queue.entries[0]["MessageAttributes"]
+        assert len(attributes) == MAX_ATTRIBUTES
+        assert text("old") not in attributes.values()
+
+
+class TestFailures:
+    """A letter that SQS did not take is told by its message id."""
+
+    def test_send_calls_nothing_when_there_is_no_poison(self, queue: Queue) -> None:
+        """No letters, no call."""
+        assert queue.dead_letters.send([]) == {}
+        assert queue.calls == []
+
+    def test_send_tells_the_letter_that_sqs_did_not_take(self, queue: Queue) -> None:
+        """The error keeps why the message is poison, for the log's reader."""
+        good, bad = letter(), letter(error=InvalidMessageError("title: missing"))
+        queue.takes(0, failed={1: "InvalidMessageContents"})
+
+        failures = queue.dead_letters.send([good, bad])
+
+        (error,) = failures.values()
+        assert list(failures) == [bad.record.message_id]
+        assert isinstance(error, DeadLetterError)
+        assert "InvalidMessageContents" in str(error)
+        assert "title: missing" in str(error)
+
+    def test_send_tells_the_letter_that_the_answer_leaves_out(
+        self, queue: Queue
+    ) -> None:
+        """Silence is no success: the message must not be deleted."""
+        letters = [letter(), letter()]
+        queue.takes(1)
+
+        failures = queue.dead_letters.send(letters)
+
+        assert list(failures) == [letters[0].record.message_id]
+
+    def test_send_tells_the_letter_that_is_too_large_with_its_reason(
+        self, queue: Queue
+    ) -> None:
+        """A body near 1 MiB is not tried; the redrive policy moves it whole."""
+        record = queue_record("x" * MAX_SEND_BYTES)
+        large = letter(record, InvalidMessageError("body: not JSON"))
+        queue.takes(0, 2)
+
+        failures = queue.dead_letters.send([letter(), large, letter()])
+
+        assert list(failures) == [record.message_id]
+        assert "body: not JSON" in str(failures[record.message_id])
+        assert len(queue.entries) == 2
+
+    def test_send_takes_the_largest_letter_that_fits(self, queue: Queue) -> None:
+        """Body and attributes together may have the limit's size."""
+        record = queue_record("")
+        reason = attributes_size(
+            {
+                "ErrorType": text("InvalidMessageError"),
+                "ErrorMessage": text("body: empty"),
+                "SourceMessageId": text(record.message_id),
+                "SentTimestamp": text(str(record.sent_at)),
+            }
+        )
+        full = replace(record, body="x" * (MAX_SEND_BYTES - reason))
+        queue.takes(0)
+
+        failures = queue.dead_letters.send(
+            [letter(full, InvalidMessageError("body: empty"))]
+        )
+
+        assert failures == {}
+
+    def test_send_counts_attributes_among_the_bytes_of_a_call(
+        self, queue: Queue
+    ) -> None:
+        """Two bodies of half the limit do not fit into one call."""
+        half = "\u00e9" * (MAX_SEND_BYTES // 4)
+        queue.takes(0)
+        queue.takes(1)
+
+        failures = queue.dead_letters.send([letter(queue_record(half))] * 2)
+
+        assert failures == {}
+        assert len(queue.calls) == 2
+
+    def test_send_sends_one_by_one_when_the_call_is_refused(self, queue: Queue) -> None:
+        """One letter that SQS does not take cannot keep its neighbours back."""
+        bad, good = letter(), letter()
+        queue.refuses("InvalidMessageContents")
+        queue.refuses("InvalidMessageContents")
+        queue.takes(1)
+
+        failures = queue.dead_letters.send([bad, good])
+
+        assert list(failures) == [bad.record.message_id]
+
+    def test_send_tells_every_letter_of_a_throttled_call(self, queue: Queue) -> None:
+        """All come back; none is tried again at once."""
+        letters = [letter(), letter()]
+        queue.refuses("RequestThrottled", 403)
+
+        failures = queue.dead_letters.send(letters)
+
+        assert list(failures) == [each.record.message_id for each in letters]
+
+    @pytest.mark.parametrize(
+        "attribute",
+        cases(
+            {
+                "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
+                "no-value": {"stringValue": None, "dataType": "String"},
+                "no-type": {"stringValue": "x", "dataType": None},
+            }
+        ),
+    )
+    def test_send_harms_no_neighbour_when_an_attribute_makes_no_sense(
+        self, queue: Queue, attribute: dict[str, Any]
+    ) -> None:
+        """An event made by hand may hold what SQS never delivers."""
+        odd = letter(queue_record("x", messageAttributes={"odd": attribute}))
+        good = letter()
+        queue.takes(0, 1)
+
+        failures = queue.dead_letters.send([odd, good])
+
+        assert good.record.message_id not in failures

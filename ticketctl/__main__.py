@@ -1,0 +1,66 @@
+"""The command line: `python -m ticketctl run`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ticketctl.errors import ToolError
+from ticketctl.local_stack import local_stack
+from ticketctl.message_file import read_messages
+from ticketctl.report import Report
+from ticketctl.run import run_messages, start_watch
+from ticketctl.sample import sample_messages
+
+# Each delivery at once is a process with a cold start of its own; four are enough here.
+PARAMETERS = {"MaximumConcurrency": "4"}
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def ticketctl() -> None:
+    """Run and watch the ticket numbering system."""
+
+
+@app.command()
+def run(
+    file: Annotated[
+        Path | None, typer.Argument(help="Your own messages: a JSON object a line.")
+    ] = None,
+) -> None:
+    """Start the whole system on this machine, send messages, show their numbers.
+
+    Ends with status 0 only if every message is accounted for and no sequence has a
+    gap or a duplicate.
+    """
+    report = Report(Console(highlight=False))
+    try:
+        bodies = sample_messages() if file is None else read_messages(file)
+        clean = _run(report, bodies)
+    except ToolError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the one line it takes.
+        raise typer.Exit(2) from error
+    raise typer.Exit(0 if clean else 1)
+
+
+def _run(report: Report, bodies: list[str]) -> bool:
+    with local_stack(PARAMETERS, progress=report.step) as stack:
+        watch = start_watch(stack, report.announced, report.dead_letter)
+        report.step(f"sending {len(bodies)} messages")
+        verdict = run_messages(watch, bodies)
+        report.verdict(verdict)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            report.invitation(stack)
+            try:
+                while True:
+                    watch.look(wait_seconds=1)
+            except KeyboardInterrupt:
+                report.step("stopping")
+    return verdict.is_clean
+
+
+if __name__ == "__main__":
+    app(prog_name="ticketctl")

@@ -1,0 +1,76 @@
+"""Clients of one emulator that can reach nothing else.
+
+They ignore the user's profile, credentials, region, endpoints and proxies:
+no configuration of a machine sends a local message to a real account.
+"""
+
+import os
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import boto3
+import botocore.session
+from botocore.config import Config
+
+REGION = "eu-west-1"
+
+# Every configuration variable at its default: from neither environment nor file.
+_NOTHING_CONFIGURED = {
+    name: (None, None, default, convert)
+    for name, (_, _, default, convert) in (
+        botocore.session.Session.SESSION_VARIABLES.items()
+    )
+} | dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
+
+_CONFIG = Config(
+    proxies={},
+    # Enough for tests that send from many threads.
+    max_pool_connections=50,
+    # The emulator is gone or there; a long wait for it only hides that.
+    retries={"mode": "standard", "total_max_attempts": 2},
+)
+
+
+class Clients:
+    """Gives one thread-safe client for each service, and closes them all.
+
+    Args:
+        endpoint_url: The address of the emulator.
+    """
+
+    def __init__(self, endpoint_url: str) -> None:
+        self._endpoint_url = endpoint_url
+        self._session = boto3.Session(
+            # Required to sign a request; the emulator accepts any.
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - not a secret, see above.
+            region_name=REGION,
+            botocore_session=botocore.session.Session(_NOTHING_CONFIGURED),
+        )
+        self._clients: dict[str, Any] = {}
+        # Clients may be shared by threads; creating them may not.
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def client(self, service_name: str) -> Any:
+        """Return the client of a service, such as `sqs`."""
+        with self._lock:
+            if service_name not in self._clients:
+                # The name is not a literal here, so no overload of the stubs fits.
+                create: Any = self._session.client
+                self._clients[service_name] = create(
+                    service_name, endpoint_url=self._endpoint_url, config=_CONFIG
+                )
+            return self._clients[service_name]

@@ -1,0 +1,168 @@
+"""One emulator of the cloud's services: a process on loopback, on a port of its own.
+
+It sees neither the user's environment nor their files, credentials or containers,
+and it is gone, with all that it wrote, when its starter is.
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from ticketctl import emulator_launcher
+from ticketctl.artifact import EMULATOR_PYTHON
+from ticketctl.errors import EmulatorError
+from ticketctl.isolation import (
+    HOST,
+    create_bare_interpreter,
+    isolated_environment,
+)
+
+# A cold start on a busy machine took 1.2 s.
+_START_SECONDS = 30
+_POLL_SECONDS = 0.02
+# Another process can take the port between our look and the emulator's bind.
+_PORT_ATTEMPTS = 5
+_LOG_TAIL_LINES = 15
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A running emulator."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    home: Path
+
+    @property
+    def pid(self) -> int:
+        """The process that answers for every service."""
+        return self.process.pid
+
+    @property
+    def endpoint_url(self) -> str:
+        """The address of every service."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def log_path(self) -> Path:
+        """The file that the emulator itself logs to."""
+        return self.home / "emulator.log"
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the processes that run the function at this moment."""
+        return psutil.Process(self.pid).children()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on at this moment."""
+    with closing(socket.socket()) as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_emulator(
+    python: Path = EMULATOR_PYTHON, *, find_port: Callable[[], int] = free_port
+) -> Iterator[Emulator]:
+    """Start an emulator, and stop it at the end of the `with` block.
+
+    Args:
+        python: Interpreter of the environment that the emulator is installed in.
+        find_port: Gives a port to try, and another if that one is lost.
+
+    Raises:
+        EmulatorError: The emulator is not installed, ended at once or stayed silent.
+    """
+    with (
+        tempfile.TemporaryDirectory(
+            prefix="ticket-numbering-", ignore_cleanup_errors=True
+        ) as directory,
+        ExitStack() as processes,
+    ):
+        home = Path(directory)
+        function_python = create_bare_interpreter(python, home / "function")
+        for _ in range(_PORT_ATTEMPTS):
+            emulator = _spawn(python, function_python, find_port(), home)
+            processes.callback(_stop, emulator.process)
+            if _becomes_ready(emulator):
+                break
+        else:
+            message = f"Other processes took all of {_PORT_ATTEMPTS} free ports."
+            raise EmulatorError(message)
+        yield emulator
+
+
+def _spawn(python: Path, function_python: Path, port: int, home: Path) -> Emulator:
+    with (home / "emulator.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - no shell, no argument from outside.
+            [python, "-I", emulator_launcher.__file__, function_python, home],
+            cwd=home,
+            env=isolated_environment(port, home),
+            # Never written to: it closes when this process ends.
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal is for us, and we end the whole group.
+            start_new_session=True,
+        )
+    return Emulator(process, port, home)
+
+
+def _becomes_ready(emulator: Emulator) -> bool:
+    """Wait for the emulator; false if another process has its port.
+
+    Raises:
+        EmulatorError: It ended for another reason, or does not answer.
+    """
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        ended = emulator.process.poll() is not None
+        edition = _edition(emulator.port)
+        if edition == emulator.home.name:
+            return True
+        if ended and edition is not None:
+            return False
+        if ended:
+            message = f"The emulator ended at once. It said:\n{_log_tail(emulator)}"
+            raise EmulatorError(message)
+        time.sleep(_POLL_SECONDS)
+    message = f"The emulator does not answer. It said:\n{_log_tail(emulator)}"
+    raise EmulatorError(message)
+
+
+def _edition(port: int) -> str | None:
+    """Return what the server on a port calls itself; none if there is no server."""
+    with closing(http.client.HTTPConnection(HOST, port, timeout=1)) as connection:
+        try:
+            connection.request("GET", "/_ministack/health")
+            return str(json.load(connection.getresponse()).get("edition"))
+        except ConnectionRefusedError:
+            return None
+        except (OSError, http.client.HTTPException, ValueError, AttributeError):
+            return "something else"
+
+
+def _log_tail(emulator: Emulator) -> str:
+    lines = emulator.log_path.read_text(errors="replace").splitlines()
+    return "\n".join(lines[-_LOG_TAIL_LINES:])
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill the emulator and the function: nothing that they hold is worth a wait."""
+    # macOS answers "not permitted" when all that is left of the group has ended.
+    with process, suppress(ProcessLookupError, PermissionError):
+        # Once its end was seen, the number may name somebody else's group.
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)

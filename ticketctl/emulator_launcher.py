@@ -1,0 +1,43 @@
+"""Runs the emulator inside its own environment; `ticketctl.emulator` starts this file.
+
+Two things the emulator does not offer are added around it:
+
+- the function runs on an interpreter without packages. The emulator starts the
+  function on `sys.executable`, whose packages would stand in for missing ones;
+- nothing outlives the starter, however it ends. The pipe on standard input closes
+  with the process that holds its other end: no signal handler and no clean-up code
+  of the starter has to run.
+"""
+
+import os
+import runpy
+import shutil
+import signal
+import sys
+import threading
+
+
+def main(function_python: str, home: str) -> None:
+    """Run the emulator until the pipe on standard input closes.
+
+    Args:
+        function_python: Interpreter that the function runs on.
+        home: Directory to remove at the end.
+    """
+    threading.Thread(target=_end_with_starter, args=(home,), daemon=True).start()
+    sys.executable = function_python
+    sys.argv = ["ministack"]
+    runpy.run_module("ministack", run_name="__main__", alter_sys=True)
+
+
+def _end_with_starter(home: str) -> None:
+    # `sys.stdin` would hold a lock that an ending interpreter waits for.
+    while os.read(0, 1):
+        pass
+    shutil.rmtree(home, ignore_errors=True)
+    # The group is this process and the function's: `ticketctl.emulator` made it.
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,45 @@
+"""Reads create-ticket messages from a file: a JSON object a line."""
+
+import json
+from pathlib import Path
+
+from ticketctl.errors import MessageFileError
+from ticketctl.queues import MAX_MESSAGE_BYTES
+
+
+def read_messages(path: Path) -> list[str]:
+    """Return the message bodies, one for each line that is not blank.
+
+    Only the form is checked here: whether an object is a valid message is for the
+    worker to say.
+
+    Raises:
+        MessageFileError: The file cannot be read, is empty, or a line is no JSON
+            object.
+    """
+    try:
+        # Only "\n" ends a line: JSON text may hold other line separators as they are.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        message = f"{path}: cannot be read: {reason}"
+        raise MessageFileError(message) from error
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not numbered:
+        message = f"{path}: holds no message"
+        raise MessageFileError(message)
+    for number, line in numbered:
+        if problem := _problem(line):
+            message = f"{path}, line {number}: {problem}"
+            raise MessageFileError(message)
+    return [line for _, line in numbered]
+
+
+def _problem(line: str) -> str | None:
+    if len(line.encode()) > MAX_MESSAGE_BYTES:
+        return f"longer than the {MAX_MESSAGE_BYTES} bytes that SQS takes"
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
+    return None if isinstance(message, dict) else "not a JSON object"

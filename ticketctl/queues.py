@@ -1,0 +1,163 @@
+"""Sends to the queue, listens to the topic, looks into the dead-letter queue."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ticketctl.errors import SendError
+from ticketctl.local_stack import LocalStack
+
+_MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
+MAX_MESSAGE_BYTES = 1024 * 1024  # Of one message, and of all messages of a batch.
+_GROUP_ID = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message that lies on the queue."""
+
+    message_id: str
+    body: str
+
+    @property
+    def key(self) -> tuple[str, str] | None:
+        """The request's identity, if the body shows one."""
+        fields = self._fields
+        project_id, key = fields.get("project_id"), fields.get("idempotency_key")
+        if isinstance(project_id, str) and isinstance(key, str):
+            return project_id, key
+        return None
+
+    @property
+    def title(self) -> Any:
+        """What the body calls the ticket, if it shows that."""
+        return self._fields.get("title")
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        try:
+            fields = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return fields if isinstance(fields, dict) else {}
+
+
+@dataclass(frozen=True)
+class Received:
+    """A message taken from a queue, with the text of its attributes."""
+
+    message_id: str
+    body: str
+    attributes: dict[str, str]
+
+
+def send(stack: LocalStack, bodies: Sequence[str]) -> list[Sent]:
+    """Put the messages on the queue, in order.
+
+    Raises:
+        SendError: SQS did not take all of them.
+    """
+    sent: list[Sent] = []
+    for batch in _batches(bodies):
+        answer = stack.client("sqs").send_message_batch(
+            QueueUrl=stack.outputs["CreateTicketQueueUrl"],
+            Entries=[
+                {"Id": str(position), "MessageBody": body, **_group(body)}
+                for position, body in enumerate(batch)
+            ],
+        )
+        if failed := answer.get("Failed"):
+            message = f"SQS did not take a message: {failed[0].get('Message')}"
+            raise SendError(message)
+        ids = {each["Id"]: each["MessageId"] for each in answer["Successful"]}
+        sent += [Sent(ids[str(place)], body) for place, body in enumerate(batch)]
+    return sent
+
+
+def subscribe(stack: LocalStack, name: str, filter_policy: str = "") -> str:
+    """Return the URL of a new queue that receives the announcements."""
+    sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
+    queue_url: str = sqs.create_queue(QueueName=name)["QueueUrl"]
+    queue_arn = sqs.get_queue_attributes(
+        QueueUrl=queue_url, AttributeNames=["QueueArn"]
+    )["Attributes"]["QueueArn"]
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "sns.amazonaws.com"},
+                "Action": "sqs:SendMessage",
+                "Resource": queue_arn,
+                "Condition": {"ArnEquals": {"aws:SourceArn": topic_arn}},
+            }
+        ],
+    }
+    sqs.set_queue_attributes(
+        QueueUrl=queue_url, Attributes={"Policy": json.dumps(policy)}
+    )
+    attributes = {"RawMessageDelivery": "true"}
+    if filter_policy:
+        attributes["FilterPolicy"] = filter_policy
+    stack.client("sns").subscribe(
+        TopicArn=topic_arn, Protocol="sqs", Endpoint=queue_arn, Attributes=attributes
+    )
+    return queue_url
+
+
+def take(stack: LocalStack, queue_url: str, wait_seconds: int = 0) -> list[Received]:
+    """Receive some messages of a queue, and delete them."""
+    sqs = stack.client("sqs")
+    messages = sqs.receive_message(
+        QueueUrl=queue_url,
+        MaxNumberOfMessages=_MAX_ENTRIES,
+        WaitTimeSeconds=wait_seconds,
+        MessageAttributeNames=["All"],
+    ).get("Messages", [])
+    if messages:
+        sqs.delete_message_batch(
+            QueueUrl=queue_url,
+            Entries=[
+                {"Id": str(place), "ReceiptHandle": each["ReceiptHandle"]}
+                for place, each in enumerate(messages)
+            ],
+        )
+    return [_received(each) for each in messages]
+
+
+def is_drained(stack: LocalStack) -> bool:
+    """Tell whether no create-ticket message waits or is being worked on."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    attributes = stack.client("sqs").get_queue_attributes(
+        QueueUrl=stack.outputs["CreateTicketQueueUrl"], AttributeNames=names
+    )["Attributes"]
+    return all(int(attributes[name]) == 0 for name in names)
+
+
+def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for body in bodies:
+        length = len(body.encode())
+        if len(batch) == _MAX_ENTRIES or (batch and size + length > MAX_MESSAGE_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(body)
+        size += length
+    if batch:
+        yield batch
+
+
+def _group(body: str) -> dict[str, str]:
+    """Make a project one tenant of a fair queue: a busy one does not starve others."""
+    key = Sent("", body).key
+    return {"MessageGroupId": key[0]} if key and _GROUP_ID.fullmatch(key[0]) else {}
+
+
+def _received(message: dict[str, Any]) -> Received:
+    attributes = message.get("MessageAttributes", {})
+    texts = {name: value.get("StringValue", "") for name, value in attributes.items()}
+    return Received(message["MessageId"], message["Body"], texts)

@@ -1,0 +1,109 @@
+"""What `make run` prints; every text that a producer chose is shown as it is."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ticketctl.local_stack import LocalStack
+from ticketctl.queues import Received
+from ticketctl.run import Verdict
+
+_KEY_WIDTH = 10
+_BODY_WIDTH = 60
+
+
+class Report:
+    """Prints a run as it happens."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def step(self, text: str) -> None:
+        """Print what is being done before anything can be shown."""
+        self._console.print(Text(f"... {text}", style="dim"))
+
+    def announced(self, event: dict[str, Any], replayed: bool) -> None:  # noqa: FBT001
+        """Print an announcement: number, project, title, whether a replay."""
+        data = event["data"]
+        line = Text.assemble(
+            (f"{data['ticket_key']:<{_KEY_WIDTH}}", "bold green"),
+            f" number {data['number']:<4} of project {data['project_id']:<8} ",
+            data["title"],
+            ("  (replay)", "yellow") if replayed else "",
+        )
+        self._console.print(line, soft_wrap=True)
+
+    def dead_letter(self, letter: Received) -> None:
+        """Print a dead letter and its reason."""
+        line = Text.assemble(
+            (f"{'dead':<{_KEY_WIDTH}}", "bold red"),
+            f" {letter.attributes.get('ErrorType', 'received too often')}: ",
+            letter.attributes.get("ErrorMessage", ""),
+            (f"  {shortened(letter.body)}", "dim"),
+        )
+        self._console.print(line, soft_wrap=True)
+
+    def verdict(self, verdict: Verdict) -> None:
+        """Print what the tables say of each project, and the sum."""
+        table = Table("project", "count", "first", "last", "gaps", "duplicates")
+        for project in verdict.projects:
+            gaps = ", ".join(f"{first}-{last}" for first, last in project.gaps)
+            wrong = ", ".join({*project.duplicates, *project.mismatches})
+            numbers = (len(project.numbers), project.first, project.last)
+            row = [project.project_id, *map(str, numbers), gaps or "0", wrong or "0"]
+            table.add_row(*map(Text, row))
+        self._console.print(table)
+        self._console.print(
+            f"{verdict.sent} messages sent: {verdict.events} numbers announced, "
+            f"{verdict.replays} of them announced again as replays, "
+            f"{verdict.dead_letters} dead letters, "
+            f"{len(verdict.unaccounted)} messages unaccounted for.",
+            soft_wrap=True,
+        )
+        for body in verdict.unaccounted:
+            self._console.print(Text(f"unaccounted for: {shortened(body)}"))
+        for key in verdict.unannounced:
+            self._console.print(Text(f"not both stored and announced: {key}"))
+        clean = verdict.is_clean
+        self._console.print(
+            Text("Verdict: clean" if clean else "Verdict: NOT CLEAN"),
+            style="bold green" if clean else "bold red",
+        )
+
+    def invitation(self, stack: LocalStack) -> None:
+        """Say how to send a message of one's own, and how to stop."""
+        queue_url = stack.outputs["CreateTicketQueueUrl"]
+        body = {"project_id": "MINE", "idempotency_key": "1", "title": "My ticket"}
+        self._console.print(
+            Text(
+                f"""
+The system stays up. Send a message of your own from another terminal, with the AWS CLI:
+
+  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test aws sqs send-message \\
+    --endpoint-url {stack.endpoint_url} --region {stack.region} \\
+    --queue-url {queue_url} \\
+    --message-body '{json.dumps(body)}'
+
+or from Python, with .venv/bin/python:
+
+  import boto3
+  sqs = boto3.client("sqs", endpoint_url="{stack.endpoint_url}",
+      region_name="{stack.region}",
+      aws_access_key_id="test", aws_secret_access_key="test")
+  sqs.send_message(QueueUrl="{queue_url}",
+      MessageBody='{json.dumps(body)}')
+
+Numbers and dead letters appear here as they come. Stop with Ctrl-C.
+"""
+            ),
+            soft_wrap=True,
+        )
+
+
+def shortened(body: str) -> str:
+    """Cut a body to what fits on a line."""
+    line = " ".join(body.split())
+    return line if len(line) <= _BODY_WIDTH else line[: _BODY_WIDTH - 3] + "..."
