@@ -4,7 +4,8 @@ PYTHON ?= python3
 FILE ?=
 
 BIN := .venv/bin
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes
+# The files list every package there is: nothing is left for pip to resolve.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check lint unit template format contracts events requirements setup clean
@@ -61,7 +62,6 @@ setup: .venv/ready .venv-emulator/ready
 	@touch $@
 
 requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
-	$(BIN)/python -m pip install --quiet uv
 	$(call compile,runtime,src/requirements.txt)
 	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
 	$(call compile,emulator,requirements/emulator.txt)

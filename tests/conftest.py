@@ -1,6 +1,12 @@
-"""What every test shares: the function's environment, and the local system."""
+"""What every test shares: the function's environment, and patience."""
 
 import os
+
+from hypothesis import settings
+
+# A slow machine is no failure; how long a test may take is pytest's business.
+settings.register_profile("project", deadline=None)
+settings.load_profile("project")
 
 # The handler builds its clients when it is imported, as Lambda's init phase does.
 os.environ.update(

@@ -12,6 +12,7 @@ from ticket_numbering.dead_letters import DeadLetter
 from ticket_numbering.errors import AnnouncementError, DeadLetterError
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import (
+    MAX_BLOCK_REQUESTS,
     Assignment,
     Block,
     Cancelled,
@@ -72,6 +73,9 @@ class FakeTicketStore:
 
     def put(self, block: Block) -> BlockAnswer:
         """Write the block unless a condition fails, whatever faults are queued."""
+        keys = {request.key for request in block.requests}
+        if len(keys) < len(block.requests) or len(keys) > MAX_BLOCK_REQUESTS:
+            return Refused("ValidationException")
         slots = [
             self._slot(block.project_id, number, request)
             for number, request in enumerate(block.requests, block.first_number)

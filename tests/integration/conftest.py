@@ -1,0 +1,72 @@
+"""Every ticket store that answers to the contract suite, with tables of its own."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from tests.fakes import FakeTicketStore
+from ticket_numbering.store_port import TicketStore
+from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticketctl.clients import Clients
+from ticketctl.emulator import running_emulator
+
+_serial = count(1)
+
+
+@pytest.fixture(scope="session")
+def emulator_dynamodb() -> Iterator[Any]:
+    """Return a client of an emulator that runs as long as the tests do."""
+    with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
+        yield clients.client("dynamodb")
+
+
+@pytest.fixture
+def moto_dynamodb() -> Iterator[Any]:
+    """Return a client that never leaves the process."""
+    with mock_aws():
+        yield boto3.client("dynamodb")
+
+
+@pytest.fixture(
+    params=["fake", "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
+)
+def store(request: pytest.FixtureRequest) -> TicketStore:
+    """Return an empty store of each kind."""
+    if request.param == "fake":
+        return FakeTicketStore()
+    return empty_store(request.getfixturevalue(f"{request.param}_dynamodb"))
+
+
+@pytest.fixture(params=["moto", pytest.param("emulator", marks=pytest.mark.emulator)])
+def dynamodb(request: pytest.FixtureRequest) -> Any:
+    """Return a client of each DynamoDB."""
+    return request.getfixturevalue(f"{request.param}_dynamodb")
+
+
+def empty_store(client: Any, retention_days: int = 0) -> DynamoDBTicketStore:
+    """Return a store on two tables that no other test uses."""
+    serial = next(_serial)
+    tickets, keys = f"tickets-{serial}", f"idempotency-keys-{serial}"
+    create_table(client, tickets, project_id="S", number="N")
+    create_table(client, keys, id="S")
+    return DynamoDBTicketStore(client, tickets, keys, retention_days)
+
+
+def create_table(client: Any, name: str, **key: str) -> None:
+    """Create a table: a partition key, and perhaps a sort key, of these types."""
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": attribute, "AttributeType": kind}
+            for attribute, kind in key.items()
+        ],
+        KeySchema=[
+            {"AttributeName": attribute, "KeyType": role}
+            for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
+        ],
+    )
