@@ -11,7 +11,7 @@ from ticketctl.errors import ToolError
 from ticketctl.local_stack import local_stack
 from ticketctl.message_file import read_messages
 from ticketctl.report import Report
-from ticketctl.run import run_messages, start_watch
+from ticketctl.run import Watch, run_messages, start_watch
 from ticketctl.sample import sample_messages
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
@@ -48,18 +48,26 @@ def run(
 
 def _run(report: Report, bodies: list[str]) -> bool:
     with local_stack(PARAMETERS, progress=report.step) as stack:
-        watch = start_watch(stack, report.announced, report.dead_letter)
+        watch = start_watch(stack, report.announced)
         report.step(f"sending {len(bodies)} messages")
         verdict = run_messages(watch, bodies)
+        report.dead_letters(watch.dead_letters)
         report.verdict(verdict)
         if sys.stdin.isatty() and sys.stdout.isatty():
             report.invitation(stack)
-            try:
-                while True:
-                    watch.look(wait_seconds=1)
-            except KeyboardInterrupt:
-                report.step("stopping")
+            _stay(watch, report)
     return verdict.is_clean
+
+
+def _stay(watch: Watch, report: Report) -> None:
+    """Go on showing what comes, until somebody presses Ctrl-C."""
+    try:
+        while True:
+            watch.dead_letters.clear()
+            watch.look(wait_seconds=1)
+            report.dead_letters(watch.dead_letters)
+    except KeyboardInterrupt:
+        report.step("stopping")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What `make run` prints; every text that a producer chose is shown as it is."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -36,15 +37,16 @@ class Report:
         )
         self._console.print(line, soft_wrap=True)
 
-    def dead_letter(self, letter: Received) -> None:
-        """Print a dead letter and its reason."""
-        line = Text.assemble(
-            (f"{'dead':<{_KEY_WIDTH}}", "bold red"),
-            f" {letter.attributes.get('ErrorType', 'received too often')}: ",
-            letter.attributes.get("ErrorMessage", ""),
-            (f"  {shortened(letter.body)}", "dim"),
-        )
-        self._console.print(line, soft_wrap=True)
+    def dead_letters(self, letters: Iterable[Received]) -> None:
+        """Print dead letters and their reasons."""
+        for letter in letters:
+            line = Text.assemble(
+                (f"{'dead':<{_KEY_WIDTH}}", "bold red"),
+                f" {letter.attributes.get('ErrorType', 'received too often')}: ",
+                letter.attributes.get("ErrorMessage", ""),
+                (f"\n{'':<{_KEY_WIDTH}} {shown(letter.body)}", "dim"),
+            )
+            self._console.print(line, soft_wrap=True)
 
     def verdict(self, verdict: Verdict) -> None:
         """Print what the tables say of each project, and the sum."""
@@ -64,7 +66,7 @@ class Report:
             soft_wrap=True,
         )
         for body in verdict.unaccounted:
-            self._console.print(Text(f"unaccounted for: {shortened(body)}"))
+            self._console.print(Text(f"unaccounted for: {shown(body)}"))
         for key in verdict.unannounced:
             self._console.print(Text(f"not both stored and announced: {key}"))
         clean = verdict.is_clean
@@ -103,7 +105,8 @@ Numbers and dead letters appear here as they come. Stop with Ctrl-C.
         )
 
 
-def shortened(body: str) -> str:
-    """Cut a body to what fits on a line."""
+def shown(body: str) -> str:
+    """Cut a body to what fits on a line, and to what a terminal can show."""
     line = " ".join(body.split())
-    return line if len(line) <= _BODY_WIDTH else line[: _BODY_WIDTH - 3] + "..."
+    visible = "".join(each if each.isprintable() else "\ufffd" for each in line)
+    return visible if len(visible) <= _BODY_WIDTH else visible[:_BODY_WIDTH] + "..."

@@ -21,7 +21,6 @@ class Watch:
     stack: LocalStack
     announcements_url: str
     on_announced: Callable[[dict[str, Any], bool], None]
-    on_dead_letter: Callable[[Received], None]
     events: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Announced events by id, without their repeats."""
     replays: int = 0
@@ -29,6 +28,7 @@ class Watch:
 
     def look(self, wait_seconds: int = 0) -> bool:
         """Take what is there; tell whether there was anything."""
+        known = len(self.dead_letters)
         announced = take(self.stack, self.announcements_url, wait_seconds)
         for message in announced:
             event = json.loads(message.body)
@@ -36,11 +36,8 @@ class Watch:
             self.events[event["id"]] = event
             self.replays += replayed
             self.on_announced(event, replayed)
-        dead = take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
-        for message in dead:
-            self.dead_letters.append(message)
-            self.on_dead_letter(message)
-        return bool(announced or dead)
+        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
+        return bool(announced) or len(self.dead_letters) > known
 
 
 @dataclass(frozen=True)
@@ -65,12 +62,10 @@ class Verdict:
 
 
 def start_watch(
-    stack: LocalStack,
-    on_announced: Callable[[dict[str, Any], bool], None],
-    on_dead_letter: Callable[[Received], None],
+    stack: LocalStack, on_announced: Callable[[dict[str, Any], bool], None]
 ) -> Watch:
     """Subscribe a queue of our own to the topic, before anything is sent."""
-    return Watch(stack, subscribe(stack, "run"), on_announced, on_dead_letter)
+    return Watch(stack, subscribe(stack, "run"), on_announced)
 
 
 def run_messages(watch: Watch, bodies: Sequence[str]) -> Verdict:

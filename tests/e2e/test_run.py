@@ -1,0 +1,126 @@
+"""`python -m ticketctl run`, as `make run` calls it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import ticket_fields
+from ticketctl.artifact import ROOT
+from ticketctl.local_stack import LocalStack
+from ticketctl.run import run_messages, start_watch
+
+pytestmark = pytest.mark.emulator
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command without a terminal."""
+    return subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
+        [sys.executable, "-m", "ticketctl", "run", *arguments],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+class TestCommand:
+    """What a newcomer sees, and what a script can rely on."""
+
+    def test_run_shows_the_sample_and_ends_with_a_clean_verdict(self) -> None:
+        """Numbers, a replay, dead letters with reasons, a verdict; then it ends."""
+        result = run()
+
+        assert result.returncode == 0, result.stderr
+        assert "number 1    of project WEB" in result.stdout
+        for reason in (
+            "not JSON",
+            "idempotency_key: Field required",
+            "project_id: ",
+            "priority: ",
+            "at most 262144 are allowed",
+            "idempotency_key: already used for ",
+        ):
+            assert reason in result.stdout
+        assert "35 messages sent: 25 numbers announced" in result.stdout
+        assert "0 messages unaccounted for" in result.stdout
+        assert result.stdout.rstrip().endswith("Verdict: clean")
+
+    def test_run_takes_messages_of_ones_own(self, tmp_path: Path) -> None:
+        """A JSON object a line, poison among them if one likes."""
+        path = tmp_path / "my.jsonl"
+        messages = [ticket_fields("MINE", title="[red]Mine[/red]"), {"no": "ticket"}]
+        path.write_text("\n".join(json.dumps(each) for each in messages))
+
+        result = run(path)
+
+        assert result.returncode == 0, result.stderr
+        assert "[red]Mine[/red]" in result.stdout
+        assert "2 messages sent: 1 numbers announced" in result.stdout
+
+    def test_run_ends_at_once_when_its_file_cannot_be_used(
+        self, tmp_path: Path
+    ) -> None:
+        """One line, the file's name in it, and nothing is started."""
+        result = run(tmp_path / "absent.jsonl")
+
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1
+        assert "absent.jsonl" in result.stderr
+        assert result.stdout == ""
+
+
+class TestVerdict:
+    """It is computed from the tables, so what is wrong there shows."""
+
+    def test_verdict_is_not_clean_when_the_table_has_a_gap(
+        self, deployed: LocalStack, project: str
+    ) -> None:
+        """A ticket written past the sequence, with its key, is a gap and unheard of."""
+        plant(deployed, project, number=3)
+
+        verdict = judge(deployed, ticket_fields(f"{project}-other"))
+
+        [planted] = [each for each in verdict.projects if each.project_id == project]
+        assert planted.gaps == ((1, 2),)
+        assert f"{project}-3" in verdict.unannounced
+        assert not verdict.is_clean
+
+    def test_verdict_accounts_for_each_message(
+        self, deployed: LocalStack, project: str
+    ) -> None:
+        """Numbered, repeated, reused and poison: each has its place."""
+        message = ticket_fields(project)
+
+        verdict = judge(
+            deployed, message, message, message | {"title": "Another"}, {"no": "ticket"}
+        )
+
+        assert (verdict.sent, verdict.unaccounted) == (4, ())
+        assert verdict.dead_letters >= 2
+
+
+def judge(deployed: LocalStack, *messages: dict[str, Any]) -> Any:
+    """Run messages through the deployed system."""
+    watch = start_watch(deployed, lambda _event, _replayed: None)
+    return run_messages(watch, [json.dumps(each) for each in messages])
+
+
+def plant(deployed: LocalStack, project_id: str, number: int) -> None:
+    """Write a ticket and its key past the worker."""
+    dynamodb, outputs = deployed.client("dynamodb"), deployed.outputs
+    item = {
+        "project_id": {"S": project_id},
+        "number": {"N": str(number)},
+        "idempotency_key": {"S": "planted"},
+    }
+    dynamodb.put_item(TableName=outputs["TicketsTableName"], Item=item)
+    dynamodb.put_item(
+        TableName=outputs["IdempotencyKeysTableName"],
+        Item=item | {"id": {"S": f"{project_id}#planted"}},
+    )
