@@ -2,19 +2,31 @@
 
 PYTHON ?= python3
 FILE ?=
+ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
 BIN := .venv/bin
 # The files list every package there is: nothing is left for pip to resolve.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint unit template format contracts events requirements setup clean
+.PHONY: help run up build test-sam test check lint unit template format contracts events requirements setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict.
 	@$(BIN)/python -m ticketctl run $(if $(FILE),"$(FILE)")
+
+up: setup  ## Start the whole system and keep it up, for `sam local invoke` too.
+	@$(BIN)/python -m ticketctl up
+
+build: .venv/ready .venv-sam/ready  ## Build the function with SAM for this machine's processor (or ARCH=arm64).
+	PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 \
+		.venv-sam/bin/sam build --parameter-overrides Architecture=$(ARCH)
+	$(BIN)/python -m ticketctl.trim .aws-sam/build/NumberingWorker
+
+test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
+	$(BIN)/python -m pytest tests/sam
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -1,17 +1,20 @@
-"""The command line: `python -m ticketctl run`."""
+"""The command line: `python -m ticketctl run`, and `up`."""
 
+import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from ticketctl.bridge import bridge
 from ticketctl.errors import ToolError
 from ticketctl.local_stack import local_stack
 from ticketctl.message_file import read_messages
 from ticketctl.report import Report
 from ticketctl.run import Watch, run_messages, start_watch
+from ticketctl.sam_files import CONFIG_FILE, write_sam_files
 from ticketctl.sample import sample_messages
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
@@ -41,9 +44,31 @@ def run(
         bodies = sample_messages() if file is None else read_messages(file)
         clean = _run(report, bodies)
     except ToolError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the one line it takes.
-        raise typer.Exit(2) from error
+        _fail(error)
     raise typer.Exit(0 if clean else 1)
+
+
+@app.command()
+def up() -> None:
+    """Start the whole system and keep it up, for `sam local invoke` too."""
+    report = Report(Console(highlight=False))
+    # A service manager's or a script's way of saying Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with (
+            local_stack(PARAMETERS, progress=report.step) as stack,
+            bridge(stack.emulator.port),
+        ):
+            write_sam_files(stack)
+            report.ready(stack, CONFIG_FILE)
+            _stay(start_watch(stack, report.announced), report)
+    except ToolError as error:
+        _fail(error)
+
+
+def _fail(error: ToolError) -> NoReturn:
+    print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the one line it takes.
+    raise typer.Exit(2) from error
 
 
 def _run(report: Report, bodies: list[str]) -> bool:

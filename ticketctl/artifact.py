@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 from ticketctl.errors import ArtifactError
+from ticketctl.trim import trim
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -61,12 +62,13 @@ def build_artifact(
 def _packed_requirements(source: Path, build_directory: Path, python: Path) -> Path:
     requirements = source / "requirements.txt"
     digest = hashlib.sha256(requirements.read_bytes() + _describe(python).encode())
-    packed = build_directory / f"requirements-{digest.hexdigest()[:16]}.zip"
+    packed = build_directory / f"packages-{digest.hexdigest()[:16]}.zip"
     if packed.exists():
         return packed
     with tempfile.TemporaryDirectory(dir=build_directory) as scratch:
         target = Path(scratch, "packages")
         _install(requirements, target, python, log=build_directory / "pip.log")
+        trim(target)
         unfinished = Path(scratch, packed.name)
         _pack(unfinished, target)
         return unfinished.replace(packed)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -74,6 +75,22 @@ class Report:
             Text("Verdict: clean" if clean else "Verdict: NOT CLEAN"),
             style="bold green" if clean else "bold red",
         )
+
+    def ready(self, stack: LocalStack, sam_config: Path) -> None:
+        """Say where everything is, and how to invoke the function in a container."""
+        for name, value in sorted(stack.outputs.items()):
+            self._console.print(Text(f"{name:<26} {value}"), soft_wrap=True)
+        self._console.print(
+            Text(
+                f"{'endpoint':<26} {stack.endpoint_url}\n"
+                f"{'region':<26} {stack.region}\n\n"
+                "After `make build`, invoke the function in a container:\n\n"
+                f"  sam local invoke --config-file {sam_config}"
+                " --event events/create-ticket.json\n"
+            ),
+            soft_wrap=True,
+        )
+        self.invitation(stack)
 
     def invitation(self, stack: LocalStack) -> None:
         """Say how to send a message of one's own, and how to stop."""

@@ -105,17 +105,22 @@ class System:
     @contextmanager
     def function_environment(self, **variables: str) -> Iterator[None]:
         """Give the function further variables for a while."""
-        function = self.stack.client("lambda")
-        name = self.stack.function_name
-        configuration = function.get_function_configuration(FunctionName=name)
+        configuration = self.stack.client("lambda").get_function_configuration(
+            FunctionName=self.stack.function_name
+        )
         before = configuration["Environment"]["Variables"]
-        function.update_function_configuration(
-            FunctionName=name, Environment={"Variables": before | variables}
-        )
+        self._publish(before | variables)
         yield
+        self._publish(before)
+
+    def _publish(self, variables: dict[str, str]) -> None:
+        """Let deliveries go to a version that has these variables."""
+        function, name = self.stack.client("lambda"), self.stack.function_name
         function.update_function_configuration(
-            FunctionName=name, Environment={"Variables": before}
+            FunctionName=name, Environment={"Variables": variables}
         )
+        version = function.publish_version(FunctionName=name)["Version"]
+        function.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
 
 
 @pytest.fixture(scope="session")
