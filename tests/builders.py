@@ -87,6 +87,11 @@ def queue_record(
     return QueueRecord.of(sqs_record(body, **overrides))
 
 
+def plenty() -> float:
+    """Return the seconds left of an invocation that has just begun."""
+    return 30.0
+
+
 class Context(LambdaContext):
     """A Lambda context with time left."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from ticket_numbering.announcements import Announcement
+from ticket_numbering.batch_calls import TimeLeft
 from ticket_numbering.dead_letters import DeadLetter
 from ticket_numbering.errors import AnnouncementError, DeadLetterError
 from ticket_numbering.messages import CreateTicket, RequestKey
@@ -39,6 +40,7 @@ class FakeTicketStore:
     blocks: list[Block] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     read_errors: list[Exception] = field(default_factory=list)
+    on_read: Callable[[], None] = lambda: None
 
     def numbers(self, project_id: str = "PROJ") -> list[int]:
         """Return the project's numbers, ascending."""
@@ -98,6 +100,7 @@ class FakeTicketStore:
 
     def _read(self, call: str) -> None:
         self.calls.append(call)
+        self.on_read()
         if self.read_errors:
             raise self.read_errors.pop(0)
 
@@ -112,9 +115,10 @@ class FakeAnnouncer:
     bug: Exception | None = None
 
     def announce(
-        self, announcements: Sequence[Announcement]
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Announce; see `Announcer`."""
+        del time_left
         self.calls += 1
         if self.bug:
             raise self.bug
@@ -140,8 +144,11 @@ class FakeDeadLetters:
     refused: set[str] = field(default_factory=set)
     bug: Exception | None = None
 
-    def send(self, letters: Sequence[DeadLetter]) -> dict[str, DeadLetterError]:
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetters`."""
+        del time_left
         if self.bug:
             raise self.bug
         ids = [each.record.message_id for each in letters]

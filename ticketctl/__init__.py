@@ -22,6 +22,9 @@ The whole system on this machine:
     emulator.py           one emulator process, gone when its starter is
     deployment.py         template.yaml and the zip file -> a running stack
     local_stack.py        all of these together
+    trim.py               takes out of an artifact what the worker never opens
+    bridge.py             lets the function's container reach the emulator
+    sam_files.py          what `sam local invoke` needs to know of the system
 
 Files that are generated and checked in (`make contracts`, `make events`):
 

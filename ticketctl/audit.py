@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from boto3.dynamodb.types import TypeDeserializer
+
 
 @dataclass(frozen=True)
 class ProjectAudit:
@@ -52,6 +54,13 @@ def audit(dynamodb: Any, tickets_table: str, keys_table: str) -> list[ProjectAud
         keys[item["project_id"]["S"]][item["idempotency_key"]["S"]] = number
     projects = sorted(tickets.keys() | keys.keys())
     return [_audit(each, tickets[each], keys[each]) for each in projects]
+
+
+def tickets_of(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
+    """Return every ticket as it is stored."""
+    deserialize = TypeDeserializer().deserialize
+    for item in _items(dynamodb, table):
+        yield {name: deserialize(value) for name, value in item.items()}
 
 
 def _audit(

@@ -1,10 +1,14 @@
 """Reads create-ticket messages from a file: a JSON object a line."""
 
 import json
+import re
 from pathlib import Path
 
 from ticketctl.errors import MessageFileError
 from ticketctl.queues import MAX_MESSAGE_BYTES
+
+# SendMessage: the characters that a message may hold.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_messages(path: Path) -> list[str]:
@@ -40,6 +44,10 @@ def _problem(line: str) -> str | None:
         return f"longer than the {MAX_MESSAGE_BYTES} bytes that SQS takes"
     try:
         message = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return f"not JSON: {error}"
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at column {error.colno}"
+    except (ValueError, RecursionError):
+        return "not JSON that can be read: a number too long, or nested too deeply"
+    if found := _FORBIDDEN.search(line):
+        return f"SQS does not take the character U+{ord(found[0]):04X}"
     return None if isinstance(message, dict) else "not a JSON object"

@@ -25,19 +25,15 @@ class Sent:
     @property
     def key(self) -> tuple[str, str] | None:
         """The request's identity, if the body shows one."""
-        fields = self._fields
+        fields = self.fields
         project_id, key = fields.get("project_id"), fields.get("idempotency_key")
         if isinstance(project_id, str) and isinstance(key, str):
             return project_id, key
         return None
 
-    @property
-    def title(self) -> Any:
-        """What the body calls the ticket, if it shows that."""
-        return self._fields.get("title")
-
     @cached_property
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
+        """The body's fields, none if it is no JSON object."""
         try:
             fields = json.loads(self.body)
         except (ValueError, RecursionError):
@@ -128,13 +124,13 @@ def take(stack: LocalStack, queue_url: str, wait_seconds: int = 0) -> list[Recei
     return [_received(each) for each in messages]
 
 
-def is_drained(stack: LocalStack) -> bool:
-    """Tell whether no create-ticket message waits or is being worked on."""
+def messages_on_queue(stack: LocalStack) -> int:
+    """Return how many create-ticket messages wait or are being worked on."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     attributes = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs["CreateTicketQueueUrl"], AttributeNames=names
     )["Attributes"]
-    return all(int(attributes[name]) == 0 for name in names)
+    return sum(int(attributes[name]) for name in names)
 
 
 def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:

@@ -60,10 +60,11 @@ class Report:
             table.add_row(*map(Text, row))
         self._console.print(table)
         self._console.print(
-            f"{verdict.sent} messages sent: {verdict.events} numbers announced, "
-            f"{verdict.replays} of them announced again as replays, "
-            f"{verdict.dead_letters} dead letters, "
-            f"{len(verdict.unaccounted)} messages unaccounted for.",
+            f"messages sent: {verdict.sent}, numbers announced: {verdict.events}, "
+            f"announced again: {verdict.replays}, "
+            f"dead letters: {verdict.dead_letters}, "
+            f"still on the queue: {verdict.waiting}, "
+            f"unaccounted for: {len(verdict.unaccounted)}",
             soft_wrap=True,
         )
         for body in verdict.unaccounted:

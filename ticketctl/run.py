@@ -2,13 +2,13 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticketctl.audit import ProjectAudit, audit
+from ticketctl.audit import ProjectAudit, audit, tickets_of
 from ticketctl.local_stack import LocalStack
-from ticketctl.queues import Received, Sent, is_drained, send, subscribe, take
+from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
 
 # The worker's own patience is 20 s; twice that without any news is no progress.
 _STALLED_SECONDS = 40
@@ -52,13 +52,15 @@ class Verdict:
     """Bodies of messages that are neither numbered nor dead-lettered."""
     unannounced: tuple[str, ...]
     """Ticket keys that stand in the table but were not announced, or the reverse."""
+    waiting: int
+    """Messages still on the queue: they failed, and come back."""
     projects: tuple[ProjectAudit, ...]
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing at all is wrong."""
         whole = all(project.is_clean for project in self.projects)
-        return whole and not (self.unaccounted or self.unannounced)
+        return whole and not (self.unaccounted or self.unannounced or self.waiting)
 
 
 def start_watch(
@@ -72,12 +74,12 @@ def run_messages(watch: Watch, bodies: Sequence[str]) -> Verdict:
     """Send the messages, follow them to their ends, and judge the result."""
     sent = send(watch.stack, bodies)
     for _ in _until_stalled(watch):
-        if is_drained(watch.stack):
+        if not messages_on_queue(watch.stack):
             break
     # A message leaves the queue after its announcement or dead letter was sent.
     while watch.look():
         pass
-    return _judge(watch, sent)
+    return judge_messages(watch, sent)
 
 
 def _until_stalled(watch: Watch) -> Iterator[None]:
@@ -89,7 +91,8 @@ def _until_stalled(watch: Watch) -> Iterator[None]:
             yield
 
 
-def _judge(watch: Watch, sent: Sequence[Sent]) -> Verdict:
+def judge_messages(watch: Watch, sent: Sequence[Sent]) -> Verdict:
+    """Compare what was sent with the tables, the announcements and the dead letters."""
     outputs = watch.stack.outputs
     projects = audit(
         watch.stack.client("dynamodb"),
@@ -108,25 +111,42 @@ def _judge(watch: Watch, sent: Sequence[Sent]) -> Verdict:
         dead_letters=len(watch.dead_letters),
         unaccounted=tuple(_unaccounted(watch, sent)),
         unannounced=tuple(sorted(tickets ^ set(watch.events))),
+        waiting=messages_on_queue(watch.stack),
         projects=tuple(projects),
     )
 
 
 def _unaccounted(watch: Watch, sent: Sequence[Sent]) -> Iterator[str]:
-    """Name each message that was neither dead-lettered nor announced as it reads."""
+    """Name each message that was neither dead-lettered nor numbered as it reads."""
     dead = {
         # The redrive policy keeps a message's id; the worker notes it beside a copy.
-        letter.attributes.get("SourceMessageId", letter.message_id)
+        letter.attributes.get("SourceMessageId", letter.message_id): letter.body
         for letter in watch.dead_letters
     }
-    titles = {
-        (event["data"]["project_id"], event["data"]["idempotency_key"]): (
-            event["data"]["title"]
-        )
-        for event in watch.events.values()
+    table = watch.stack.outputs["TicketsTableName"]
+    tickets = {
+        (ticket.pop("project_id"), ticket.pop("idempotency_key")): ticket
+        for ticket in tickets_of(watch.stack.client("dynamodb"), table)
     }
     for message in sent:
-        if message.message_id in dead:
-            continue
-        if message.key is None or titles.get(message.key) != message.title:
+        is_dead = dead.get(message.message_id) == message.body
+        is_numbered = message.key in tickets and _is_asked_for(
+            tickets[message.key], message
+        )
+        if not (is_dead or is_numbered):
             yield message.body
+
+
+def _is_asked_for(ticket: Mapping[str, Any], message: Sent) -> bool:
+    """Tell whether the ticket holds what the message asks for, no more and no less."""
+    asked = {"priority": "medium"} | {
+        name: value
+        for name, value in message.fields.items()
+        if name not in {"project_id", "idempotency_key"} and value not in (None, [], {})
+    }
+    given = {
+        name: value
+        for name, value in ticket.items()
+        if name not in {"number", "assigned_at"}
+    }
+    return asked == given

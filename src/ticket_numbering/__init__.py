@@ -20,11 +20,14 @@ Follow a message by reading in this order; imports point the same way:
     fields          the types of their fields
     strict_json     a body as one JSON object, or a reason why not
     allocation      the algorithm: the sort key's maximum plus one, in a transaction
-    store_port      what the algorithm asks of a store
+    cancellation    what the reasons of a cancelled block teach it
+    store_port      what it asks of a store
     ticket_store    its DynamoDB adapter
+    ticket_items    the items, and what DynamoDB says of them
     announcements   the SNS adapter
     dead_letters    the SQS adapter
-    aws_errors      which AWS errors pass, and how entries are packed into batches
+    batch_calls     their common part: packing, and every entry's fate
+    aws_errors      which AWS errors pass by themselves
     settings        environment -> frozen settings; the only reader of the environment
     observability   logger, metrics and the metric names
     errors          the error tree: poison or transient

@@ -9,12 +9,12 @@ exist, in the very transaction that puts its ticket.
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Final, assert_never
 
+from ticket_numbering.cancellation import number_past_taken, reason_to_wait
 from ticket_numbering.errors import (
     NotAttemptedError,
     SequenceContentionError,
@@ -29,7 +29,6 @@ from ticket_numbering.store_port import (
     Block,
     Cancelled,
     Committed,
-    Reason,
     Refused,
     Slot,
     TicketStore,
@@ -45,6 +44,9 @@ EAGER_COLLISIONS: Final = 2
 After that the worker waits and reads: many workers that increment in step would
 collide on every number, and a cancelled write costs more than a read.
 """
+
+
+COLLIDED: Final = SequenceContentionError("others kept taking the next number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +74,25 @@ class Allocator:
     jitter: Callable[[float, float], float] = random.uniform
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def allocate(
+    def start(
         self,
         project_id: str,
         requests: Sequence[CreateTicket],
         time_left: Callable[[], float],
-    ) -> Allocation:
-        """Give each request of the project its number, in the order given.
+    ) -> "AllocationRun":
+        """Return an allocation that gives each request its number, in the order given.
 
         Args:
             project_id: The project of every request.
             requests: Requests with distinct keys.
             time_left: Seconds left of the invocation.
         """
-        return _Run(self, project_id, list(requests), time_left).finish()
+        return AllocationRun(self, project_id, list(requests), time_left)
 
 
 @dataclass(slots=True)
-class _Run:
-    """One allocation on its way."""
+class AllocationRun:
+    """One allocation on its way; what it has learned outlasts an error."""
 
     limits: Allocator
     project_id: str
@@ -101,7 +103,7 @@ class _Run:
     block_limit: int = MAX_BLOCK_REQUESTS
     tries: int = 0  # Since the last progress.
     setbacks: int = 0  # Failed tries that call for patience, since the last progress.
-    obstacle: TransientError = field(
+    obstacle: Exception = field(
         default_factory=lambda: NotAttemptedError("the invocation's time ran out")
     )
 
@@ -110,23 +112,37 @@ class _Run:
     collisions: int = 0
     conflicts: int = 0
 
-    def finish(self) -> Allocation:
-        while self.pending and self._may_try():
+    def work(self) -> None:
+        """Try until every request is answered, or the tries or the time run out.
+
+        Raises:
+            Exception: The store failed in a way that trying again does not mend.
+        """
+        while self.pending and self._in_time() and self._may_try():
             try:
                 self._try()
             except StoreUnavailableError as error:
                 self._step_back(error)
-        self.answers |= {request.key: self.obstacle for request in self.pending}
-        return Allocation(self.answers, self.attempts, self.collisions, self.conflicts)
+
+    def result(self, error: Exception | None = None) -> Allocation:
+        """Return the answers; what is pending failed for the error, if one is given."""
+        failed = {request.key: error or self.obstacle for request in self.pending}
+        return Allocation(
+            self.answers | failed, self.attempts, self.collisions, self.conflicts
+        )
+
+    def _in_time(self) -> bool:
+        return self.time_left() >= self.limits.deadline_reserve
 
     def _may_try(self) -> bool:
-        in_time = self.time_left() >= self.limits.deadline_reserve
-        return in_time and self.tries < self.limits.max_attempts
+        return self.tries < self.limits.max_attempts
 
     def _try(self) -> None:
         self.tries += 1
         if self.next_number is None:
             self.next_number = self.limits.store.last_number(self.project_id) + 1
+            if not self._in_time():
+                return
         block = self._block(self.next_number)
         outcome = self.limits.store.write_block(block)
         match outcome:
@@ -167,43 +183,24 @@ class _Run:
         }
         if known:
             self._settle(known)
-        collided = self._move_past_taken(block, [slot.ticket for slot in slots])
+        collided = self._move_past_taken(block, slots)
         reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
         if any(slot.is_invalid for slot in slots):
             self._split(block, "an item of the block is invalid")
-        elif error := self._reason_to_wait(reasons):
+        elif error := reason_to_wait(reasons):
+            self.conflicts += isinstance(error, SequenceContentionError)
             self._step_back(error)
         elif collided and self.tries > EAGER_COLLISIONS:
             self.next_number = None
-            self._step_back(self.obstacle)
+            self._step_back(COLLIDED)
 
-    def _move_past_taken(self, block: Block, tickets: Sequence[Reason]) -> bool:
-        """Increment past numbers whose own condition failed: these are committed."""
-        taken = Reason.CONDITION_FAILED
-        if taken not in tickets:
+    def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
+        if not any(slot.is_taken for slot in slots):
             return False
         self.collisions += 1
-        self.obstacle = SequenceContentionError("others kept taking the next number")
-        run = len(list(takewhile(lambda reason: reason is taken, tickets)))
-        # Without a run at the start, or past its end, only a read tells the next one.
-        readable = 0 < run < len(tickets)
-        self.next_number = block.first_number + run if readable else None
+        self.obstacle = COLLIDED
+        self.next_number = number_past_taken(block, slots)
         return True
-
-    def _reason_to_wait(self, reasons: Collection[Reason]) -> TransientError | None:
-        """Tell who is in the way, if anybody is.
-
-        On a conflict the other side may still be cancelled: to move on to the next
-        number then would leave a gap.
-        """
-        if Reason.CONFLICT in reasons:
-            self.conflicts += 1
-            return SequenceContentionError("others kept holding the next number")
-        if Reason.THROTTLED in reasons:
-            return StoreUnavailableError("DynamoDB throttled the project's writes")
-        if Reason.UNKNOWN in reasons or Reason.CONDITION_FAILED not in reasons:
-            return StoreUnavailableError("a transaction was cancelled without a reason")
-        return None
 
     def _split(self, block: Block, why: str) -> None:
         """Try less at once; what is refused alone is poison."""

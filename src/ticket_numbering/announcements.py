@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ticket_numbering.batch_calls import (
     Entry,
+    TimeLeft,
     attributes_size,
     send_all,
     text_attribute,
@@ -36,9 +37,9 @@ class SNSAnnouncer:
         self._topic_arn = topic_arn
 
     def announce(
-        self, announcements: Sequence[Announcement]
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Publish the announcements.
+        """Publish the announcements, as long as there is time.
 
         Returns:
             The error of each announcement that SNS did not take, by event id.
@@ -50,6 +51,7 @@ class SNSAnnouncer:
                 PublishBatchRequestEntries=batch,  # type: ignore[arg-type]
             ),
             MAX_PUBLISH_BYTES,
+            time_left,
         )
         return {
             announcements[position].event.id: AnnouncementError(f"SNS: {why}")

@@ -15,6 +15,14 @@ from ticket_numbering.aws_errors import NO_ANSWER, code_of, passes
 MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""
 
+CALL_RESERVE_SECONDS: Final = 3.0
+"""No new call starts with less left of the invocation's time.
+
+A call takes milliseconds; one that does not answer must not cost the report of what
+was done before it.
+"""
+
+TimeLeft = Callable[[], float]
 BatchCall = Callable[[list[dict[str, Any]]], Mapping[str, Any]]
 
 
@@ -41,9 +49,9 @@ def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def send_all(
-    entries: Sequence[Entry], call: BatchCall, max_bytes: int
+    entries: Sequence[Entry], call: BatchCall, max_bytes: int, time_left: TimeLeft
 ) -> dict[int, str]:
-    """Send the entries in as few calls as fit.
+    """Send the entries in as few calls as fit, as long as there is time.
 
     Returns:
         Why each entry failed that was not sent, by its position; empty if all were.
@@ -54,7 +62,10 @@ def send_all(
         if entry.size > max_bytes
     }
     for positions in _packed(entries, max_bytes):
-        failures |= _send(positions, entries, call)
+        if time_left() < CALL_RESERVE_SECONDS:
+            failures |= dict.fromkeys(positions, "the invocation's time ran out")
+        else:
+            failures |= _send(positions, entries, call)
     return failures
 
 

@@ -4,7 +4,6 @@ The body stays byte for byte what it was, so that a redrive sends the same messa
 """
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ticket_numbering.batch_calls import (
     Entry,
+    TimeLeft,
     attributes_size,
     send_all,
     text_attribute,
@@ -47,25 +47,27 @@ class SQSDeadLetters:
         self._client = client
         self._queue_url = queue_url
 
-    def send(self, letters: Sequence[DeadLetter]) -> dict[str, DeadLetterError]:
-        """Send the letters.
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
+        """Send the letters, as long as there is time.
 
         Returns:
             The error of each letter that SQS did not take, by message id.
         """
-        entries = [_entry(letter) for letter in letters]
         failures = send_all(
-            entries,
+            [_entry(letter) for letter in letters],
             lambda batch: self._client.send_message_batch(
                 QueueUrl=self._queue_url,
                 Entries=batch,  # type: ignore[arg-type]
             ),
             MAX_SEND_BYTES,
+            time_left,
         )
         return {
             letters[position].record.message_id: DeadLetterError(
-                f"SQS: {why}; the message was to be dead-lettered for "
-                f"{reason_of(letters[position].error)}"
+                f"SQS: {why}; it was to be dead-lettered as "
+                f"{type(letters[position].error).__name__}"
             )
             for position, why in failures.items()
         }
@@ -80,32 +82,42 @@ def reason_of(error: Exception) -> str:
 def _entry(letter: DeadLetter) -> Entry:
     record = letter.record
     body = record.body or ""
-    attributes = _attributes(letter)
+    size = len(body.encode(errors="surrogatepass"))
+    attributes = _attributes(letter, MAX_SEND_BYTES - size)
     content: dict[str, Any] = {"MessageBody": body, "MessageAttributes": attributes}
     if record.group_id:
         content["MessageGroupId"] = record.group_id
     if record.is_fifo:
         content["MessageDeduplicationId"] = record.message_id
-    size = len(body.encode(errors="surrogatepass")) + attributes_size(attributes)
-    return Entry(content, size)
+    return Entry(content, size + attributes_size(attributes))
 
 
-def _attributes(letter: DeadLetter) -> dict[str, dict[str, Any]]:
-    """Ours come first; of the message's own, what the limit leaves room for."""
+def _attributes(letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
+    """Ours come first; of the message's own, what the limits leave room for.
+
+    Args:
+        letter: The letter.
+        room: Bytes that the body leaves; the reason is cut to fit, if that is enough.
+    """
     record = letter.record
-    ours = {
+    kept = {
         "ErrorType": text_attribute(type(letter.error).__name__),
-        "ErrorMessage": text_attribute(reason_of(letter.error)),
         "SourceMessageId": text_attribute(record.message_id),
     }
     if record.sent_at:
-        ours["SentTimestamp"] = text_attribute(str(record.sent_at))
-    theirs = [
-        (name, attribute)
-        for name, delivered in record.message_attributes.items()
-        if name not in ours and (attribute := _attribute(delivered))
-    ]
-    return ours | dict(theirs[: MAX_ATTRIBUTES - len(ours)])
+        kept["SentTimestamp"] = text_attribute(str(record.sent_at))
+    reason = reason_of(letter.error)
+    full = kept | {"ErrorMessage": text_attribute(reason)}
+    if (excess := attributes_size(full) - room) > 0:
+        cut = reason.encode()[:-excess].decode(errors="ignore") or reason[:1]
+        full = kept | {"ErrorMessage": text_attribute(cut)}
+    for name, delivered in record.message_attributes.items():
+        attribute = _attribute(delivered)
+        if attribute is None or name in full or len(full) == MAX_ATTRIBUTES:
+            continue
+        if attributes_size(full | {name: attribute}) <= room:
+            full[name] = attribute
+    return full
 
 
 def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -115,7 +127,7 @@ def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     match delivered:
         case {"dataType": str(data_type), "binaryValue": str(encoded)}:
-            with suppress(binascii.Error):
+            with suppress(ValueError):
                 return {"DataType": data_type, "BinaryValue": base64.b64decode(encoded)}
         case {"dataType": str(data_type), "stringValue": str(text)}:
             return {"DataType": data_type, "StringValue": text}

@@ -19,7 +19,17 @@ class TicketNumberingError(Exception):
 
 
 class PoisonMessageError(TicketNumberingError):
-    """The message can never succeed, however often it is tried."""
+    """The message can never succeed, however often it is tried.
+
+    Args:
+        reason: Names the field and what is wrong, for the dead letter; it may repeat
+            names that the producer chose.
+        field: A field of the contract, or `body`, for the log, which must not.
+    """
+
+    def __init__(self, reason: str, field: str = "body") -> None:
+        super().__init__(reason)
+        self.field = field
 
 
 class InvalidMessageError(PoisonMessageError):

@@ -14,7 +14,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ticket_numbering.bootstrap import bootstrap
-from ticket_numbering.errors import TicketNumberingError
+from ticket_numbering.errors import PoisonMessageError, TicketNumberingError
 from ticket_numbering.observability import Metric, logger, metrics
 from ticket_numbering.outcomes import Outcome, OutcomeKind
 from ticket_numbering.records import QueueRecord
@@ -84,7 +84,12 @@ def _log(outcome: Outcome) -> None:
     if error is None:
         logger.info("record processed", extra=line)
         return
-    line |= {"error_type": type(error).__name__, "error": str(error)}
+    line["error_type"] = type(error).__name__
+    if isinstance(error, PoisonMessageError):
+        # The dead letter holds the reason, which may repeat the producer's words.
+        line["field"] = error.field
+    else:
+        line["error"] = str(error)
     # A failure that we did not foresee is a bug: its stack trace is wanted.
     trace = None if isinstance(error, TicketNumberingError) else error
     if outcome.kind is OutcomeKind.TRANSIENT and trace is None:

@@ -107,7 +107,13 @@ class CreateTicket(BaseModel):
         try:
             return cls.model_validate(json_object(body))
         except ValidationError as error:
-            raise InvalidMessageError(_problems(error)) from error
+            raise InvalidMessageError(_problems(error), cls._field(error)) from error
+
+    @classmethod
+    def _field(cls, error: ValidationError) -> str:
+        """Return the first field of ours that is wrong."""
+        places = [str(each["loc"][0]) for each in error.errors() if each["loc"]]
+        return next((each for each in places if each in cls.model_fields), "body")
 
 
 class AssignedTicket(BaseModel):

@@ -4,12 +4,17 @@ Service name, namespace and level come from Powertools' own environment variable
 which the template sets.
 """
 
+import logging
 from enum import StrEnum
 
 from aws_lambda_powertools import Logger, Metrics
 
 logger = Logger()
 metrics = Metrics()
+
+# With a lower level these log requests, and with them the tickets' texts.
+for name in ("boto3", "botocore", "urllib3"):
+    logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class Metric(StrEnum):

@@ -37,6 +37,8 @@ class Outcome:
     request: CreateTicket | None = None
     assignment: Assignment | None = None
     error: Exception | None = None
+    dead_lettered: bool = False
+    """Whether the record was sent to the dead-letter queue, or tried to be."""
 
     @property
     def kind(self) -> OutcomeKind:
@@ -89,7 +91,8 @@ def _settle_numbered(
     if answer.fingerprint != request.fingerprint:
         used = ticket_key(request.project_id, answer.number)
         reason = f"idempotency_key: already used for {used}, a different ticket"
-        return replace(outcome, error=IdempotencyMismatchError(reason))
+        error = IdempotencyMismatchError(reason, "idempotency_key")
+        return replace(outcome, error=error)
     answer = replace(answer, replayed=answer.replayed or repeated)
     return replace(outcome, assignment=answer)
 

@@ -31,10 +31,9 @@ class Settings(BaseModel):
     """Tries for one block before its requests go back to the queue."""
 
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
-    """No new attempt starts with less left of the invocation's time.
+    """No new read or write starts with less left of the invocation's time.
 
-    Covers one call that runs into its timeouts (9 s, see `bootstrap`) once, and the
-    announcement and report of what was numbered before it.
+    Covers one call that runs into its timeouts (9 s, see `bootstrap`).
     """
 
     @classmethod

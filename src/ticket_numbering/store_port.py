@@ -76,6 +76,11 @@ class Slot:
     """The number that the request already has, where its key's condition failed."""
 
     @property
+    def is_taken(self) -> bool:
+        """Whether the number is somebody's, committed."""
+        return self.ticket is Reason.CONDITION_FAILED
+
+    @property
     def is_invalid(self) -> bool:
         """Whether the request still needs a number and cannot be written."""
         return self.recorded is None and Reason.INVALID in {self.ticket, self.key}

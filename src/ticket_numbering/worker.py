@@ -12,6 +12,7 @@ from typing import Final, Protocol, TypeVar
 
 from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.announcements import Announcement
+from ticket_numbering.batch_calls import TimeLeft
 from ticket_numbering.dead_letters import DeadLetter
 from ticket_numbering.errors import (
     AnnouncementError,
@@ -35,14 +36,13 @@ MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-TimeLeft = Callable[[], float]
 
 
 class Announcer(Protocol):
     """Announces assigned numbers."""
 
     def announce(
-        self, announcements: Sequence[Announcement]
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> Mapping[str, AnnouncementError]:
         """Publish, and return the errors of what was not published, by event id."""
         ...
@@ -51,7 +51,9 @@ class Announcer(Protocol):
 class DeadLetters(Protocol):
     """Takes poison messages."""
 
-    def send(self, letters: Sequence[DeadLetter]) -> Mapping[str, DeadLetterError]:
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> Mapping[str, DeadLetterError]:
         """Send, and return the errors of what was not sent, by message id."""
         ...
 
@@ -85,6 +87,9 @@ class Worker:
             time_left: Seconds left of the invocation.
         """
         outcomes = [_read(record) for record in records]
+        # Poison goes first, so that nothing that follows can make it come back; on a
+        # FIFO queue only once it is known that nothing before it failed.
+        outcomes = self._dead_letter(outcomes, time_left, fifo_too=False)
         firsts = first_of_each_key(outcomes)
         recorded = self._look_up_redelivered(outcomes)
         fresh = [each for key, each in firsts.items() if key not in recorded]
@@ -93,8 +98,8 @@ class Worker:
         for allocation in allocations:
             answers |= allocation.answers
         outcomes = [settle(outcome, firsts, answers) for outcome in outcomes]
-        outcomes, failed = self._announce(outcomes)
-        outcomes = self._dead_letter(outcomes)
+        outcomes, failed = self._announce(outcomes, time_left)
+        outcomes = self._dead_letter(hold_back(outcomes), time_left, fifo_too=True)
         return BatchReport(hold_back(outcomes), allocations, failed)
 
     def _look_up_redelivered(
@@ -125,13 +130,8 @@ class Worker:
             projects[request.project_id].append(request)
 
         def allocate(project_id: str) -> Allocation:
-            mine = projects[project_id]
-            allocation = _contained(
-                lambda: self.allocator.allocate(project_id, mine, time_left)
-            )
-            if isinstance(allocation, Exception):
-                return Allocation({request.key: allocation for request in mine})
-            return allocation
+            run = self.allocator.start(project_id, projects[project_id], time_left)
+            return run.result(_contained(run.work))
 
         if len(projects) <= 1:
             return [allocate(project_id) for project_id in projects]
@@ -139,27 +139,43 @@ class Worker:
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(allocate, projects))
 
-    def _announce(self, outcomes: Sequence[Outcome]) -> tuple[list[Outcome], int]:
+    def _announce(
+        self, outcomes: Sequence[Outcome], time_left: TimeLeft
+    ) -> tuple[list[Outcome], int]:
         """Announce each number once, replays too.
 
         The first delivery may have died between its commit and its announcement.
         """
-        failures = _failures(self.announcer.announce, announcements(outcomes))
+        failures = _failures(
+            lambda items: self.announcer.announce(items, time_left),
+            announcements(outcomes),
+        )
         announced = [
             replace(each, error=failures.get(each.ticket_key or "", each.error))
             for each in outcomes
         ]
         return announced, len(failures)
 
-    def _dead_letter(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    def _dead_letter(
+        self, outcomes: Sequence[Outcome], time_left: TimeLeft, *, fifo_too: bool
+    ) -> list[Outcome]:
+        """Send the poison that is not sent yet."""
         letters = {
             outcome.record.message_id: DeadLetter(outcome.record, outcome.error)
             for outcome in outcomes
             if isinstance(outcome.error, PoisonMessageError)
+            and not outcome.dead_lettered
+            and (fifo_too or not outcome.record.is_fifo)
         }
-        failures = _failures(self.dead_letters.send, letters)
+        failures = _failures(
+            lambda items: self.dead_letters.send(items, time_left), letters
+        )
         return [
-            replace(each, error=failures.get(each.record.message_id, each.error))
+            replace(
+                each,
+                error=failures.get(each.record.message_id, each.error),
+                dead_lettered=each.dead_lettered or each.record.message_id in letters,
+            )
             for each in outcomes
         ]
 

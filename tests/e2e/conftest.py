@@ -12,7 +12,7 @@ import pytest
 
 from ticketctl.audit import ProjectAudit, audit
 from ticketctl.local_stack import LocalStack, local_stack
-from ticketctl.queues import Received, Sent, is_drained, send, subscribe, take
+from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
 
 Found = TypeVar("Found")
 
@@ -62,7 +62,7 @@ class System:
 
     def settle(self) -> None:
         """Wait until the queue is empty and all that left it has arrived."""
-        self.wait_for(lambda: is_drained(self.stack))
+        self.wait_for(lambda: not messages_on_queue(self.stack))
         self.look()
 
     def events(self, project_id: str) -> list[dict[str, Any]]:
@@ -91,7 +91,9 @@ class System:
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         projects = audit(self.stack.client("dynamodb"), *tables)
-        return next(each for each in projects if each.project_id == project_id)
+        nothing = ProjectAudit(project_id, (), (), (), ())
+        found = (each for each in projects if each.project_id == project_id)
+        return next(found, nothing)
 
     @contextmanager
     def queue_attributes(self, **attributes: str) -> Iterator[None]:
@@ -99,8 +101,10 @@ class System:
         sqs, url = self.stack.client("sqs"), self.stack.outputs["CreateTicketQueueUrl"]
         before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[*attributes])
         sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
-        yield
-        sqs.set_queue_attributes(QueueUrl=url, Attributes=before["Attributes"])
+        try:
+            yield
+        finally:
+            sqs.set_queue_attributes(QueueUrl=url, Attributes=before["Attributes"])
 
     @contextmanager
     def function_environment(self, **variables: str) -> Iterator[None]:
@@ -110,8 +114,10 @@ class System:
         )
         before = configuration["Environment"]["Variables"]
         self._publish(before | variables)
-        yield
-        self._publish(before)
+        try:
+            yield
+        finally:
+            self._publish(before)
 
     def _publish(self, variables: dict[str, str]) -> None:
         """Let deliveries go to a version that has these variables."""

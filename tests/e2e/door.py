@@ -98,8 +98,10 @@ class _Call(BaseHTTPRequestHandler):
 def door(stack: LocalStack, *manners: Manner) -> Iterator[Door]:
     """Put a door in front of the system."""
     with Door(stack, manners) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -112,23 +112,20 @@ class TestOncePerKey:
         assert f"{project}-1" in letter.attributes["ErrorMessage"]
         assert system.audit(project).numbers == (1,)
 
-    def test_key_keeps_its_number_when_redriven_as_a_new_message(
+    def test_key_keeps_its_number_when_sent_back_from_the_dead_letter_queue(
         self, system: System, project: str
     ) -> None:
         """Numbered but never announced, dead-lettered, sent back with a new id."""
-        policy = json.dumps(
-            {
-                "deadLetterTargetArn": system.stack.outputs["DeadLetterQueueArn"],
-                "maxReceiveCount": "2",
-            }
-        )
         with (
             door(system.stack, Manner.REFUSE) as sns,
-            system.queue_attributes(VisibilityTimeout="1", RedrivePolicy=policy),
+            system.queue_attributes(
+                VisibilityTimeout="5", RedrivePolicy=redrive_policy(system, after=2)
+            ),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
             sent = system.send(*tickets(project, 3))
             letters = [wait_for_dead_letter(system, each) for each in sent]
+            system.wait_for(lambda: len(system.audit(project).numbers) == 3)
         assert system.events(project) == []
 
         again = system.send(*[letter.body for letter in letters])
@@ -137,8 +134,8 @@ class TestOncePerKey:
         assert {each.message_id for each in again}.isdisjoint(
             each.message_id for each in sent
         )
-        assert sorted(each["data"]["number"] for each in events) == [1, 2, 3]
-        assert system.replays(project) == [True] * 3
+        assert {each["data"]["number"] for each in events} == {1, 2, 3}
+        assert all(system.replays(project))
         assert system.audit(project).numbers == (1, 2, 3)
 
 
@@ -151,18 +148,19 @@ class TestAnnouncedAtLeastOnce:
         """Killed between commit and announcement: announced later, numbered once."""
         with (
             door(system.stack, Manner.KILL_CALLER, Manner.LET_THROUGH) as sns,
-            system.queue_attributes(VisibilityTimeout="2"),
+            system.queue_attributes(VisibilityTimeout="6"),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
-            system.send(*tickets(project, 3))
-            committed = system.wait_for(lambda: sns.calls and system.audit(project))
-            events = wait_for_events(system, project, 3)
+            [sent] = system.send(ticket_fields(project))
+            system.wait_for(lambda: sns.calls)
+            numbers_when_killed = system.audit(project).numbers
+            events = wait_for_events(system, project, 1)
 
-        assert sns.calls >= 2
-        assert committed
-        assert sorted(each["data"]["number"] for each in events) == [1, 2, 3]
+        assert numbers_when_killed == (1,)
+        assert system.dead_letter_of(sent) is None
+        assert {each["id"] for each in events} == {f"{project}-1"}
         assert all(system.replays(project))
-        assert system.audit(project).numbers == (1, 2, 3)
+        assert system.audit(project).numbers == (1,)
 
     def test_announcements_carry_what_subscribers_filter_by(
         self, system: System, project: str
@@ -210,7 +208,7 @@ POISON = {
         "title",
     ),
     "too large": (ticket_fields("P", description="x" * 262_144), "body"),
-    "a million bytes": ("x" * 1_000_000, "body"),
+    "almost 1 MiB": ("x" * (1_048_576 - 200), "body"),
 }
 
 
@@ -237,13 +235,9 @@ class TestNothingLost:
         self, system: System
     ) -> None:
         """A body of exactly 1 MiB: the redrive policy moves it in the end."""
-        policy = json.dumps(
-            {
-                "deadLetterTargetArn": system.stack.outputs["DeadLetterQueueArn"],
-                "maxReceiveCount": "2",
-            }
-        )
-        with system.queue_attributes(VisibilityTimeout="1", RedrivePolicy=policy):
+        with system.queue_attributes(
+            VisibilityTimeout="1", RedrivePolicy=redrive_policy(system, after=2)
+        ):
             [sent] = system.send("x" * 1_048_576)
 
             letter = wait_for_dead_letter(system, sent)
@@ -293,6 +287,16 @@ class TestWhatOperatorsSee:
         [line] = system.wait_for(lines)
         assert (line["outcome"], line["ticket_key"]) == ("assigned", f"{project}-1")
         assert "Do not log me" not in json.dumps(line)
+
+
+def redrive_policy(system: System, *, after: int) -> str:
+    """Return the queue's redrive policy, with another count of deliveries."""
+    return json.dumps(
+        {
+            "deadLetterTargetArn": system.stack.outputs["DeadLetterQueueArn"],
+            "maxReceiveCount": str(after),
+        }
+    )
 
 
 def wait_for_dead_letter(system: System, sent: Sent) -> Received:

@@ -11,7 +11,8 @@ import pytest
 from tests.builders import ticket_fields
 from ticketctl.artifact import ROOT
 from ticketctl.local_stack import LocalStack
-from ticketctl.run import run_messages, start_watch
+from ticketctl.queues import Received, Sent
+from ticketctl.run import judge_messages, run_messages, start_watch
 
 pytestmark = pytest.mark.emulator
 
@@ -47,8 +48,8 @@ class TestCommand:
             "idempotency_key: already used for ",
         ):
             assert reason in result.stdout
-        assert "35 messages sent: 25 numbers announced" in result.stdout
-        assert "0 messages unaccounted for" in result.stdout
+        assert "messages sent: 35, numbers announced: 25" in result.stdout
+        assert "still on the queue: 0, unaccounted for: 0" in result.stdout
         assert result.stdout.rstrip().endswith("Verdict: clean")
 
     def test_run_takes_messages_of_ones_own(self, tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ class TestCommand:
 
         assert result.returncode == 0, result.stderr
         assert "[red]Mine[/red]" in result.stdout
-        assert "2 messages sent: 1 numbers announced" in result.stdout
+        assert "messages sent: 2, numbers announced: 1" in result.stdout
 
     def test_run_ends_at_once_when_its_file_cannot_be_used(
         self, tmp_path: Path
@@ -103,6 +104,35 @@ class TestVerdict:
 
         assert (verdict.sent, verdict.unaccounted) == (4, ())
         assert verdict.dead_letters >= 2
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"description": "Other"}, {"colour": "red"}, {"title": "Other"}],
+        ids=["description", "unknown field", "title"],
+    )
+    def test_verdict_misses_a_message_that_came_to_nothing(
+        self, deployed: LocalStack, project: str, change: dict[str, str]
+    ) -> None:
+        """Its key has a ticket, but not the one that it asked for."""
+        message = ticket_fields(project)
+        watch = start_watch(deployed, lambda _event, _replayed: None)
+        run_messages(watch, [json.dumps(message)])
+        lost = Sent("no-such-id", json.dumps(message | change))
+
+        verdict = judge_messages(watch, [lost])
+
+        assert verdict.unaccounted == (lost.body,)
+
+    def test_verdict_misses_a_dead_letter_whose_body_is_not_the_one_sent(
+        self, deployed: LocalStack
+    ) -> None:
+        """Byte for byte is part of the promise."""
+        watch = start_watch(deployed, lambda _event, _replayed: None)
+        watch.dead_letters.append(Received("other-id", "{ ", {"SourceMessageId": "id"}))
+
+        verdict = judge_messages(watch, [Sent("id", "{")])
+
+        assert verdict.unaccounted == ("{",)
 
 
 def judge(deployed: LocalStack, *messages: dict[str, Any]) -> Any:

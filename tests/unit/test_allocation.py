@@ -50,7 +50,9 @@ def allocate(
         sleep=time.sleep,
         jitter=lambda _, ceiling: ceiling,
     )
-    return allocator.allocate("PROJ", requests, time.time_left)
+    run = allocator.start("PROJ", requests, time.time_left)
+    run.work()
+    return run.result()
 
 
 def numbers(allocation: Allocation) -> list[int]:
@@ -405,6 +407,30 @@ class TestBounds:
         assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
         assert len(allocation.answers) == len(requests)
 
+    def test_allocate_writes_nothing_when_the_read_used_up_the_time(self) -> None:
+        """A slow query leaves no time to hear of a write."""
+        store, time = FakeTicketStore(), FakeTime(left=10.5)
+        store.on_read = lambda: time.sleep(8.0)
+
+        allocation = allocate(store, [create_ticket()], time)
+
+        assert store.calls == ["last_number"]
+        assert [*map(type, allocation.answers.values())] == [NotAttemptedError]
+
+    def test_allocation_keeps_what_it_learned_when_it_meets_a_bug(self) -> None:
+        """Only what is pending fails for an error that nobody foresaw."""
+        store, requests = FakeTicketStore(), create_tickets(MAX_BLOCK_REQUESTS + 2)
+        store.faults += [lambda _: None, _meet_bug]
+        allocator = Allocator(store, max_attempts=3, deadline_reserve=0)
+        run = allocator.start("PROJ", requests, FakeTime().time_left)
+
+        with pytest.raises(ZeroDivisionError) as bug:
+            run.work()
+
+        allocation = run.result(bug.value)
+        assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
+        assert [*allocation.answers.values()][-2:] == [bug.value] * 2
+
     def test_allocate_recovers_when_the_read_of_the_maximum_fails(self) -> None:
         """A failed query is waited for like a failed write."""
         store, time = seeded(1), FakeTime()
@@ -442,7 +468,7 @@ class TestBounds:
         store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
         allocator = Allocator(store, 25, 10.0, sleep=lambda _: None, jitter=jitter)
 
-        allocator.allocate("PROJ", create_tickets(1), FakeTime().time_left)
+        allocator.start("PROJ", create_tickets(1), FakeTime().time_left).work()
 
         assert ranges == [(0, BACKOFF_BASE_SECONDS), (0, 2 * BACKOFF_BASE_SECONDS)]
 
@@ -477,6 +503,11 @@ class TestIsolationOfTheOffender:
 
         assert len(store.blocks[-2].requests) == MAX_BLOCK_REQUESTS
         assert store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
+
+
+def _meet_bug(block: Block) -> None:
+    del block
+    raise ZeroDivisionError
 
 
 def _refusal(offender: CreateTicket, *, named: bool) -> Fault:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.stub import ANY, Stubber
 
-from tests.builders import create_ticket
+from tests.builders import create_ticket, plenty
 from tests.unit.canned_aws import aws_client, parameters
 from ticket_numbering.announcements import (
     MAX_PUBLISH_BYTES,
@@ -89,7 +89,7 @@ class TestWhatSubscribersGet:
         announced = announcement(title="Caf\u00e9 \U0001f6aa")
         topic.takes(0)
 
-        failures = topic.announcer.announce([announced])
+        failures = topic.announcer.announce([announced], plenty)
 
         (entry,) = topic.entries
         assert failures == {}
@@ -102,7 +102,9 @@ class TestWhatSubscribersGet:
         """A subscriber chooses by fact, project, priority and repetition."""
         topic.takes(0)
 
-        topic.announcer.announce([announcement(project_id="A.b-1", priority="urgent")])
+        topic.announcer.announce(
+            [announcement(project_id="A.b-1", priority="urgent")], plenty
+        )
 
         assert topic.entries[0]["MessageAttributes"] == {
             "event_type": text("ticket-numbering.TicketNumberAssigned.v1"),
@@ -119,7 +121,7 @@ class TestWhatSubscribersGet:
         again = Announcement(first.event, replayed=True)
         topic.takes(0, 1)
 
-        topic.announcer.announce([first, again])
+        topic.announcer.announce([first, again], plenty)
 
         one, other = topic.entries
         assert other["MessageAttributes"]["replayed"] == text("true")
@@ -129,7 +131,9 @@ class TestWhatSubscribersGet:
         """Queues that subscribe share their time fairly among projects."""
         topic.takes(0, 1)
 
-        topic.announcer.announce([announcement(project_id=name) for name in ("A", "B")])
+        topic.announcer.announce(
+            [announcement(project_id=name) for name in ("A", "B")], plenty
+        )
 
         assert [entry["MessageGroupId"] for entry in topic.entries] == ["A", "B"]
 
@@ -137,7 +141,7 @@ class TestWhatSubscribersGet:
         """With more than ten, raw delivery to a queue would drop the message."""
         topic.takes(0)
 
-        topic.announcer.announce([announcement()])
+        topic.announcer.announce([announcement()], plenty)
 
         assert len(topic.entries[0]["MessageAttributes"]) <= MAX_ATTRIBUTES
 
@@ -149,14 +153,16 @@ class TestCalls:
         self, topic: Topic
     ) -> None:
         """No numbers, no call."""
-        assert topic.announcer.announce([]) == {}
+        assert topic.announcer.announce([], plenty) == {}
         assert topic.calls == []
 
     def test_announce_publishes_a_batch_in_one_call(self, topic: Topic) -> None:
         """Ten numbers cost one request."""
         topic.takes(*range(10))
 
-        topic.announcer.announce([announcement(number) for number in range(1, 11)])
+        topic.announcer.announce(
+            [announcement(number) for number in range(1, 11)], plenty
+        )
 
         assert len(topic.calls) == 1
 
@@ -172,7 +178,7 @@ class TestCalls:
             "description": "d" * 65_536,
         }
 
-        topic.announcer.announce([announcement(10**20, **largest)] * 10)
+        topic.announcer.announce([announcement(10**20, **largest)] * 10, plenty)
 
         assert len(topic.calls) == 1
         assert sum(_size(entry) for entry in topic.entries) < MAX_PUBLISH_BYTES / 4
@@ -185,7 +191,9 @@ class TestFailures:
         """The neighbours count as announced."""
         topic.takes(0, 2, failed={1: "InternalError"})
 
-        failures = topic.announcer.announce([announcement(n) for n in (4, 5, 6)])
+        failures = topic.announcer.announce(
+            [announcement(n) for n in (4, 5, 6)], plenty
+        )
 
         assert list(failures) == ["PROJ-5"]
         assert isinstance(failures["PROJ-5"], AnnouncementError)
@@ -197,7 +205,7 @@ class TestFailures:
         """Silence is no success."""
         topic.takes(0)
 
-        failures = topic.announcer.announce([announcement(1), announcement(2)])
+        failures = topic.announcer.announce([announcement(1), announcement(2)], plenty)
 
         assert list(failures) == ["PROJ-2"]
 
@@ -206,7 +214,9 @@ class TestFailures:
         topic.refuses("Throttled", 429)
         topic.takes(10)
 
-        failures = topic.announcer.announce([announcement(n) for n in range(1, 12)])
+        failures = topic.announcer.announce(
+            [announcement(n) for n in range(1, 12)], plenty
+        )
 
         assert list(failures) == [f"PROJ-{number}" for number in range(1, 11)]
 
@@ -218,7 +228,7 @@ class TestFailures:
         topic.takes(0)
         topic.refuses("InvalidParameter")
 
-        failures = topic.announcer.announce([announcement(1), announcement(2)])
+        failures = topic.announcer.announce([announcement(1), announcement(2)], plenty)
 
         assert list(failures) == ["PROJ-2"]
 

@@ -119,9 +119,10 @@ class TestVerdict:
         [
             {"unaccounted": ("{}",)},
             {"unannounced": ("A-2",)},
+            {"waiting": 1},
             {"projects": (ProjectAudit("A", (1, 3), ((2, 2),), (), ()),)},
         ],
-        ids=["unaccounted", "unannounced", "gap"],
+        ids=["unaccounted", "unannounced", "waiting", "gap"],
     )
     def test_verdict_is_not_clean_when_anything_is_wrong(
         self, flaw: dict[str, Any]
@@ -139,6 +140,7 @@ def verdict(**flaw: Any) -> Verdict:
         "dead_letters": 0,
         "unaccounted": (),
         "unannounced": (),
+        "waiting": 0,
         "projects": (ProjectAudit("A", (1,), (), (), ()),),
     }
     return Verdict(**clean | flaw)

@@ -17,8 +17,10 @@ from botocore.exceptions import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders import plenty
 from tests.cases import cases
 from ticket_numbering.batch_calls import (
+    CALL_RESERVE_SECONDS,
     Entry,
     attributes_size,
     send_all,
@@ -104,7 +106,7 @@ class TestPacking:
         """An empty batch would be refused."""
         call = FakeCall()
 
-        assert send_all([], call, MAX_BYTES) == {}
+        assert send_all([], call, MAX_BYTES, plenty) == {}
         assert call.batches == []
 
     @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ class TestPacking:
         """Small entries are counted."""
         call = FakeCall()
 
-        failures = send_all(entries(*repeat(1, count)), call, MAX_BYTES)
+        failures = send_all(entries(*repeat(1, count)), call, MAX_BYTES, plenty)
 
         assert failures == {}
         assert [len(batch) for batch in call.batches] == lengths
@@ -142,13 +144,13 @@ class TestPacking:
         """Entries are summed; one that no call can hold harms no other."""
         call = FakeCall()
 
-        send_all(entries(*sizes), call, MAX_BYTES)
+        send_all(entries(*sizes), call, MAX_BYTES, plenty)
 
         assert call.names == calls
 
     def test_send_all_reports_an_entry_that_no_call_can_hold(self) -> None:
         """The reason tells its size and the limit."""
-        failures = send_all(entries(100, 101), FakeCall(), MAX_BYTES)
+        failures = send_all(entries(100, 101), FakeCall(), MAX_BYTES, plenty)
 
         assert failures == {1: "101 bytes with its attributes, at most 100 fit"}
 
@@ -160,7 +162,7 @@ class TestPacking:
         call = FakeCall()
         contents = [Entry({"name": str(at)}, size) for at, size in enumerate(sizes)]
 
-        failures = send_all(contents, call, MAX_BYTES)
+        failures = send_all(contents, call, MAX_BYTES, plenty)
 
         sent = [[sizes[int(name)] for name in names] for names in call.names]
         fitting = [size for size in sizes if size <= MAX_BYTES]
@@ -173,7 +175,7 @@ class TestPacking:
         """Ids are distinct within a call and made of characters that are allowed."""
         call = FakeCall()
 
-        send_all(entries(*repeat(1, 12)), call, MAX_BYTES)
+        send_all(entries(*repeat(1, 12)), call, MAX_BYTES, plenty)
 
         for batch in call.batches:
             ids = [entry["Id"] for entry in batch]
@@ -185,7 +187,7 @@ class TestPacking:
         call = FakeCall()
         content = {"Message": "text", "MessageAttributes": {"a": text_attribute("b")}}
 
-        send_all([Entry(content, 1)], call, MAX_BYTES)
+        send_all([Entry(content, 1)], call, MAX_BYTES, plenty)
 
         assert call.batches == [[{"Id": "0", **content}]]
 
@@ -197,7 +199,7 @@ class TestEveryEntryIsChecked:
         """The failure is told by position, and the neighbours count as sent."""
         call = FakeCall([lose("b", code="InternalError")])
 
-        failures = send_all(entries(1, 1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1, 1), call, MAX_BYTES, plenty)
 
         assert failures == {1: "InternalError"}
 
@@ -205,7 +207,7 @@ class TestEveryEntryIsChecked:
         """Positions count through all calls."""
         call = FakeCall([lose("a", code="Throttled"), lose("l", code="InvalidId")])
 
-        failures = send_all(entries(*repeat(1, 12)), call, MAX_BYTES)
+        failures = send_all(entries(*repeat(1, 12)), call, MAX_BYTES, plenty)
 
         assert failures == {0: "Throttled", 11: "InvalidId"}
 
@@ -213,7 +215,7 @@ class TestEveryEntryIsChecked:
         """What is not said to be sent is not sent."""
         call = FakeCall([lose("a", "c")])
 
-        failures = send_all(entries(1, 1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1, 1), call, MAX_BYTES, plenty)
 
         assert failures == dict.fromkeys([0, 2], "missing from the answer")
 
@@ -221,7 +223,7 @@ class TestEveryEntryIsChecked:
         """An empty answer is no success."""
         call = FakeCall([lambda _: {}])
 
-        failures = send_all(entries(1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1), call, MAX_BYTES, plenty)
 
         assert failures == dict.fromkeys([0, 1], "missing from the answer")
 
@@ -229,9 +231,24 @@ class TestEveryEntryIsChecked:
         """Another try is the queue's business."""
         call = FakeCall([lose("a", "b", code="InternalError")])
 
-        send_all(entries(1, 1), call, MAX_BYTES)
+        send_all(entries(1, 1), call, MAX_BYTES, plenty)
 
         assert call.names == [["a", "b"]]
+
+
+class TestDeadline:
+    """A call that does not answer must not cost the report of those before it."""
+
+    def test_send_all_starts_no_call_when_time_has_run_out(self) -> None:
+        """What was not sent is reported, so that it comes back."""
+        call, left = FakeCall(), iter([10.0, CALL_RESERVE_SECONDS - 0.1])
+
+        failures = send_all(
+            entries(*repeat(1, 11)), call, MAX_BYTES, lambda: next(left)
+        )
+
+        assert [len(batch) for batch in call.batches] == [10]
+        assert list(failures) == [10]
 
 
 class TestOneBadEntryHarmsOnlyItself:
@@ -242,7 +259,7 @@ class TestOneBadEntryHarmsOnlyItself:
         bad = client_error("InvalidMessageContents")
         call = FakeCall([refuse(bad), accept, refuse(bad), accept])
 
-        failures = send_all(entries(1, 1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1, 1), call, MAX_BYTES, plenty)
 
         assert failures == {1: "InvalidMessageContents"}
         assert call.names == [["a", "b", "c"], ["a"], ["b"], ["c"]]
@@ -252,7 +269,7 @@ class TestOneBadEntryHarmsOnlyItself:
         refused = refuse(client_error("BatchRequestTooLong"))
         call = FakeCall([refused, accept, lose("b", code="InternalError")])
 
-        failures = send_all(entries(1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1), call, MAX_BYTES, plenty)
 
         assert failures == {1: "InternalError"}
 
@@ -261,7 +278,7 @@ class TestOneBadEntryHarmsOnlyItself:
         refused = refuse(client_error("InvalidParameter"))
         call = FakeCall([refused, refuse(client_error("Throttled"))])
 
-        failures = send_all(entries(1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1), call, MAX_BYTES, plenty)
 
         assert failures == {0: "Throttled"}
         assert call.names == [["a", "b"], ["a"], ["b"]]
@@ -270,7 +287,7 @@ class TestOneBadEntryHarmsOnlyItself:
         """There is nothing smaller to try."""
         call = FakeCall([refuse(client_error("InvalidParameter"))])
 
-        failures = send_all(entries(1), call, MAX_BYTES)
+        failures = send_all(entries(1), call, MAX_BYTES, plenty)
 
         assert failures == {0: "InvalidParameter"}
         assert call.names == [["a"]]
@@ -280,7 +297,7 @@ class TestOneBadEntryHarmsOnlyItself:
         denied = client_error("AuthorizationError", 403)
         call = FakeCall(list(repeat(refuse(denied), 3)))
 
-        failures = send_all(entries(1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1), call, MAX_BYTES, plenty)
 
         assert failures == dict.fromkeys([0, 1], "AuthorizationError")
 
@@ -325,7 +342,7 @@ class TestServiceInTrouble:
         """Ten more calls would only add to the trouble."""
         call = FakeCall([refuse(error)])
 
-        failures = send_all(entries(1, 1, 1), call, MAX_BYTES)
+        failures = send_all(entries(1, 1, 1), call, MAX_BYTES, plenty)
 
         assert failures == dict.fromkeys([0, 1, 2], reason)
         assert call.names == [["a", "b", "c"]]
@@ -334,7 +351,7 @@ class TestServiceInTrouble:
         """One failed call says nothing about the rest."""
         call = FakeCall([refuse(client_error("Throttled"))])
 
-        failures = send_all(entries(60, 60), call, MAX_BYTES)
+        failures = send_all(entries(60, 60), call, MAX_BYTES, plenty)
 
         assert failures == {0: "Throttled"}
         assert call.names == [["a"], ["b"]]
@@ -344,7 +361,7 @@ class TestServiceInTrouble:
         call = FakeCall([refuse(ZeroDivisionError())])
 
         with pytest.raises(ZeroDivisionError):
-            send_all(entries(1), call, MAX_BYTES)
+            send_all(entries(1), call, MAX_BYTES, plenty)
 
 
 class TestAttributesSize:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from tests.builders import create_ticket, queue_record, ticket_fields
+from tests.builders import create_ticket, plenty, queue_record, ticket_fields
 from ticket_numbering import errors
 from ticket_numbering.announcements import Announcement, SNSAnnouncer
 from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
@@ -514,7 +514,7 @@ class TestHeaders:
         client: Any = Recorder()
         event = TicketNumberAssigned.of(create_ticket(), 42, STAMP)
 
-        SNSAnnouncer(client, "topic").announce([Announcement(event, replayed)])
+        SNSAnnouncer(client, "topic").announce([Announcement(event, replayed)], plenty)
 
         documented = ASYNCAPI["components"]["messages"]["TicketNumberAssigned"][
             "headers"
@@ -537,7 +537,7 @@ class TestHeaders:
         client: Any = Recorder()
         letter = DeadLetter(queue_record(), kind("title: Field required"))
 
-        SQSDeadLetters(client, "queue").send([letter])
+        SQSDeadLetters(client, "queue").send([letter], plenty)
 
         documented = ASYNCAPI["components"]["messages"]["PoisonMessage"]["headers"]
         Draft202012Validator(documented).validate(client.headers())

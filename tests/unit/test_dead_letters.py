@@ -10,7 +10,7 @@ from botocore.stub import ANY, Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import queue_record
+from tests.builders import plenty, queue_record
 from tests.cases import cases
 from tests.unit.canned_aws import aws_client, parameters
 from ticket_numbering.batch_calls import attributes_size
@@ -129,7 +129,7 @@ class TestBody:
         """Nothing is trimmed, escaped, normalized or wrapped."""
         queue.takes(0)
 
-        failures = queue.dead_letters.send([letter(queue_record(body))])
+        failures = queue.dead_letters.send([letter(queue_record(body))], plenty)
 
         assert failures == {}
         assert queue.entries[0]["MessageBody"].encode() == body.encode()
@@ -140,7 +140,7 @@ class TestBody:
         """Fields of FIFO queues would be refused."""
         queue.takes(0)
 
-        queue.dead_letters.send([letter()])
+        queue.dead_letters.send([letter()], plenty)
 
         assert set(queue.entries[0]) == {"Id", "MessageBody", "MessageAttributes"}
 
@@ -148,7 +148,7 @@ class TestBody:
         """A group alone does not make a queue FIFO: no deduplication id."""
         queue.takes(0)
 
-        queue.dead_letters.send([letter(queue_record("x", group_id="PROJ"))])
+        queue.dead_letters.send([letter(queue_record("x", group_id="PROJ"))], plenty)
 
         assert queue.entries[0]["MessageGroupId"] == "PROJ"
         assert "MessageDeduplicationId" not in queue.entries[0]
@@ -161,7 +161,7 @@ class TestBody:
         ]
         queue.takes(0, 1)
 
-        queue.dead_letters.send([letter(record) for record in records])
+        queue.dead_letters.send([letter(record) for record in records], plenty)
 
         assert [entry["MessageGroupId"] for entry in queue.entries] == ["PROJ"] * 2
         ids = [entry["MessageDeduplicationId"] for entry in queue.entries]
@@ -176,7 +176,9 @@ class TestReason:
         record = queue_record("x", sent_at=1_795_000_000_123)
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record, IdempotencyMismatchError("used"))])
+        queue.dead_letters.send(
+            [letter(record, IdempotencyMismatchError("used"))], plenty
+        )
 
         assert queue.entries[0]["MessageAttributes"] == {
             "ErrorType": text("IdempotencyMismatchError"),
@@ -190,7 +192,7 @@ class TestReason:
         record = QueueRecord("message-1", "x")
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record)])
+        queue.dead_letters.send([letter(record)], plenty)
 
         assert set(queue.entries[0]["MessageAttributes"]) == OURS - {"SentTimestamp"}
 
@@ -245,7 +247,7 @@ class TestTheirAttributes:
         record = queue_record("x", messageAttributes=delivered_attributes(theirs))
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record)])
+        queue.dead_letters.send([letter(record)], plenty)
 
         attributes = queue.entries[0]["MessageAttributes"]
         assert set(attributes) >= OURS
@@ -266,7 +268,9 @@ class TestTheirAttributes:
         }
         queue.takes(0)
 
-        queue.dead_letters.send([letter(queue_record("x", messageAttributes=theirs))])
+        queue.dead_letters.send(
+            [letter(queue_record("x", messageAttributes=theirs))], plenty
+        )
 
         attributes = queue.entries[0]["MessageAttributes"]
         assert {name: attributes[name] for name in theirs} == {
@@ -283,7 +287,7 @@ class TestTheirAttributes:
         record = queue_record("x", messageAttributes=old)
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record)])
+        queue.dead_letters.send([letter(record)], plenty)
 
         attributes = queue.entries[0]["MessageAttributes"]
         assert len(attributes) == MAX_ATTRIBUTES
@@ -295,7 +299,7 @@ class TestFailures:
 
     def test_send_calls_nothing_when_there_is_no_poison(self, queue: Queue) -> None:
         """No letters, no call."""
-        assert queue.dead_letters.send([]) == {}
+        assert queue.dead_letters.send([], plenty) == {}
         assert queue.calls == []
 
     def test_send_tells_the_letter_that_sqs_did_not_take(self, queue: Queue) -> None:
@@ -303,13 +307,13 @@ class TestFailures:
         good, bad = letter(), letter(error=InvalidMessageError("title: missing"))
         queue.takes(0, failed={1: "InvalidMessageContents"})
 
-        failures = queue.dead_letters.send([good, bad])
+        failures = queue.dead_letters.send([good, bad], plenty)
 
         (error,) = failures.values()
         assert list(failures) == [bad.record.message_id]
         assert isinstance(error, DeadLetterError)
         assert "InvalidMessageContents" in str(error)
-        assert "title: missing" in str(error)
+        assert "InvalidMessageError" in str(error)
 
     def test_send_tells_the_letter_that_the_answer_leaves_out(
         self, queue: Queue
@@ -318,7 +322,7 @@ class TestFailures:
         letters = [letter(), letter()]
         queue.takes(1)
 
-        failures = queue.dead_letters.send(letters)
+        failures = queue.dead_letters.send(letters, plenty)
 
         assert list(failures) == [letters[0].record.message_id]
 
@@ -330,10 +334,10 @@ class TestFailures:
         large = letter(record, InvalidMessageError("body: not JSON"))
         queue.takes(0, 2)
 
-        failures = queue.dead_letters.send([letter(), large, letter()])
+        failures = queue.dead_letters.send([letter(), large, letter()], plenty)
 
         assert list(failures) == [record.message_id]
-        assert "body: not JSON" in str(failures[record.message_id])
+        assert "InvalidMessageError" in str(failures[record.message_id])
         assert len(queue.entries) == 2
 
     def test_send_takes_the_largest_letter_that_fits(self, queue: Queue) -> None:
@@ -351,10 +355,29 @@ class TestFailures:
         queue.takes(0)
 
         failures = queue.dead_letters.send(
-            [letter(full, InvalidMessageError("body: empty"))]
+            [letter(full, InvalidMessageError("body: empty"))], plenty
         )
 
         assert failures == {}
+
+    def test_send_makes_room_when_a_body_is_near_the_limit(self, queue: Queue) -> None:
+        """The message's own attributes go first, then the end of the reason."""
+        theirs = {"theirs": {"dataType": "String", "stringValue": "x" * 50}}
+        body = "x" * (MAX_SEND_BYTES - 200)
+        reason = InvalidMessageError("body: " + "y" * 500)
+        queue.takes(0)
+
+        failures = queue.dead_letters.send(
+            [letter(queue_record(body, messageAttributes=theirs), reason)], plenty
+        )
+
+        [entry] = queue.entries
+        attributes = entry["MessageAttributes"]
+        assert failures == {}
+        assert entry["MessageBody"] == body
+        assert "theirs" not in attributes
+        assert attributes["ErrorMessage"]["StringValue"].startswith("body: y")
+        assert len(body) + attributes_size(attributes) <= MAX_SEND_BYTES
 
     def test_send_counts_attributes_among_the_bytes_of_a_call(
         self, queue: Queue
@@ -364,7 +387,7 @@ class TestFailures:
         queue.takes(0)
         queue.takes(1)
 
-        failures = queue.dead_letters.send([letter(queue_record(half))] * 2)
+        failures = queue.dead_letters.send([letter(queue_record(half))] * 2, plenty)
 
         assert failures == {}
         assert len(queue.calls) == 2
@@ -376,7 +399,7 @@ class TestFailures:
         queue.refuses("InvalidMessageContents")
         queue.takes(1)
 
-        failures = queue.dead_letters.send([bad, good])
+        failures = queue.dead_letters.send([bad, good], plenty)
 
         assert list(failures) == [bad.record.message_id]
 
@@ -385,7 +408,7 @@ class TestFailures:
         letters = [letter(), letter()]
         queue.refuses("RequestThrottled", 403)
 
-        failures = queue.dead_letters.send(letters)
+        failures = queue.dead_letters.send(letters, plenty)
 
         assert list(failures) == [each.record.message_id for each in letters]
 
@@ -407,6 +430,6 @@ class TestFailures:
         good = letter()
         queue.takes(0, 1)
 
-        failures = queue.dead_letters.send([odd, good])
+        failures = queue.dead_letters.send([odd, good], plenty)
 
         assert good.record.message_id not in failures

@@ -229,8 +229,31 @@ class TestOutcomeLines:
 
         lines, _ = function.printed()
         assert lines[0]["error_type"] == "InvalidMessageError"
-        assert lines[0]["error"].startswith("body: not JSON")
+        assert lines[0]["field"] == "body"
         assert "exception" not in lines[0]
+
+    @pytest.mark.parametrize(
+        ("message", "field"),
+        [
+            ({"attributes": {"Jane Roe, diagnosed": 1}}, "attributes"),
+            ({"Jane Roe": "diagnosed"}, "body"),
+            ('{"Jane Roe": 1, "Jane Roe": 2}', "body"),
+            ({"title": ""}, "title"),
+        ],
+    )
+    def test_line_names_a_field_of_ours_and_no_word_of_the_producer_when_poison(
+        self, function: Function, message: str | dict[str, Any], field: str
+    ) -> None:
+        """The reason may repeat names; it stands beside the dead letter only."""
+        body = message if isinstance(message, str) else ticket_fields(**message)
+        record = sqs_record(body)
+        function.dead_letters.refused = {record["messageId"]}
+
+        function(sqs_record(body), record)
+
+        lines, _ = function.printed()
+        assert lines[0]["field"] == field
+        assert "Jane" not in json.dumps(lines)
 
     def test_line_gives_trace_when_error_is_unforeseen(
         self, function: Function

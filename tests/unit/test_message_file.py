@@ -58,6 +58,7 @@ class TestRefused:
             (b'{"a": 1}\n[1]\n', "line 2: not a JSON object"),
             (b"7", "line 1: not a JSON object"),
             (b"[" * 100_000, "line 1: not JSON"),
+            ('{"a": "\ufffe"}'.encode(), "line 1: SQS does not take the character"),
             (b"x" * 1_048_577, "line 1: longer than the 1048576 bytes"),
             (b"\xff\xfe{", "it is not UTF-8"),
             (b" \n\n", "holds no message"),

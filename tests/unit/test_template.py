@@ -164,11 +164,11 @@ class TestNothingLost:
         assert chosen == ref("BatchSize")
         assert mapping()["BatchSize"] == ref("BatchSize")
 
-    def test_batch_size_has_lambdas_bounds(self) -> None:
+    def test_batch_size_stays_within_what_one_invocation_can_do(self) -> None:
         """Ten by default, which needs no window."""
         size = parameters()["BatchSize"]
 
-        assert (size["MinValue"], size["Default"], size["MaxValue"]) == (1, 10, 10000)
+        assert (size["MinValue"], size["Default"], size["MaxValue"]) == (1, 10, 1000)
         assert parameters()["MaximumBatchingWindow"]["Default"] == "0"
 
 

@@ -28,7 +28,11 @@ from ticket_numbering.errors import (
 from ticket_numbering.outcomes import OutcomeKind
 from ticket_numbering.records import QueueRecord
 from ticket_numbering.store_port import Block, Cancelled, Reason, Refused, Slot
-from ticket_numbering.worker import BatchReport, Worker
+from ticket_numbering.worker import (
+    MAX_PROJECTS_SIDE_BY_SIDE,
+    BatchReport,
+    Worker,
+)
 
 ASSIGNED, REPLAYED = OutcomeKind.ASSIGNED, OutcomeKind.REPLAYED
 POISON, TRANSIENT = OutcomeKind.POISON, OutcomeKind.TRANSIENT
@@ -115,6 +119,17 @@ class TestGaplessAndInOrder:
         report = worker.handle(records, FakeTime().time_left)
 
         assert kinds(report) == [ASSIGNED] * 3
+
+    def test_threads_are_bounded_when_a_batch_has_many_projects(self) -> None:
+        """A batch of 40 projects must not open 40 connections."""
+        store = _CountingStore()
+        worker = Worker(Allocator(store, 1, 0.0), FakeAnnouncer(), FakeDeadLetters())
+        records = [queue_record(create_ticket(f"P{each}")) for each in range(40)]
+
+        report = worker.handle(records, FakeTime().time_left)
+
+        assert kinds(report) == [ASSIGNED] * 40
+        assert len(store.threads) <= MAX_PROJECTS_SIDE_BY_SIDE
 
 
 class TestOncePerKey:
@@ -296,6 +311,32 @@ class TestAnnouncedAtLeastOnce:
 
         assert [each.replayed for each in system.announcer.announced] == [False]
 
+    @pytest.mark.parametrize("moments", [(1000, 2000), (2000, 1000)])
+    def test_first_announcement_is_no_replay_when_its_key_stands_twice_in_a_batch(
+        self, system: System, moments: tuple[int, int]
+    ) -> None:
+        """Whichever record comes first: subscribers may filter replays out."""
+        request = create_ticket()
+
+        report = system.handle(
+            *[queue_record(request, sent_at=each) for each in moments]
+        )
+
+        assert sorted(kinds(report)) == [ASSIGNED, REPLAYED]
+        assert [each.replayed for each in system.announcer.announced] == [False]
+
+    def test_committed_numbers_are_announced_when_a_later_block_meets_a_bug(
+        self, system: System
+    ) -> None:
+        """What was learned before an unforeseen error is not thrown away."""
+        records = [queue_record() for _ in range(60)]
+        system.store.faults += [lambda _: None, _bug_in("PROJ")]
+
+        report = system.handle(*records)
+
+        assert kinds(report) == [ASSIGNED] * 50 + [TRANSIENT] * 10
+        assert len(system.announcer.ids) == 50
+
     def test_records_come_back_when_their_announcement_fails(
         self, system: System
     ) -> None:
@@ -348,6 +389,19 @@ class TestNothingLost:
         assert errors(report) == [InvalidMessageError]
         assert system.dead_letters.bodies == [body]
         assert "idempotency_key" in system.dead_letters.reasons[0]
+
+    def test_poison_is_dead_lettered_before_anything_that_can_fail(
+        self, system: System
+    ) -> None:
+        """An invocation that dies while it waits for others has sent it already."""
+        lengths: list[int] = []
+        letters = system.dead_letters.letters
+        system.store.on_read = lambda: lengths.append(len(letters))
+
+        system.handle(queue_record(), queue_record("{"))
+
+        assert lengths == [1]
+        assert len(letters) == 1
 
     def test_poison_comes_back_when_its_dead_letter_fails(self, system: System) -> None:
         """It is not deleted before it lies in the dead-letter queue."""
@@ -448,6 +502,30 @@ class TestFifoOrder:
 
         assert errors(report) == [None, AnnouncementError, None, NotAttemptedError]
 
+    def test_later_poison_is_held_back_with_its_group_when_a_record_fails(
+        self, system: System
+    ) -> None:
+        """Sent and returned, it would be sent again at each delivery."""
+        system.announcer.refused = {"PROJ-1"}
+        fifo = {"group_id": "PROJ", "sequence_number": "1"}
+
+        report = system.handle(queue_record(**fifo), queue_record("{", **fifo))
+
+        assert errors(report) == [AnnouncementError, NotAttemptedError]
+        assert system.dead_letters.letters == []
+
+    def test_later_records_are_reported_when_the_dead_letter_of_the_group_fails(
+        self, system: System
+    ) -> None:
+        """Then the poison itself is the failure."""
+        fifo = {"group_id": "PROJ", "sequence_number": "1"}
+        bad = queue_record("{", **fifo)
+        system.dead_letters.refused = {bad.message_id}
+
+        report = system.handle(bad, queue_record(**fifo))
+
+        assert errors(report) == [DeadLetterError, NotAttemptedError]
+
     def test_later_records_are_done_when_poison_of_the_group_was_dead_lettered(
         self, system: System
     ) -> None:
@@ -494,6 +572,18 @@ class _MeetingStore(FakeTicketStore):
 
     def write_block(self, block: Block) -> BlockAnswer:
         self._meeting.wait()
+        return super().write_block(block)
+
+
+class _CountingStore(FakeTicketStore):
+    """Notes which threads write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def write_block(self, block: Block) -> BlockAnswer:
+        self.threads.add(threading.get_ident())
         return super().write_block(block)
 
 

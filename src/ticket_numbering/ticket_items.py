@@ -1,0 +1,99 @@
+"""The items of the two tables, and what DynamoDB says of them, as our own values."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from boto3.dynamodb.types import TypeSerializer
+
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.store_port import Assignment, Block, Reason, Slot
+
+ACTIONS_PER_REQUEST: Final = 2
+
+REASONS: Final = {
+    # TransactWriteItems API reference, "TransactionCanceledException".
+    "None": Reason.NONE,
+    "ConditionalCheckFailed": Reason.CONDITION_FAILED,
+    "TransactionConflict": Reason.CONFLICT,
+    "ProvisionedThroughputExceeded": Reason.THROTTLED,
+    "ThrottlingError": Reason.THROTTLED,
+    "ValidationError": Reason.INVALID,
+}
+
+Item = Mapping[str, Any]
+_serialize = TypeSerializer().serialize
+
+
+def key_id(key: RequestKey) -> str:
+    """Join the key's parts; a project id has no `#`, so no two keys share an id."""
+    return f"{key.project_id}#{key.idempotency_key}"
+
+
+def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Item:
+    """Return the ticket; what the request leaves at its default is left out."""
+    ticket = request.model_dump(exclude_defaults=True) | {
+        "number": number,
+        "priority": request.priority,
+        "assigned_at": assigned_at,
+    }
+    item: Item = _serialize(ticket)["M"]
+    return item
+
+
+def key_item(
+    request: CreateTicket, number: int, assigned_at: str, retention: timedelta
+) -> Item:
+    """Return the record of the request's key; it expires if there is a retention."""
+    record: dict[str, str | int] = {
+        "id": key_id(request.key),
+        "project_id": request.project_id,
+        "idempotency_key": request.idempotency_key,
+        "number": number,
+        "fingerprint": request.fingerprint,
+        "assigned_at": assigned_at,
+    }
+    if retention:
+        expiry = datetime.fromisoformat(assigned_at) + retention
+        record["expires_at"] = int(expiry.timestamp())
+    item: Item = _serialize(record)["M"]
+    return item
+
+
+def request_key(item: Mapping[str, Any]) -> RequestKey:
+    """Return whose record an item of the keys' table is."""
+    return RequestKey(item["project_id"]["S"], item["idempotency_key"]["S"])
+
+
+def assignment(item: Mapping[str, Any]) -> Assignment:
+    """Return what an item of the keys' table records."""
+    return Assignment(
+        number=int(item["number"]["N"]),
+        fingerprint=item["fingerprint"]["S"],
+        assigned_at=item["assigned_at"]["S"],
+        replayed=True,
+    )
+
+
+def slots(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
+    """Read the reasons by position: a ticket's, then its key's, request by request."""
+    reasons = cancellation.get("CancellationReasons", [])
+    requests = len(block.requests)
+    if len(reasons) != ACTIONS_PER_REQUEST * requests:
+        return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
+    return [
+        _slot(ticket, key)
+        for ticket, key in zip(reasons[::2], reasons[1::2], strict=True)
+    ]
+
+
+def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
+    recorded = assignment(key["Item"]) if key.get("Item") else None
+    key_reason = _reason(key)
+    if key_reason is Reason.CONDITION_FAILED and recorded is None:
+        key_reason = Reason.UNKNOWN
+    return Slot(_reason(ticket), key_reason, recorded)
+
+
+def _reason(cancellation: Mapping[str, Any]) -> Reason:
+    return REASONS.get(cancellation.get("Code", ""), Reason.UNKNOWN)
