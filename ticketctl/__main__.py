@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from ticketctl.artifact import ROOT
 from ticketctl.bridge import bridge
 from ticketctl.errors import ToolError
 from ticketctl.local_stack import local_stack
@@ -60,7 +61,7 @@ def up() -> None:
             bridge(stack.emulator.port),
         ):
             write_sam_files(stack)
-            report.ready(stack, CONFIG_FILE)
+            report.ready(stack, CONFIG_FILE.relative_to(ROOT))
             _stay(start_watch(stack, report.announced), report)
     except ToolError as error:
         _fail(error)

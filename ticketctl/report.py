@@ -86,7 +86,7 @@ class Report:
                 f"{'endpoint':<26} {stack.endpoint_url}\n"
                 f"{'region':<26} {stack.region}\n\n"
                 "After `make build`, invoke the function in a container:\n\n"
-                f"  sam local invoke --config-file {sam_config}"
+                f"  .venv-sam/bin/sam local invoke --config-file {sam_config}"
                 " --event events/create-ticket.json\n"
             ),
             soft_wrap=True,
