@@ -8,8 +8,11 @@ BIN := .venv/bin
 # The files list every package there is: nothing is left for pip to resolve.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
+# The build method looks for uv on the path.
+SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
+
 .DEFAULT_GOAL := help
-.PHONY: help run up build test-sam test check lint unit template format contracts events requirements setup clean
+.PHONY: help run up build package test-sam test check lint unit template format contracts events requirements setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,9 +23,13 @@ run: setup  ## Run the whole system here, number a sample of messages (or FILE=m
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too.
 	@$(BIN)/python -m ticketctl up
 
-build: .venv/ready .venv-sam/ready  ## Build the function with SAM for this machine's processor (or ARCH=arm64).
-	PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 \
-		.venv-sam/bin/sam build --parameter-overrides Architecture=$(ARCH)
+# Apart from what `sam deploy` takes: the processor may be another one there.
+build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
+	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
+	$(BIN)/python -m ticketctl.trim .build/sam/NumberingWorker
+
+package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
+	$(SAM) build
 	$(BIN)/python -m ticketctl.trim .aws-sam/build/NumberingWorker
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.

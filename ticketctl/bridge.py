@@ -30,33 +30,48 @@ def gateway() -> str | None:
 def bridge(port: int) -> Iterator[None]:
     """Pass connections from containers on to the port, within the block."""
     address = gateway()
+    if address is None:
+        yield
+        return
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        if address:
-            listen = asyncio.run_coroutine_threadsafe(_listen(address, port), loop)
-            listen.result()
-        yield
+        listen = asyncio.run_coroutine_threadsafe(_listen(address, port), loop)
+        server = listen.result()
+        try:
+            yield
+        finally:
+            asyncio.run_coroutine_threadsafe(_close(server), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _listen(address: str, port: int) -> None:
+async def _listen(address: str, port: int) -> asyncio.Server:
     async def pass_on(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         there, back = await asyncio.open_connection(HOST, port)
         await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
 
-    await asyncio.start_server(pass_on, address, port)
+    return await asyncio.start_server(pass_on, address, port)
+
+
+async def _close(server: asyncio.Server) -> None:
+    server.close()
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while chunk := await source.read(_CHUNK):
-            target.write(chunk)
-            await target.drain()
-    target.close()
+    try:
+        with suppress(ConnectionError):
+            while chunk := await source.read(_CHUNK):
+                target.write(chunk)
+                await target.drain()
+    finally:
+        target.close()

@@ -8,6 +8,7 @@ from ticketctl.local_stack import LocalStack
 
 DIRECTORY = ROOT / ".build" / "local"
 ENVIRONMENT_FILE = DIRECTORY / "env.json"
+BUILT_TEMPLATE = ROOT / ".build" / "sam" / "template.yaml"
 CONFIG_FILE = DIRECTORY / "samconfig.toml"
 
 # How a container names the machine that it runs on.
@@ -29,6 +30,7 @@ def write_sam_files(stack: LocalStack) -> None:
     lines = [
         "version = 0.1",
         "[default.local_invoke.parameters]",
+        f"template_file = {json.dumps(str(BUILT_TEMPLATE))}",
         f"env_vars = {json.dumps(str(ENVIRONMENT_FILE))}",
         f"region = {json.dumps(stack.region)}",
         f'add_host = "{_HOST}:host-gateway"',

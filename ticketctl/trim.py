@@ -16,6 +16,10 @@ def trim(artifact: Path) -> None:
     for path in artifact.glob("botocore/data/*"):
         if path.is_dir() and path.name not in SERVICES:
             shutil.rmtree(path)
+    # Commands of packages, and what the build leaves behind.
+    shutil.rmtree(artifact / "bin", ignore_errors=True)
+    for name in (".lock", "requirements.txt"):
+        (artifact / name).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,208 @@
+"""The SAM CLI, and the local system that the function's container meets."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.e2e.conftest import System
+from ticketctl import sam_files
+from ticketctl.artifact import ROOT
+from ticketctl.bridge import bridge
+from ticketctl.clients import REGION
+from ticketctl.local_stack import LocalStack, local_stack
+from ticketctl.queues import subscribe, take
+
+SAM = ROOT / ".venv-sam" / "bin" / "sam"
+BUILT = ROOT / ".build" / "sam"
+"""Where `make build` leaves the template and the artifact."""
+IMAGE = f"public.ecr.aws/lambda/python:3.13-{sam_files.architecture()}"
+"""What the SAM CLI runs the function in."""
+
+NO_ENGINE_STATUS = 3
+NO_ENGINE = (
+    "no container engine answers `docker info`, and `sam local invoke` needs one"
+)
+ENGINE_SECONDS = 60
+COMMAND_SECONDS = 240
+PATIENCE_SECONDS = 10
+
+_serial = count(1)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """End before the first test if any of them needs an engine and none answers."""
+    needing = (
+        item
+        for item in session.items
+        if isinstance(item, pytest.Function) and "invoke" in item.fixturenames
+    )
+    if any(needing) and docker("info") is None:
+        pytest.exit(NO_ENGINE, returncode=NO_ENGINE_STATUS)
+
+
+def docker(*arguments: str) -> str | None:
+    """Return what the engine's client says; none if it fails or is not there."""
+    client = shutil.which("docker")
+    if client is None:
+        return None
+    try:
+        result = subprocess.run(  # noqa: S603 - no shell, no argument from outside.
+            [client, *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=ENGINE_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout
+
+
+def run_sam(
+    *arguments: str | Path, cwd: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the SAM CLI without anybody's profile and credentials.
+
+    So nothing that it is asked to do here can reach a real account; with any
+    credentials at all, even an invoke would first ask AWS whose they are.
+    """
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("AWS_")
+    }
+    environment = inherited | {
+        # The SAM CLI calls uv by name.
+        "PATH": f"{SAM.parent}{os.pathsep}{os.environ['PATH']}",
+        "SAM_CLI_TELEMETRY": "0",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+    result = subprocess.run(  # noqa: S603 - no shell, no argument from outside.
+        [SAM, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment | variables,
+        stdin=subprocess.DEVNULL,
+        timeout=COMMAND_SECONDS,
+    )
+    if result.returncode:
+        words = " ".join(str(each) for each in arguments)
+        pytest.fail(f"sam {words}:\n{result.stdout}\n{result.stderr}")
+    return result
+
+
+def built_template() -> Path:
+    """Return the template that was built."""
+    template = BUILT / "template.yaml"
+    if not template.exists():
+        pytest.fail(f"There is no {template}: `make build` makes it.")
+    return template
+
+
+class Invocation(NamedTuple):
+    """What `sam local invoke` printed."""
+
+    response: Any
+    text: str
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """The outcome of each record that the log tells of, by message id."""
+        lines = [
+            json.loads(line) for line in self.text.splitlines() if '"outcome":' in line
+        ]
+        outcomes = {line["message_id"]: line["outcome"] for line in lines}
+        assert len(outcomes) == len(lines), "a record has more than one outcome line"
+        return outcomes
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """What `make up` starts and writes, with a queue that hears the numbers."""
+
+    stack: LocalStack
+    config_file: Path
+    announcements_url: str
+
+    def emptied(self) -> System:
+        """Forget all tickets and messages, and return what shows the new ones."""
+        outputs = self.stack.outputs
+        self._empty(outputs["TicketsTableName"], "project_id", "number")
+        self._empty(outputs["IdempotencyKeysTableName"], "id")
+        for url in (self.announcements_url, outputs["DeadLetterQueueUrl"]):
+            while take(self.stack, url):
+                pass
+        return System(self.stack, self.announcements_url)
+
+    def _empty(self, table: str, *key: str) -> None:
+        dynamodb = self.stack.client("dynamodb")
+        for page in dynamodb.get_paginator("scan").paginate(TableName=table):
+            for item in page["Items"]:
+                dynamodb.delete_item(
+                    TableName=table, Key={name: item[name] for name in key}
+                )
+
+
+def look_until(system: System, arrived: Callable[[], bool]) -> None:
+    """Look until that much has arrived, or nothing more will come."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    system.look()
+    while not arrived() and time.monotonic() < deadline:
+        time.sleep(0.05)
+        system.look()
+
+
+@pytest.fixture(scope="session")
+def local_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSystem]:
+    """Start the system as `make up` does.
+
+    Its files go to a folder of the tests: a system that is up keeps its own.
+    """
+    directory = tmp_path_factory.mktemp("local")
+    config_file = directory / "samconfig.toml"
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        local_stack() as stack,
+        bridge(stack.emulator.port),
+    ):
+        patch.setattr(sam_files, "DIRECTORY", directory)
+        patch.setattr(sam_files, "ENVIRONMENT_FILE", directory / "env.json")
+        patch.setattr(sam_files, "CONFIG_FILE", config_file)
+        sam_files.write_sam_files(stack)
+        yield LocalSystem(stack, config_file, subscribe(stack, "invoked"))
+
+
+@pytest.fixture(scope="session")
+def invoke(local_system: LocalSystem) -> Callable[[Path], Invocation]:
+    """Return what runs the built function in a container, on an event."""
+    template = built_template()
+    # Only where the image is there: elsewhere the SAM CLI pulls it.
+    found = docker("image", "inspect", IMAGE) is not None
+    options = ["--skip-pull-image"] if found else []
+
+    def run(event: Path) -> Invocation:
+        command: list[str | Path] = ["local", "invoke", "--template-file", template]
+        command += ["--config-file", local_system.config_file, "--event", event]
+        result = run_sam(*command, *options)
+        return Invocation(json.loads(result.stdout or "null"), result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def system(local_system: LocalSystem) -> System:
+    """Return the local system without tickets and messages."""
+    return local_system.emptied()
