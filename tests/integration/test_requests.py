@@ -9,8 +9,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.builders import create_ticket, create_tickets, queue_record
+from tests.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.fakes import FakeTime
+from tests.integration.conftest import create_table, empty_store
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.announcements import SNSAnnouncer
 from ticket_numbering.dead_letters import SQSDeadLetters
@@ -41,11 +42,8 @@ def counted() -> Iterator[CountedWorker]:
     with mock_aws():
         dynamodb, sns = boto3.client("dynamodb"), boto3.client("sns")
         sqs = boto3.client("sqs")
-        for name, keys in {
-            "tickets": {"project_id": "S", "number": "N"},
-            "keys": {"id": "S"},
-        }.items():
-            _create_table(dynamodb, name, keys)
+        create_table(dynamodb, "tickets", project_id="S", number="N")
+        create_table(dynamodb, "keys", id="S")
         topic_arn = sns.create_topic(Name="assignments")["TopicArn"]
         queue_url = sqs.create_queue(QueueName="dead")["QueueUrl"]
         worker = Worker(
@@ -60,20 +58,6 @@ def counted() -> Iterator[CountedWorker]:
                 lambda model, **_: counted.requests.update([model.name]),
             )
         yield counted
-
-
-def _create_table(dynamodb: Any, name: str, keys: dict[str, str]) -> None:
-    dynamodb.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[
-            {"AttributeName": key, "KeyType": kind}
-            for key, kind in zip(keys, ("HASH", "RANGE"), strict=False)
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": key, "AttributeType": kind} for key, kind in keys.items()
-        ],
-    )
 
 
 class TestRequestsOfABatch:
@@ -122,3 +106,34 @@ class TestRequestsOfABatch:
         counted.worker.handle(records, FakeTime().time_left)
 
         assert counted.requests == {"SendMessageBatch": 1}
+
+
+class TestWriteUnits:
+    """What DynamoDB charges, as the emulator counts it by the documented rules."""
+
+    @pytest.mark.emulator
+    def test_ticket_of_up_to_a_kilobyte_costs_four_write_units(
+        self, emulator_dynamodb: Any
+    ) -> None:
+        """Two for the ticket and two for its key; the read costs one unit a batch."""
+        events, answers = emulator_dynamodb.meta.events, []
+        ask, hear = "provide-client-params.dynamodb", "after-call.dynamodb"
+        events.register(ask, _ask_for_capacity, "ask")
+        events.register(hear, lambda parsed, **_: answers.append(parsed), "hear")
+        store = empty_store(emulator_dynamodb)
+        answers.clear()
+
+        run = Allocator(store, 25, 10.0).start("PROJ", create_tickets(10), plenty)
+        run.work()
+
+        events.unregister(ask, unique_id="ask")
+        events.unregister(hear, unique_id="hear")
+        query, write = (answer["ConsumedCapacity"] for answer in answers)
+        assert query["CapacityUnits"] == 1.0
+        assert [table["WriteCapacityUnits"] for table in write] == [20.0, 20.0]
+
+
+def _ask_for_capacity(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
+    if model.name in {"Query", "TransactWriteItems"}:
+        return params | {"ReturnConsumedCapacity": "TOTAL"}
+    return params
