@@ -4,6 +4,9 @@ PYTHON ?= python3
 FILE ?=
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
+# As pip does: certificates of the machine, behind a proxy of its own for example.
+export UV_SYSTEM_CERTS := true
+
 BIN := .venv/bin
 # The files list every package there is: nothing is left for pip to resolve.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
