@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 FILE ?=
+PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
 # As pip does: certificates of the machine, behind a proxy of its own for example.
@@ -32,7 +33,7 @@ build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam loca
 	$(BIN)/python -m ticketctl.trim .build/sam/NumberingWorker
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
-	$(SAM) build
+	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
 	$(BIN)/python -m ticketctl.trim .aws-sam/build/NumberingWorker
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.

@@ -18,8 +18,9 @@ MAX_BATCH_ENTRIES: Final = 10
 CALL_RESERVE_SECONDS: Final = 3.0
 """No new call starts with less left of the invocation's time.
 
-A call takes milliseconds; one that does not answer must not cost the report of what
-was done before it.
+A call takes milliseconds.
+One that runs into its timeouts can still outlive the invocation: then the whole batch
+comes back, and what was done before is replayed.
 """
 
 TimeLeft = Callable[[], float]

@@ -21,7 +21,7 @@ def source() -> Json:
 
 
 @cache
-def translated() -> Json:
+def translated(gradual_deployment: str = "false") -> Json:
     """Return the template after the SAM transform; shared, so only for reading."""
     template = source()
     # A deployment uploads the code first; the transform takes nothing but its address.
@@ -30,7 +30,9 @@ def translated() -> Json:
     # The Region decides nothing but the partition; without one the transform fails.
     session = Session(region_name="eu-west-1")
     translator = Translator(None, Parser(), boto_session=session)
-    result: Json = translator.translate(template, parameter_values={})
+    result: Json = translator.translate(
+        template, parameter_values={"GradualDeployment": gradual_deployment}
+    )
     return result
 
 

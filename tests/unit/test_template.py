@@ -731,3 +731,33 @@ def _drawn() -> list[list[Any]]:
         for widget in dashboard["widgets"]
         for metric in widget["properties"]["metrics"]
     ]
+
+
+class TestGradualDeployment:
+    """A new version takes over step by step only where that is asked for."""
+
+    def test_deployment_is_all_at_once_by_default(self) -> None:
+        """Nothing of CodeDeploy is made, and the alias just moves."""
+        types = {each["Type"] for each in translated()["Resources"].values()}
+
+        assert not any("CodeDeploy" in each for each in types)
+        assert (
+            "UpdatePolicy" not in translated()["Resources"]["NumberingWorkerAliaslive"]
+        )
+
+    def test_deployment_shifts_and_rolls_back_on_alarms_when_gradual(self) -> None:
+        """The alarms are those that a bad release sets off, and no others."""
+        resources = translated(gradual_deployment="true")["Resources"]
+
+        group = resources["NumberingWorkerDeploymentGroup"]["Properties"]
+        alarms = group["AlarmConfiguration"]["Alarms"]
+        assert [each["Name"] for each in alarms] == [
+            ref("WorkerErrorsAlarm"),
+            ref("TransientFailuresAlarm"),
+            ref("AnnouncementsFailedAlarm"),
+        ]
+        assert group["AutoRollbackConfiguration"]["Enabled"]
+        assert (
+            "CodeDeployLambdaAliasUpdate"
+            in (resources["NumberingWorkerAliaslive"]["UpdatePolicy"])
+        )
