@@ -6,7 +6,7 @@ numbers side by side, announce, dead-letter.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
@@ -76,6 +76,8 @@ class Worker:
     allocator: Allocator
     announcer: Announcer
     dead_letters: DeadLetters
+    pool: Callable[[int], Executor] = ThreadPoolExecutor
+    """Makes what runs the projects of a batch side by side, at most so many at once."""
 
     def handle(
         self, records: Sequence[QueueRecord], time_left: TimeLeft
@@ -136,7 +138,7 @@ class Worker:
         if len(projects) <= 1:
             return [allocate(project_id) for project_id in projects]
         threads = min(len(projects), MAX_PROJECTS_SIDE_BY_SIDE)
-        with ThreadPoolExecutor(threads) as pool:
+        with self.pool(threads) as pool:
             return list(pool.map(allocate, projects))
 
     def _announce(
