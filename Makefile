@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 FILE ?=
+SEEDS ?= 10000
+SEED ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -16,7 +18,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test check lint unit template format contracts events requirements setup clean
+.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants check lint unit template format contracts events requirements setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,20 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
 	$(BIN)/python -m pytest --cov --cov-report=term
+
+simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
+	@PYTHONPATH=src $(BIN)/python -m tests.simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS))
+
+simulate-small: .venv/ready  ## Play every history of small worlds, and count them.
+	@PYTHONPATH=src $(BIN)/python -m tests.simulation small
+
+simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be wrong is caught.
+	@PYTHONPATH=src $(BIN)/python -m tests.simulation wrong
+
+mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be explained.
+	rm -rf mutants
+	nice .venv-mutation/bin/mutmut run --max-children 2
+	.venv-mutation/bin/python -m tests.mutants
 
 check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
 
@@ -75,6 +91,7 @@ setup: .venv/ready .venv-emulator/ready
 .venv-emulator/ready: requirements/emulator.txt
 .venv-sam/ready: requirements/sam.txt
 .venv-scan/ready: requirements/scan.txt
+.venv-mutation/ready: requirements/mutation.txt
 
 %/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -90,10 +107,11 @@ requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
 	$(call compile,emulator,requirements/emulator.txt)
 	$(call compile,sam,requirements/sam.txt)
 	$(call compile,scan,requirements/scan.txt)
+	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
 # --universal: for every platform and every Python from 3.11 on, the function's 3.13 included.
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .build .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation mutants .build .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

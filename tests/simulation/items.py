@@ -1,0 +1,107 @@
+"""Items as DynamoDB sees them: their keys, their sizes, their conditions."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from tests.simulation.service import validation
+
+MAX_ITEM_BYTES: Final = 400 * 1024
+"""DynamoDB quotas, "Item size"."""
+
+WRITE_UNIT_BYTES: Final = 1024
+READ_UNIT_BYTES: Final = 4 * 1024
+
+Item = Mapping[str, Any]
+Value = Mapping[str, Any]
+Key = tuple[str | Decimal, ...]
+
+_CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
+_UPDATE: Final = re.compile(r"(ADD|SET) (#?\w+) =? ?(:\w+)")
+_NESTING_BYTES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an item lies."""
+
+    table: str
+    key: Key
+
+    @property
+    def partition(self) -> tuple[str, str | Decimal]:
+        """What shares the throughput of one partition."""
+        return self.table, self.key[0]
+
+
+def key_of(item: Item, schema: Mapping[str, str]) -> Key:
+    """Return the item's key.
+
+    Args:
+        item: The item, or its key alone.
+        schema: Names and types of the key's attributes.
+
+    Raises:
+        ServiceError: A part of it is missing, empty, or of another type.
+    """
+    for name, kind in schema.items():
+        if not item.get(name, {}).get(kind):
+            raise validation(f"key attribute {name} must be of type {kind}, not empty")
+    return tuple(plain(item[name]) for name in schema)
+
+
+def plain(value: Value) -> Any:
+    """Return a string or a number as Python has it."""
+    ((kind, content),) = value.items()
+    return Decimal(content) if kind == "N" else content
+
+
+def size_of(item: Item) -> int:
+    """Return the item's size; DynamoDB guide, "Item sizes and formats"."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def write_units(item: Item) -> int:
+    """Return the units of a plain write; a transactional one takes twice as many."""
+    return max(1, -(-size_of(item) // WRITE_UNIT_BYTES))
+
+
+def _value_size(value: Value) -> int:
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return (len(content) + 1) // 2 + 1
+        case "M":
+            return _NESTING_BYTES + size_of(content) + len(content)
+        case "L":
+            return _NESTING_BYTES + sum(_value_size(each) + 1 for each in content)
+        case _:
+            return 1
+
+
+def holds(condition: str | None, item: Item | None) -> bool:
+    """Tell whether the condition holds for the item that is there."""
+    if condition is None:
+        return True
+    match = _CONDITION.fullmatch(condition)
+    if match is None:
+        raise validation(f"not modelled: {condition}")
+    exists = item is not None and match[2] in item
+    return exists is not bool(match[1])
+
+
+def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
+    """Return the attributes that an update changes, as they are afterwards."""
+    match = _UPDATE.fullmatch(request["UpdateExpression"])
+    if match is None:
+        raise validation("not modelled: the update")
+    action, name, placeholder = match.groups()
+    name = request.get("ExpressionAttributeNames", {}).get(name, name)
+    value = request["ExpressionAttributeValues"][placeholder]
+    if action == "ADD":
+        value = {"N": str(plain((item or {}).get(name, {"N": "0"})) + plain(value))}
+    return {name: value}

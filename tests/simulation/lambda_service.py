@@ -1,0 +1,136 @@
+"""Lambda: it polls the queue, invokes the handler, and deletes what did not fail.
+
+Source: Lambda developer guide, "Handling errors for an SQS event source".
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.builders import Context
+from tests.simulation.faults import Fault, FaultPlan
+from tests.simulation.history import History
+from tests.simulation.monitor import Violation
+from tests.simulation.queues import MILLISECONDS, Message, Queue, record_of
+from tests.simulation.scheduler import Process, Promise, Scheduler
+
+FUNCTION_TIMEOUT_SECONDS: Final = 30.0
+
+Handler = Callable[[dict[str, Any], Any], Any]
+
+
+@dataclass
+class Poller:
+    """One of the batches that Lambda works on at a time, and its sandbox."""
+
+    name: str
+    scheduler: Scheduler
+    faults: FaultPlan
+    history: History
+    queue: Queue
+    new_sandbox: Callable[[], Handler]
+    batch_size: int
+    deleting_takes: Callable[[], float]
+    invocations: int = 0
+    sandbox: Handler | None = None
+
+    def run(self) -> None:
+        """Poll for ever."""
+        while True:
+            self.scheduler.forget(self.invocations, self.sandbox is None)
+            batch = self.queue.receive(self.batch_size)
+            if batch:
+                self._add_duplicate(batch)
+                self._work(batch)
+                continue
+            promise = Promise()
+            self.queue.idle.append(promise)
+            self.scheduler.wait(
+                promise, self.queue.next_visible_at() - self.scheduler.now
+            )
+
+    def _add_duplicate(self, batch: list[Message]) -> None:
+        """At least once means that it can be twice at a time."""
+        others = [each for each in self.queue.messages.values() if each not in batch]
+        if others and self.faults.next("receive") is Fault.DUPLICATED:
+            self.queue.deliver(others[0])
+            batch.append(others[0])
+
+    def _work(self, batch: list[Message]) -> None:
+        shown = [(message.id, message.receives) for message in batch]
+        self.history.note("receives", shown)
+        self.scheduler.learn(tuple(shown))
+        failed = self._invoke({"Records": [record_of(message) for message in batch]})
+        self.scheduler.learn(tuple(sorted(failed)))
+        self.scheduler.sleep(self.deleting_takes())
+        for message in batch:
+            if message.id in failed:
+                continue
+            if self.faults.next("delete") is Fault.REFUSED:
+                self.history.note("fails to delete", message.id)
+                continue
+            self.history.note("deletes", message.id)
+            self.queue.delete(message.id)
+
+    def _invoke(self, event: dict[str, Any]) -> set[str]:
+        """Return the ids of the messages that are to come back."""
+        self.invocations += 1
+        process = Process(f"{self.name}.{self.invocations}")
+        handler = self.sandbox or self.new_sandbox()
+        self.sandbox = None
+        deadline = self.scheduler.now + FUNCTION_TIMEOUT_SECONDS
+        context = Context(
+            lambda: int(max(0.0, deadline - self.scheduler.now) * MILLISECONDS)
+        )
+
+        def handle() -> None:
+            try:
+                response = handler(event, context)
+            except Exception as error:
+                message = f"the handler raised {error!r}"
+                raise Violation(message) from error
+            self.scheduler.keep(process.ended, response)
+
+        self.scheduler.spawn(process, process.name, handle, is_local=True)
+        if not self.scheduler.wait(process.ended, FUNCTION_TIMEOUT_SECONDS):
+            self.history.note("ends at its timeout", process.name)
+            self.scheduler.kill(process)
+        response = process.ended.value
+        if response is None:
+            return {record["messageId"] for record in event["Records"]}
+        self.sandbox = handler
+        return {each["itemIdentifier"] for each in response["batchItemFailures"]}
+
+
+class TaskPool(Executor):
+    """Runs calls side by side as tasks of the process that asks for it."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        """Run on the scheduler."""
+        self._scheduler = scheduler
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Start one call."""
+        future: Future[Any] = Future()
+        promise = Promise()
+
+        def call() -> None:
+            future.set_result(fn(*args, **kwargs))
+            self._scheduler.keep(promise)
+
+        process = self._scheduler.process
+        name = f"{process.name}/{len(process.tasks)}"
+        self._scheduler.spawn(process, name, call)
+        future.arrived = promise  # type: ignore[attr-defined]
+        return future
+
+    def map(self, fn: Any, *iterables: Any, **_: Any) -> Iterator[Any]:
+        """Call for each, side by side; yield the results in order."""
+        futures = [self.submit(fn, *args) for args in zip(*iterables, strict=True)]
+        for future in futures:
+            self._scheduler.wait(future.arrived)  # type: ignore[attr-defined]
+            yield future.result()
+
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """Do nothing: who was killed waits for nobody."""

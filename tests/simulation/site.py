@@ -1,0 +1,116 @@
+"""What a sandbox is built of: the real handler, worker and adapters on the model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.simulation.choices import Choices
+from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
+from tests.simulation.lambda_service import Handler, TaskPool
+from tests.simulation.monitor import KEYS, TICKETS
+from tests.simulation.queues import EPOCH_SECONDS
+from tests.simulation.scheduler import Scheduler
+from ticket_numbering.allocation import Allocator
+from ticket_numbering.announcements import SNSAnnouncer
+from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.handler import build_handler
+from ticket_numbering.settings import Settings
+from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.worker import Worker
+
+NEXT_RETENTION_DAYS = 365
+
+SETTINGS = Settings(
+    TICKETS_TABLE=TICKETS,
+    IDEMPOTENCY_KEYS_TABLE=KEYS,
+    ASSIGNMENTS_TOPIC_ARN="topic",
+    DEAD_LETTER_QUEUE_URL="dead-letters",
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a sandbox stands: its clients, its clock, and its luck."""
+
+    scheduler: Scheduler
+    choices: Choices
+    dynamodb: DynamoDBClient
+    sns: SNSClient
+    sqs: SQSClient
+    source: SQSClient
+    """The queue that the messages come from, which only a wrong way touches."""
+    max_attempts: int = SETTINGS.max_attempts
+
+    def now(self) -> datetime:
+        """Return the time of day."""
+        return datetime.fromtimestamp(EPOCH_SECONDS + self.scheduler.now, UTC)
+
+    def store(self) -> DynamoDBTicketStore:
+        """Return the real adapter of DynamoDB."""
+        return DynamoDBTicketStore(_client(self.dynamodb), TICKETS, KEYS)
+
+    def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
+        """Return the real algorithm, or another of its form."""
+        return kind(
+            store,
+            self.max_attempts,
+            SETTINGS.deadline_reserve_seconds,
+            sleep=self.scheduler.sleep,
+            jitter=self.choices.duration,
+            now=self.now,
+        )
+
+    def announcer(self) -> SNSAnnouncer:
+        """Return the real adapter of SNS."""
+        return SNSAnnouncer(_client(self.sns), SETTINGS.assignments_topic_arn)
+
+    def dead_letters(self) -> SQSDeadLetters:
+        """Return the real adapter of SQS."""
+        return SQSDeadLetters(_client(self.sqs), SETTINGS.dead_letter_queue_url)
+
+    def worker(self, **parts: Any) -> Worker:
+        """Return the real worker, but for these parts."""
+        real: dict[str, Any] = {
+            "allocator": self.allocator(self.store()),
+            "announcer": self.announcer(),
+            "dead_letters": self.dead_letters(),
+        }
+        return Worker(**(real | parts), pool=lambda _: TaskPool(self.scheduler))
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to write the function: the real one, or a wrong one."""
+
+    name: str
+    build: Callable[[Site], Handler]
+    has_key_records: bool = True
+    """Whether each ticket has a record of its key, as ours has."""
+    deletes_tickets: bool = False
+
+
+THE_REAL_WAY = Way("what ships", lambda site: build_handler(site.worker()))
+
+
+class NextStore(DynamoDBTicketStore):
+    """Writes attributes that this version does not know."""
+
+    def _puts(self, block: Any) -> Any:
+        for put in super()._puts(block):
+            item: Any = dict(put["Put"]["Item"])
+            item["of_the_next_version"] = {"S": "yes"}
+            yield {"Put": put["Put"] | {"Item": item}}
+
+
+def _next_version(site: Site) -> Handler:
+    store = NextStore(_client(site.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS)
+    return build_handler(site.worker(allocator=site.allocator(store)))
+
+
+THE_NEXT_VERSION = Way("a later release: other items, other settings", _next_version)
+
+
+def _client(client: Any) -> Any:
+    """Pass for a boto3 client, which it is as far as the adapters go."""
+    return client

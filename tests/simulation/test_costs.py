@@ -1,0 +1,71 @@
+"""What numbering costs: figures of the model, which hold on every machine."""
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from tests.simulation.choices import RandomChoices
+from tests.simulation.faults import RandomFaults
+from tests.simulation.scenario import Scenario, Sending, request
+from tests.simulation.world import Outcome, World, quiet
+
+SEEDS: Final = range(1, 31)
+
+
+def calm_day(messages: int, pollers: int, times: int = 1) -> Scenario:
+    """Return a day of one hot project, on which nothing goes wrong."""
+    bodies = [request("P", f"key-{number}") for number in range(messages)]
+    return Scenario([Sending(0.0, body) for body in bodies * times], pollers=pollers)
+
+
+def played(scenario: Scenario, seed: int = 1) -> Outcome:
+    """Play a scenario without a fault."""
+    choices = RandomChoices(seed)
+    with quiet():
+        outcome = World(scenario, choices, RandomFaults(choices, 0.0)).run()
+    assert outcome.violation is None
+    return outcome
+
+
+class TestCostOfAnUndisturbedBatch:
+    """One Query, one TransactWriteItems, one PublishBatch."""
+
+    def test_batch_of_ten_takes_three_requests_and_four_units_a_ticket(self) -> None:
+        """Each item is written twice, and a ticket has two items."""
+        outcome = played(calm_day(10, pollers=1))
+
+        assert (outcome.tickets, outcome.calls) == (10, 3)
+        assert outcome.write_units / outcome.tickets == 4.0
+
+    def test_batch_of_large_tickets_pays_by_the_kilobyte(self) -> None:
+        """A ticket of 3 KB takes 2 x 3 units, its key 2."""
+        large = Sending(0.0, request("P", "key", description="x" * 2500))
+
+        outcome = played(replace(calm_day(0, pollers=1), sendings=[large]))
+
+        assert outcome.write_units == 8.0
+
+
+class TestCostOfContention:
+    """Workers on one project are in each other's way, within bounds."""
+
+    @pytest.mark.parametrize(
+        ("pollers", "attempts", "units"), [(2, 2.5, 9.0), (5, 4.5, 16.0)]
+    )
+    def test_attempts_and_write_units_stay_in_bounds_when_workers_contend(
+        self, pollers: int, attempts: float, units: float
+    ) -> None:
+        """Means over 30 histories of full batches that arrive at once."""
+        outcomes = [played(calm_day(10 * pollers, pollers), seed) for seed in SEEDS]
+
+        tickets = sum(outcome.tickets for outcome in outcomes)
+        assert sum(each.attempts for each in outcomes) / (tickets / 10) <= attempts
+        assert sum(each.write_units for each in outcomes) / tickets <= units
+
+    def test_message_sent_twice_costs_no_second_ticket(self) -> None:
+        """The second one is found by a read, or by a condition that fails."""
+        outcomes = [played(calm_day(10, 2, times=2), seed) for seed in SEEDS]
+
+        assert all(outcome.tickets == 10 for outcome in outcomes)
+        assert max(outcome.write_units for outcome in outcomes) <= 40 * 5

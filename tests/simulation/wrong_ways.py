@@ -1,0 +1,78 @@
+"""Ways to number tickets that are known to be wrong: the simulation must tell."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tests.simulation.site import Site, Way
+from tests.simulation.wrong_changes import (
+    DeafAnnouncer,
+    HastyDeadLetters,
+    IncrementByBlockLength,
+    IncrementOnAnyCancellation,
+    SilentReplays,
+    StaleAndChecked,
+    StaleAndTrusted,
+    deleting_the_top,
+    keyed_by_message_id,
+    running,
+    with_store,
+)
+from tests.simulation.wrong_samples import (
+    RecordByRecord,
+    counter,
+    retry_everything,
+    textbook,
+    three_steps,
+)
+from ticket_numbering.handler import build_handler
+from ticket_numbering.messages import CreateTicket
+
+
+def _by_record(name: str, number: Callable[[Site, CreateTicket], int]) -> Way:
+    return Way(name, lambda site: RecordByRecord(site, number), has_key_records=False)
+
+
+def _any(client: Any) -> Any:
+    """Pass for a boto3 client."""
+    return client
+
+
+WRONG_WAYS: Sequence[Way] = (
+    Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
+    Way("increment by the block's length", running(IncrementByBlockLength)),
+    _by_record("the textbook loop: query, put, plus one", textbook),
+    _by_record("a counter row with ADD, then the ticket", counter),
+    _by_record("read and retry everything, no idempotency key", retry_everything),
+    _by_record("a three-step idempotency wrapper", three_steps),
+    Way(
+        "a replay is not announced",
+        lambda site: build_handler(
+            site.worker(announcer=SilentReplays(_any(site.sns), "topic"))
+        ),
+    ),
+    Way("the message id as key", keyed_by_message_id),
+    Way(
+        "deleted before it is sent to the dead-letter queue",
+        lambda site: build_handler(
+            site.worker(dead_letters=HastyDeadLetters(site, site.dead_letters()))
+        ),
+    ),
+    Way(
+        "`Failed` is ignored",
+        lambda site: build_handler(
+            site.worker(announcer=DeafAnnouncer(_any(site.sns), "topic"))
+        ),
+    ),
+    Way("a stale read is trusted", with_store(StaleAndTrusted)),
+    Way(
+        "the newest ticket gets deleted",
+        deleting_the_top,
+        has_key_records=False,
+        deletes_tickets=True,
+    ),
+)
+
+RIGHT_WAYS: Sequence[Way] = (
+    Way("a stale read is checked by the condition", with_store(StaleAndChecked)),
+)
+"""Not what ships, but right: what they leave out is only there to save requests."""
