@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from tests.builders import create_ticket, create_tickets
+from tests.cases import cases
 from tests.fakes import FakeTicketStore, FakeTime, Fault
 from ticket_numbering.allocation import (
     BACKOFF_BASE_SECONDS,
@@ -245,6 +246,15 @@ class TestCollision:
         assert len(time.slept) == 2
         assert store.calls.count("last_number") == 3
 
+    def test_allocate_counts_every_collision_when_it_collides_again(self) -> None:
+        """The sum tells how crowded a project is."""
+        store = FakeTicketStore()
+        store.faults += [overtaken(store, by=1) for _ in range(4)]
+
+        allocation = allocate(store, create_tickets(3))
+
+        assert allocation.collisions == 4
+
     def test_allocate_counts_its_attempts_when_it_collides(self) -> None:
         """Attempts are counted for each committed block."""
         store = FakeTicketStore()
@@ -376,6 +386,62 @@ class TestBounds:
         assert isinstance(allocation.answers[request.key], SequenceContentionError)
         assert len(store.blocks) == 5
 
+    def test_allocate_gives_up_as_contention_when_the_last_try_collides(self) -> None:
+        """A request without a number always has an error, or it would count as done."""
+        store, request = FakeTicketStore(), create_ticket()
+        store.faults.append(overtaken(store, by=1))
+
+        allocation = allocate(store, [request], max_attempts=1)
+
+        assert isinstance(allocation.answers[request.key], SequenceContentionError)
+
+    @pytest.mark.parametrize(
+        ("slot", "cause"),
+        cases(
+            {
+                "taken": (TAKEN, "others kept taking the next number"),
+                "held": (
+                    Slot(Reason.CONFLICT),
+                    "others kept holding the next number",
+                ),
+                "throttled": (
+                    Slot(Reason.THROTTLED),
+                    "DynamoDB throttled the project's writes",
+                ),
+                "unknown": (
+                    Slot(Reason.UNKNOWN),
+                    "a transaction was cancelled without a reason",
+                ),
+            }
+        ),
+    )
+    def test_allocate_says_what_stood_in_the_way_when_it_gives_up(
+        self, slot: Slot, cause: str
+    ) -> None:
+        """The log's reader learns whether to wait, to raise a limit, or to look."""
+        store, request = FakeTicketStore(), create_ticket()
+        store.faults.append(cancelled(slot))
+
+        allocation = allocate(store, [request], max_attempts=1)
+
+        assert str(allocation.answers[request.key]) == cause
+
+    def test_allocate_says_that_time_ran_out_when_it_tried_nothing(self) -> None:
+        """Nothing stood in the way but the clock."""
+        request = create_ticket()
+
+        allocation = allocate(FakeTicketStore(), [request], FakeTime(left=0.0))
+
+        assert str(allocation.answers[request.key]) == "the invocation's time ran out"
+
+    def test_allocate_guesses_nothing_when_a_slot_is_missing(self) -> None:
+        """Reasons that cannot be told apart by position are nobody's reasons."""
+        store = FakeTicketStore()
+        store.faults.append(cancelled(TAKEN))
+
+        with pytest.raises(ValueError, match="shorter"):
+            allocate(store, create_tickets(2))
+
     def test_allocate_tries_nothing_when_time_is_below_the_reserve(self) -> None:
         """No call is made that the invocation may not live to hear of."""
         store, request = FakeTicketStore(), create_ticket()
@@ -396,6 +462,16 @@ class TestBounds:
 
         assert time.left >= 10.0
         assert sum(time.slept) <= 2.0
+
+    def test_allocate_tries_again_when_a_wait_leaves_just_the_reserve(self) -> None:
+        """The reserve is what an attempt needs, so it is enough."""
+        store, time = FakeTicketStore(), FakeTime(left=10.0 + BACKOFF_BASE_SECONDS)
+        store.faults.append(everywhere(ticket=Reason.CONFLICT))
+
+        allocation = allocate(store, create_tickets(1), time)
+
+        assert time.left == 10.0
+        assert numbers(allocation) == [1]
 
     def test_allocate_keeps_what_was_committed_when_a_later_block_fails(self) -> None:
         """The first block's numbers stand; only the rest is handed back."""
@@ -430,6 +506,18 @@ class TestBounds:
         allocation = run.result(bug.value)
         assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
         assert [*allocation.answers.values()][-2:] == [bug.value] * 2
+
+    def test_allocator_waits_by_itself_when_nobody_says_how(self) -> None:
+        """In Lambda it sleeps for a random time, and goes on."""
+        store, requests = FakeTicketStore(), create_tickets(1)
+        store.faults.append(everywhere(ticket=Reason.CONFLICT))
+        run = Allocator(store, max_attempts=2, deadline_reserve=10.0).start(
+            "PROJ", requests, FakeTime().time_left
+        )
+
+        run.work()
+
+        assert numbers(run.result()) == [1]
 
     def test_allocate_recovers_when_the_read_of_the_maximum_fails(self) -> None:
         """A failed query is waited for like a failed write."""
@@ -493,6 +581,32 @@ class TestIsolationOfTheOffender:
         assert store.numbers() == [1, 2, 3, 4]
         del requests[culprit]
         assert store.keys_in_order() == [each.idempotency_key for each in requests]
+
+    def test_allocate_numbers_the_other_when_one_of_two_is_refused(self) -> None:
+        """A pair is split in two."""
+        store, (bad, good) = FakeTicketStore(), create_tickets(2)
+        store.faults += [_refusal(bad, named=False)] * 9
+
+        allocate(store, [bad, good])
+
+        assert store.keys_in_order() == [good.idempotency_key]
+
+    @pytest.mark.parametrize(
+        ("named", "why"),
+        [(True, "an item of the block is invalid"), (False, "ValidationException")],
+        ids=["reason", "exception"],
+    )
+    def test_allocate_says_what_dynamodb_said_when_a_ticket_is_refused(
+        self, why: str, *, named: bool
+    ) -> None:
+        """The dead letter's reader learns who refused it, and how."""
+        store, request = FakeTicketStore(), create_ticket()
+        store.faults.append(_refusal(request, named=named))
+
+        allocation = allocate(store, [request])
+
+        reason = f"DynamoDB refuses the ticket: {why}"
+        assert str(allocation.answers[request.key]) == reason
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(self) -> None:
         """One bad ticket does not slow down the hundred behind it."""

@@ -166,6 +166,10 @@ class TestCalls:
 
         assert len(topic.calls) == 1
 
+    def test_limit_of_a_call_is_that_of_sns(self) -> None:
+        """A topic takes 256 KiB, and refuses one byte more."""
+        assert MAX_PUBLISH_BYTES == 262_144
+
     def test_announce_fits_ten_of_the_largest_events_into_a_call(
         self, topic: Topic
     ) -> None:

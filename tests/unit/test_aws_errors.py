@@ -88,6 +88,15 @@ class TestPasses:
         assert codes
         assert [code for code in codes if not passes(client_error(code))] == []
 
+    @pytest.mark.parametrize(
+        "code", ["KMS.ThrottlingException", "ThrottledException", "Throttling"]
+    )
+    def test_passes_holds_for_throttling_codes_that_no_model_names(
+        self, code: str
+    ) -> None:
+        """The references list them; a service's own model does not."""
+        assert passes(client_error(code))
+
     @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
     def test_passes_holds_for_statuses_of_a_service_in_trouble(
         self, status: int
@@ -109,6 +118,16 @@ class TestPasses:
         """An error without metadata is told by its code."""
         assert passes(client_error("ThrottlingException", None))
         assert not passes(client_error("ValidationException", None))
+
+    @pytest.mark.parametrize(
+        ("code", "expected"),
+        [("ThrottlingException", True), ("ValidationException", False)],
+    )
+    def test_passes_needs_no_metadata(self, code: str, *, expected: bool) -> None:
+        """An error may be made without any, and then only its code counts."""
+        error = ClientError({"Error": {"Code": code}}, "Query")
+
+        assert passes(error) is expected
 
 
 class TestTranslated:

@@ -250,6 +250,24 @@ class TestDeadline:
         assert [len(batch) for batch in call.batches] == [10]
         assert list(failures) == [10]
 
+    def test_send_all_tells_all_its_failures_when_time_has_run_out(self) -> None:
+        """What was refused before stays reported, and each has its own reason."""
+        call, left = FakeCall([lose("a", code="InternalError")]), iter([10.0, 0.0])
+
+        failures = send_all(
+            entries(*repeat(1, 11)), call, MAX_BYTES, lambda: next(left)
+        )
+
+        assert failures == {0: "InternalError", 10: "the invocation's time ran out"}
+
+    def test_send_all_starts_a_call_when_just_the_reserve_is_left(self) -> None:
+        """The reserve is what a call needs, so it is enough."""
+        call = FakeCall()
+
+        failures = send_all(entries(1), call, MAX_BYTES, lambda: CALL_RESERVE_SECONDS)
+
+        assert failures == {}
+
 
 class TestOneBadEntryHarmsOnlyItself:
     """A call that is refused as a whole is repeated entry by entry."""

@@ -89,6 +89,21 @@ def letter(
     )
 
 
+def filling(
+    record: QueueRecord, error: PoisonMessageError, missing: int
+) -> QueueRecord:
+    """Give the record a body that leaves its reason so many bytes too few."""
+    ours = attributes_size(
+        {
+            "ErrorType": text(type(error).__name__),
+            "ErrorMessage": text(str(error)),
+            "SourceMessageId": text(record.message_id),
+            "SentTimestamp": text(str(record.sent_at)),
+        }
+    )
+    return replace(record, body="x" * (MAX_SEND_BYTES - ours + missing))
+
+
 def text(value: str) -> dict[str, str]:
     """Return a text attribute as SQS takes it."""
     return {"DataType": "String", "StringValue": value}
@@ -133,6 +148,14 @@ class TestBody:
 
         assert failures == {}
         assert queue.entries[0]["MessageBody"].encode() == body.encode()
+
+    def test_send_makes_no_body_up_when_the_record_has_none(self, queue: Queue) -> None:
+        """SQS refuses it then, and the redrive policy moves what there is."""
+        queue.takes(0)
+
+        queue.dead_letters.send([letter(QueueRecord("message-1", None))], plenty)
+
+        assert queue.entries[0]["MessageBody"] == ""
 
     def test_send_adds_nothing_else_to_a_record_of_a_standard_queue(
         self, queue: Queue
@@ -340,6 +363,10 @@ class TestFailures:
         assert "InvalidMessageError" in str(failures[record.message_id])
         assert len(queue.entries) == 2
 
+    def test_limit_of_a_call_is_that_of_sqs(self) -> None:
+        """A queue takes 1 MiB, and refuses one byte more."""
+        assert MAX_SEND_BYTES == 1_048_576
+
     def test_send_takes_the_largest_letter_that_fits(self, queue: Queue) -> None:
         """Body and attributes together may have the limit's size."""
         record = queue_record("")
@@ -378,6 +405,47 @@ class TestFailures:
         assert "theirs" not in attributes
         assert attributes["ErrorMessage"]["StringValue"].startswith("body: y")
         assert len(body) + attributes_size(attributes) <= MAX_SEND_BYTES
+
+    @pytest.mark.parametrize(
+        ("reason", "missing", "kept"),
+        cases(
+            {
+                "fits-just": ("body: empty", 0, "body: empty"),
+                "one-byte-too-long": ("body: empty", 1, "body: empt"),
+                "cut-within-a-character": ("title: \u00e9\u00e9", 1, "title: \u00e9"),
+                "cut-to-one-byte": ("body", 3, "b"),
+            }
+        ),
+    )
+    def test_send_cuts_no_more_of_the_reason_than_it_must(
+        self, queue: Queue, reason: str, missing: int, kept: str
+    ) -> None:
+        """Bytes are counted, and what is left of the reason is whole characters."""
+        error = InvalidMessageError(reason)
+        record = filling(queue_record(""), error, missing)
+        queue.takes(0)
+
+        failures = queue.dead_letters.send([letter(record, error)], plenty)
+
+        assert failures == {}
+        assert queue.entries[0]["MessageAttributes"]["ErrorMessage"] == text(kept)
+
+    @pytest.mark.parametrize(("missing", "kept"), [(0, True), (1, False)])
+    def test_send_keeps_an_attribute_of_theirs_when_it_just_fits(
+        self, queue: Queue, missing: int, *, kept: bool
+    ) -> None:
+        """The last byte of the limit can be used."""
+        error = InvalidMessageError("body: empty")
+        theirs = {"theirs": delivered("x")}
+        room = attributes_size({"theirs": text("x")})
+        record = filling(queue_record(""), error, missing - room)
+        queue.takes(0)
+
+        queue.dead_letters.send(
+            [letter(replace(record, message_attributes=theirs), error)], plenty
+        )
+
+        assert ("theirs" in queue.entries[0]["MessageAttributes"]) is kept
 
     def test_send_counts_attributes_among_the_bytes_of_a_call(
         self, queue: Queue

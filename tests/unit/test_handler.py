@@ -20,7 +20,7 @@ from tests.builders import (
 from tests.fakes import FakeAnnouncer, FakeDeadLetters, FakeTicketStore, FakeTime
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import StoreUnavailableError
-from ticket_numbering.handler import build_handler
+from ticket_numbering.handler import LambdaHandler, build_handler, lambda_handler
 from ticket_numbering.observability import Metric, logger
 from ticket_numbering.store_port import Block, Cancelled, Reason, Slot
 from ticket_numbering.worker import Worker
@@ -38,10 +38,12 @@ class Function:
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
         """Invoke the handler on a batch."""
+        return self.handler()(sqs_event(*records), Context(lambda: left))
+
+    def handler(self) -> LambdaHandler:
+        """Return the handler of a new container."""
         allocator = Allocator(self.store, 3, 10.0, sleep=FakeTime().sleep)
-        worker = Worker(allocator, self.announcer, self.dead_letters)
-        handler = build_handler(worker)
-        return handler(sqs_event(*records), Context(lambda: left))
+        return build_handler(Worker(allocator, self.announcer, self.dead_letters))
 
     def printed(self) -> tuple[list[dict[str, Any]], dict[str, list[float]]]:
         """Return the outcome lines and the metrics since the last look."""
@@ -126,6 +128,12 @@ class TestResponse:
 
         assert function(record, left=9_000) == failed(record)
 
+    def test_response_names_nobody_when_just_the_reserve_is_left(
+        self, function: Function
+    ) -> None:
+        """Lambda counts in milliseconds, the worker in seconds."""
+        assert function(sqs_record(), left=10_000) == failed()
+
     def test_every_identifier_is_a_message_id_of_the_batch(
         self, function: Function
     ) -> None:
@@ -160,6 +168,22 @@ class TestResponse:
         """It is no batch: an answer would hide a wrong trigger."""
         with pytest.raises(UnexpectedBatchTypeError):
             function()
+
+    def test_event_of_another_kind_is_refused(self, function: Function) -> None:
+        """What an operator sends by mistake is told as such."""
+        handler = function.handler()
+
+        with pytest.raises(UnexpectedBatchTypeError):
+            handler({"detail-type": "Scheduled Event"}, Context())
+
+
+class TestEntry:
+    """What the template names is a handler over the adapters of AWS."""
+
+    def test_lambda_handler_refuses_what_is_no_batch(self) -> None:
+        """It stands ready once the module is loaded, as Lambda expects it."""
+        with pytest.raises(UnexpectedBatchTypeError):
+            lambda_handler(sqs_event(), Context())
 
 
 class TestTolerance:

@@ -79,6 +79,11 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+def in_ascii(value: object) -> str:
+    """Return an id that pytest need not escape: each collection would do it again."""
+    return repr(value).encode("ascii", "replace").decode()
+
+
 def can_be_shown(reason: str) -> bool:
     """Tell whether a log line and a message attribute can hold the reason."""
     clean = re.search(
@@ -253,6 +258,19 @@ class TestRefused:
         assert not reason.startswith(":")
         assert SECRET not in reason
         assert ";" not in reason
+
+    @pytest.mark.parametrize("title", [" ", "a\nb"], ids=["blank", "two-lines"])
+    def test_parse_says_what_a_title_must_be(self, title: str) -> None:
+        """The producer reads what is asked for, not only what is wrong."""
+        reason = refusal(body(title=title))
+
+        assert reason == "title: must be one line that is not blank"
+
+    def test_parse_names_the_body_when_a_name_is_no_text(self) -> None:
+        """There is no field to name, so the reason names what holds it."""
+        reason = refusal(body(**{"\ud800": SECRET}))
+
+        assert reason.startswith("body: Input should be a valid string")
 
     @pytest.mark.parametrize(("field", "value"), WRONG_TYPES)
     def test_parse_refuses_a_field_of_the_wrong_type(
@@ -615,6 +633,13 @@ class TestFingerprint:
             "v1:dc3d12a4e27e937058624aa1f8ab42b3766e92cb17cd590dbe6d365f943374c2"
         )
 
+    def test_fingerprint_stays_true_because_a_request_cannot_be_changed(self) -> None:
+        """It is computed once, so what it was made from must not change."""
+        request: Any = create_ticket()
+
+        with pytest.raises(ValidationError, match="frozen"):
+            request.title = "Another"
+
     def test_fingerprint_starts_with_its_version(self) -> None:
         """A later algorithm can tell which one made a recorded fingerprint."""
         assert re.fullmatch(
@@ -686,7 +711,7 @@ class TestFingerprint:
             {"attributes": {"floor": "0"}},
             {"attributes": {}},
         ],
-        ids=repr,
+        ids=in_ascii,
     )
     def test_fingerprint_differs_when_the_request_does(
         self, change: dict[str, Any]
@@ -760,6 +785,22 @@ class TestAnnouncement:
         second = TicketNumberAssigned.of(create_ticket(**again), 42, ASSIGNED_AT)
 
         assert first.model_dump_json().encode() == second.model_dump_json().encode()
+
+    @pytest.mark.parametrize("name", ["id", "time", "data"])
+    def test_event_cannot_be_changed(self, name: str) -> None:
+        """What one subscriber was told is what all are told."""
+        event = TicketNumberAssigned.of(create_ticket(), 1, ASSIGNED_AT)
+
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(event, name, None)
+
+    @pytest.mark.parametrize("name", ["number", "title"])
+    def test_data_of_an_event_cannot_be_changed(self, name: str) -> None:
+        """The event's id and its number belong together."""
+        event = TicketNumberAssigned.of(create_ticket(), 1, ASSIGNED_AT)
+
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(event.data, name, None)
 
     def test_event_holds_nothing_but_what_it_announces(self) -> None:
         """What people write into a ticket does not leave the system."""

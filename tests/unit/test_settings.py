@@ -59,6 +59,12 @@ class TestSettings:
         assert settings.max_attempts == 7
         assert settings.deadline_reserve_seconds == pytest.approx(2.5)
 
+    def test_settings_take_a_name_of_one_letter(self) -> None:
+        """How long a name must be is for the service to say."""
+        settings = Settings.from_environ(ENVIRONMENT | {"TICKETS_TABLE": "t"})
+
+        assert settings.tickets_table == "t"
+
     def test_settings_ignore_other_variables(self) -> None:
         """An environment holds more than ours, in any spelling."""
         environ = ENVIRONMENT | {"PATH": "/bin", "max_attempts": "1", "": "x"}

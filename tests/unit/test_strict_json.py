@@ -234,6 +234,14 @@ class TestShown:
 
         assert cut == "n" * MAX_REPORTED_NAME + "..."
 
+    @pytest.mark.parametrize(
+        ("name", "seen"),
+        [("", '""'), ("\x1b[31m", '"\\u001b[31m"'), ("\ud800", '"\\ud800"')],
+    )
+    def test_shown_spells_out_what_cannot_be_seen(self, name: str, seen: str) -> None:
+        """The producer can still tell which of its names is meant."""
+        assert shown(name) == seen
+
     @given(st.text(st.characters(categories=None)))
     def test_shown_makes_any_name_visible(self, name: str) -> None:
         """Whatever a name holds, a line can show it."""

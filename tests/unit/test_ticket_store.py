@@ -23,6 +23,8 @@ from tests.unit.canned_aws import Reply, Wire, aws_client, error_reply
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, RequestKey
 from ticket_numbering.store_port import (
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_REQUESTS,
     REQUEST_OVERHEAD_BYTES,
     Assignment,
     Block,
@@ -377,6 +379,23 @@ class TestBlockRequest:
         old = [put.get("ReturnValuesOnConditionCheckFailure") for put in puts]
         assert old == [None, "ALL_OLD"] * 3
 
+    def test_limits_of_a_block_are_those_of_a_transaction(self) -> None:
+        """DynamoDB takes a hundred actions and 4 MB, and refuses what exceeds them."""
+        assert 2 * MAX_BLOCK_REQUESTS == 100
+        assert MAX_BLOCK_BYTES == 4_194_304
+
+    def test_write_block_sets_no_expiry_when_nobody_asks_for_one(self) -> None:
+        """A key is kept for ever unless somebody says otherwise."""
+        client = aws_client("dynamodb")
+        wire = Wire(client, [Reply()])
+
+        DynamoDBTicketStore(client, "tickets", "keys").write_block(
+            block(create_tickets(1))
+        )
+
+        puts = [action["Put"] for action in wire.requests[0]["TransactItems"]]
+        assert all("expires_at" not in put["Item"] for put in puts)
+
     def test_write_block_sets_an_expiry_when_keys_are_not_kept_for_ever(self) -> None:
         """Only the key expires, in whole seconds counted from its assignment."""
         store, wire = store_on(Reply(), retention_days=90)
@@ -568,6 +587,40 @@ class TestBlockFailure:
 
         with pytest.raises(ClientError, match=code):
             store.write_block(block(create_tickets(1)))
+
+
+class TestReason:
+    """An error names the call that failed, for the log's reader."""
+
+    @pytest.mark.parametrize(
+        ("call", "name"),
+        cases(
+            {
+                "read": (
+                    lambda store: store.last_number("PROJ"),
+                    "Query of the last number",
+                ),
+                "lookup": (
+                    lambda store: store.recorded([RequestKey("PROJ", "order-7")]),
+                    "lookup of idempotency keys",
+                ),
+                "write": (
+                    lambda store: store.write_block(block(create_tickets(1))),
+                    "write of a block",
+                ),
+            }
+        ),
+    )
+    def test_error_names_the_call_and_the_code_when_dynamodb_throttles(
+        self, call: Callable[[DynamoDBTicketStore], object], name: str
+    ) -> None:
+        """A throttled read and a throttled write have different cures."""
+        store, _ = store_on(error_reply("ThrottlingException"))
+
+        with pytest.raises(StoreUnavailableError) as caught:
+            call(store)
+
+        assert str(caught.value) == f"{name}: ThrottlingException"
 
 
 class TestEveryValidTicketFits:
