@@ -6,6 +6,8 @@ no configuration of a machine sends a local message to a real account.
 
 import os
 import threading
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,19 +34,40 @@ _CONFIG = Config(
 )
 
 
+@dataclass(frozen=True)
+class Credentials:
+    """Whose name a request is signed in."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+
+
+OWNER = Credentials("test", "test")
+"""May do everything in the emulator's account."""
+
+
 class Clients:
     """Gives one thread-safe client for each service, and closes them all.
 
     Args:
         endpoint_url: The address of the emulator.
+        credentials: Whose; matter only where the emulator controls access.
+        ca_bundle: The certificate to trust, where it speaks TLS.
     """
 
-    def __init__(self, endpoint_url: str) -> None:
+    def __init__(
+        self,
+        endpoint_url: str,
+        credentials: Credentials = OWNER,
+        ca_bundle: Path | None = None,
+    ) -> None:
         self._endpoint_url = endpoint_url
+        self._verify = str(ca_bundle) if ca_bundle else None
         self._session = boto3.Session(
-            # Required to sign a request; the emulator accepts any.
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106 - not a secret, see above.
+            aws_access_key_id=credentials.access_key_id,
+            aws_secret_access_key=credentials.secret_access_key,
+            aws_session_token=credentials.session_token,
             region_name=REGION,
             botocore_session=botocore.session.Session(_NOTHING_CONFIGURED),
         )
@@ -71,6 +94,9 @@ class Clients:
                 # The name is not a literal here, so no overload of the stubs fits.
                 create: Any = self._session.client
                 self._clients[service_name] = create(
-                    service_name, endpoint_url=self._endpoint_url, config=_CONFIG
+                    service_name,
+                    endpoint_url=self._endpoint_url,
+                    verify=self._verify,
+                    config=_CONFIG,
                 )
             return self._clients[service_name]

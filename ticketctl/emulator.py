@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -24,7 +25,9 @@ from ticketctl.artifact import EMULATOR_PYTHON
 from ticketctl.errors import EmulatorError
 from ticketctl.isolation import (
     HOST,
+    Certificate,
     create_bare_interpreter,
+    create_certificate,
     isolated_environment,
 )
 
@@ -43,6 +46,8 @@ class Emulator:
     process: subprocess.Popen[bytes]
     port: int
     home: Path
+    certificate: Certificate | None = None
+    """Its own, if it controls access; it then speaks TLS alone."""
 
     @property
     def pid(self) -> int:
@@ -52,7 +57,13 @@ class Emulator:
     @property
     def endpoint_url(self) -> str:
         """The address of every service."""
-        return f"http://{HOST}:{self.port}"
+        scheme = "https" if self.certificate else "http"
+        return f"{scheme}://{HOST}:{self.port}"
+
+    @property
+    def ca_bundle(self) -> Path | None:
+        """The file that its callers trust; none if it does not speak TLS."""
+        return self.certificate.path if self.certificate else None
 
     @property
     def log_path(self) -> Path:
@@ -74,13 +85,17 @@ def free_port() -> int:
 
 @contextmanager
 def running_emulator(
-    python: Path = EMULATOR_PYTHON, *, find_port: Callable[[], int] = free_port
+    python: Path = EMULATOR_PYTHON,
+    *,
+    find_port: Callable[[], int] = free_port,
+    access_control: bool = False,
 ) -> Iterator[Emulator]:
     """Start an emulator, and stop it at the end of the `with` block.
 
     Args:
         python: Interpreter of the environment that the emulator is installed in.
         find_port: Gives a port to try, and another if that one is lost.
+        access_control: Whether callers need TLS, and the right to what they ask for.
 
     Raises:
         EmulatorError: The emulator is not installed, ended at once or stayed silent.
@@ -93,8 +108,9 @@ def running_emulator(
     ):
         home = Path(directory)
         function_python = create_bare_interpreter(python, home / "function")
+        certificate = create_certificate(home) if access_control else None
         for _ in range(_PORT_ATTEMPTS):
-            emulator = _spawn(python, function_python, find_port(), home)
+            emulator = _spawn(python, function_python, find_port(), home, certificate)
             processes.callback(_stop, emulator.process)
             if _becomes_ready(emulator):
                 break
@@ -104,12 +120,18 @@ def running_emulator(
         yield emulator
 
 
-def _spawn(python: Path, function_python: Path, port: int, home: Path) -> Emulator:
+def _spawn(
+    python: Path,
+    function_python: Path,
+    port: int,
+    home: Path,
+    certificate: Certificate | None,
+) -> Emulator:
     with (home / "emulator.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - no shell, no argument from outside.
             [python, "-I", emulator_launcher.__file__, function_python, home],
             cwd=home,
-            env=isolated_environment(port, home),
+            env=isolated_environment(port, home, certificate),
             # Never written to: it closes when this process ends.
             stdin=subprocess.PIPE,
             stdout=log,
@@ -117,7 +139,7 @@ def _spawn(python: Path, function_python: Path, port: int, home: Path) -> Emulat
             # Ctrl-C in the terminal is for us, and we end the whole group.
             start_new_session=True,
         )
-    return Emulator(process, port, home)
+    return Emulator(process, port, home, certificate)
 
 
 def _becomes_ready(emulator: Emulator) -> bool:
@@ -129,7 +151,7 @@ def _becomes_ready(emulator: Emulator) -> bool:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         ended = emulator.process.poll() is not None
-        edition = _edition(emulator.port)
+        edition = _edition(emulator)
         if edition == emulator.home.name:
             return True
         if ended and edition is not None:
@@ -142,9 +164,9 @@ def _becomes_ready(emulator: Emulator) -> bool:
     raise EmulatorError(message)
 
 
-def _edition(port: int) -> str | None:
-    """Return what the server on a port calls itself; none if there is no server."""
-    with closing(http.client.HTTPConnection(HOST, port, timeout=1)) as connection:
+def _edition(emulator: Emulator) -> str | None:
+    """Return what the server on its port calls itself; none if there is no server."""
+    with closing(_connection(emulator)) as connection:
         try:
             connection.request("GET", "/_ministack/health")
             return str(json.load(connection.getresponse()).get("edition"))
@@ -152,6 +174,13 @@ def _edition(port: int) -> str | None:
             return None
         except (OSError, http.client.HTTPException, ValueError, AttributeError):
             return "something else"
+
+
+def _connection(emulator: Emulator) -> http.client.HTTPConnection:
+    if emulator.ca_bundle is None:
+        return http.client.HTTPConnection(HOST, emulator.port, timeout=1)
+    trusted = ssl.create_default_context(cafile=emulator.ca_bundle)
+    return http.client.HTTPSConnection(HOST, emulator.port, timeout=1, context=trusted)
 
 
 def _log_tail(emulator: Emulator) -> str:

@@ -1,20 +1,24 @@
 """Runs the emulator inside its own environment; `ticketctl.emulator` starts this file.
 
-Two things the emulator does not offer are added around it:
+Three things the emulator does not offer are added around it:
 
 - the function runs on an interpreter without packages. The emulator starts the
   function on `sys.executable`, whose packages would stand in for missing ones;
 - nothing outlives the starter, however it ends. The pipe on standard input closes
   with the process that holds its other end: no signal handler and no clean-up code
-  of the starter has to run.
+  of the starter has to run;
+- it listens on its own port alone. With TLS it would take port 443 too, where that
+  is free and permitted.
 """
 
+import importlib
 import os
 import runpy
 import shutil
 import signal
 import sys
 import threading
+from typing import Any
 
 
 def main(function_python: str, home: str) -> None:
@@ -27,7 +31,15 @@ def main(function_python: str, home: str) -> None:
     threading.Thread(target=_end_with_starter, args=(home,), daemon=True).start()
     sys.executable = function_python
     sys.argv = ["ministack"]
+    if "USE_SSL" in os.environ:
+        _leave_port_443_alone()
     runpy.run_module("ministack", run_name="__main__", alter_sys=True)
+
+
+def _leave_port_443_alone() -> None:
+    emulator: Any = importlib.import_module("ministack.app")
+    # There is no setting; it asks this about that port only.
+    emulator._port_is_bindable = lambda *_: False  # noqa: SLF001
 
 
 def _end_with_starter(home: str) -> None:

@@ -2,7 +2,14 @@
 
 import os
 import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from ticketctl.clients import REGION
 from ticketctl.errors import EmulatorError
@@ -12,9 +19,28 @@ HOST = "127.0.0.1"
 # How some installations of Python find their own library.
 _INHERITED = ("LD_LIBRARY_PATH",)
 
+# Before and after now: longer than any emulator runs, or a clock is set wrong.
+_CERTIFICATE_LIFE = timedelta(days=30)
 
-def isolated_environment(port: int, home: Path) -> dict[str, str]:
-    """Return all that the emulator, and so the function, sees."""
+
+@dataclass(frozen=True)
+class Certificate:
+    """What an emulator proves its name with, and what its callers trust."""
+
+    path: Path
+    key_path: Path
+
+
+def isolated_environment(
+    port: int, home: Path, certificate: Certificate | None = None
+) -> dict[str, str]:
+    """Return all that the emulator, and so the function, sees.
+
+    Args:
+        port: Where the emulator listens.
+        home: The only directory that it writes to.
+        certificate: If given, callers need TLS and the right to what they ask for.
+    """
     return {
         "PATH": os.defpath,
         "HOME": str(home),
@@ -35,7 +61,55 @@ def isolated_environment(port: int, home: Path) -> dict[str, str]:
         # A socket that does not exist: the emulator removes containers it thinks its.
         "DOCKER_HOST": f"unix://{home}/no-docker",
         **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+        **(_access_control(certificate) if certificate else {}),
     }
+
+
+def _access_control(certificate: Certificate) -> dict[str, str]:
+    return {
+        "AUTH": "true",
+        # A policy that denies what comes without TLS would deny everything.
+        "USE_SSL": "1",
+        # Left to itself, the emulator needs a program of the machine to make one.
+        "MINISTACK_SSL_CERT": str(certificate.path),
+        "MINISTACK_SSL_KEY": str(certificate.key_path),
+        # The function trusts the emulator, and nobody else.
+        "AWS_CA_BUNDLE": str(certificate.path),
+    }
+
+
+def create_certificate(directory: Path) -> Certificate:
+    """Create a certificate for the emulator's address, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = Certificate(directory / "server.crt", directory / "server.key")
+    certificate.path.write_bytes(
+        _self_signed(key).public_bytes(serialization.Encoding.PEM)
+    )
+    certificate.key_path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return certificate
+
+
+def _self_signed(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
+    address = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address(HOST))])
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CERTIFICATE_LIFE)
+        .not_valid_after(now + _CERTIFICATE_LIFE)
+        .add_extension(address, critical=False)
+        .sign(key, hashes.SHA256())
+    )
 
 
 def create_bare_interpreter(python: Path, directory: Path) -> Path:

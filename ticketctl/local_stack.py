@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ticketctl.artifact import EMULATOR_PYTHON, ROOT, build_artifact
+from ticketctl.artifact import ROOT, build_artifact
 from ticketctl.clients import REGION, Clients
 from ticketctl.deployment import deploy
 from ticketctl.emulator import Emulator, running_emulator
@@ -66,7 +66,7 @@ def local_stack(
     *,
     template: Path = TEMPLATE,
     artifact: Path | None = None,
-    emulator_python: Path = EMULATOR_PYTHON,
+    access_control: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LocalStack]:
     """Deploy the template to a new emulator, and stop that at the end of the block.
@@ -75,7 +75,7 @@ def local_stack(
         parameters: Values for the template's parameters.
         template: The template; it holds exactly one function.
         artifact: The function's zip file; built from `src/` if not given.
-        emulator_python: Interpreter of the environment that holds the emulator.
+        access_control: Whether callers, the function too, need rights and TLS.
         progress: Called before each step that can take a second or more.
 
     Raises:
@@ -85,11 +85,11 @@ def local_stack(
     """
     if artifact is None:
         progress("building the function")
-        artifact = build_artifact(python=emulator_python)
+        artifact = build_artifact()
     progress("starting the emulator")
     with (
-        running_emulator(emulator_python) as emulator,
-        Clients(emulator.endpoint_url) as clients,
+        running_emulator(access_control=access_control) as emulator,
+        Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
     ):
         progress(f"deploying {template.name}")
         deployment = deploy(clients, template, artifact, parameters or {})
