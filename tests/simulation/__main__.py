@@ -1,5 +1,6 @@
 """`python -m tests.simulation`: play histories, or show one of them."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -7,9 +8,12 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from tests.simulation.explore import explore
 from tests.simulation.site import THE_REAL_WAY
-from tests.simulation.small_worlds import SMALL_WORLDS
+from tests.simulation.small_worlds import (
+    SMALL_WORLDS,
+    Explored,
+    explored_on_all_cores,
+)
 from tests.simulation.totals import WAYS, Totals, play_on_all_cores
 from tests.simulation.world import Outcome, play, quiet
 from tests.simulation.wrong_ways import RIGHT_WAYS, WRONG_WAYS
@@ -78,23 +82,20 @@ def wrong(
 
 @app.command()
 def small(
-    name: Annotated[str | None, typer.Argument(help="Which one; all, if none.")] = None,
+    *, quick: Annotated[bool, typer.Option(help="Only the smallest.")] = False
 ) -> None:
     """Play every history of small worlds, and count them."""
-    table = Table("world", "faults", "states", "histories", "violation")
-    broken = False
-    for world in SMALL_WORLDS:
-        if name not in {None, world.name}:
-            continue
-        with quiet():
-            found = explore(world)
-        violation = found.violation.violation if found.violation else None
-        broken = broken or violation is not None
-        histories = f"{found.graph.histories():,}" if not violation else ""
-        row = world.name, str(world.faults), f"{found.states:,}", histories
-        table.add_row(*row, violation or "none")
+    worlds = [world for world in SMALL_WORLDS if world.is_quick or not quick]
+    table = Table("world", "states", "histories", "violation")
+    broken: Explored | None = None
+    with _progress() as progress:
+        for each in progress.track(explored_on_all_cores(worlds), len(worlds)):
+            figures = f"{each.states:,}", f"{each.histories:,}"
+            table.add_row(each.world.name, *figures, each.violation or "none")
+            broken = broken or (each if each.violation else None)
     console.print(table)
     if broken:
+        _print(broken.story)
         raise typer.Exit(FOUND)
 
 
@@ -105,7 +106,11 @@ def play_quietly(number: int, way: str) -> Outcome:
 
 
 def _show(outcome: Outcome) -> None:
-    for line in outcome.history.lines():
+    _print(outcome.history.lines())
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -154,8 +154,6 @@ class SmallWorld:
 
     name: str
     bodies: Sequence[str]
-    histories: int
-    """How many there are, as counted."""
     faults: int = 0
     """How many faults a history has at most."""
     kinds: Sequence[Fault] = ()
