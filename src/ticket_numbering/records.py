@@ -8,6 +8,9 @@ from typing import Any, Final
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import CreateTicket
 
+ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
+"""SQS API reference, SendMessage, "MessageAttribute"."""
+
 NUMBER: Final = re.compile("[0-9]{1,19}")
 """More digits than any count or time has; int() refuses thousands of them."""
 
@@ -23,12 +26,14 @@ class QueueRecord:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> "QueueRecord":
-        """Take over a record of a Lambda SQS event."""
+        """Take over a record of a Lambda SQS event, as far as SQS could send it."""
+        body = raw.get("body")
+        attributes = _members(raw.get("attributes"), (str, int))
         return cls(
             message_id=raw["messageId"],
-            body=raw.get("body"),
-            attributes=raw.get("attributes") or {},
-            message_attributes=raw.get("messageAttributes") or {},
+            body=body if isinstance(body, str) else None,
+            attributes={name: str(value) for name, value in attributes.items()},
+            message_attributes=_members(raw.get("messageAttributes"), Mapping),
         )
 
     @property
@@ -63,5 +68,16 @@ class QueueRecord:
         return CreateTicket.parse(self.body)
 
     def _number(self, name: str) -> int | None:
-        digits = str(self.attributes.get(name, ""))
+        digits = self.attributes.get(name, "")
         return int(digits) if NUMBER.fullmatch(digits) else None
+
+
+def _members(value: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
+    """Return the members of an object that are as they should be."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {
+        name: member
+        for name, member in value.items()
+        if isinstance(member, kind) and ATTRIBUTE_NAME.fullmatch(name)
+    }

@@ -113,8 +113,8 @@ class TestMadeByHand:
 
     def test_record_reads_a_count_that_is_already_a_number(self) -> None:
         """An event made by hand may hold numbers where SQS has text."""
-        attributes: Any = {"ApproximateReceiveCount": 2, "SentTimestamp": 5}
-        record = QueueRecord("m", "{}", attributes)
+        attributes = {"ApproximateReceiveCount": 2, "SentTimestamp": 5}
+        record = QueueRecord.of({"messageId": "m", "attributes": attributes})
 
         assert record.receive_count == 2
         assert record.sent_at == 5
