@@ -45,8 +45,7 @@ After that the worker waits and reads: many workers that increment in step would
 collide on every number, and a cancelled write costs more than a read.
 """
 
-
-COLLIDED: Final = SequenceContentionError("others kept taking the next number")
+COLLIDED: Final = "others kept taking the next number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +191,13 @@ class AllocationRun:
             self._step_back(error)
         elif collided and self.tries > EAGER_COLLISIONS:
             self.next_number = None
-            self._step_back(COLLIDED)
+            self._step_back(SequenceContentionError(COLLIDED))
 
     def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
         if not any(slot.is_taken for slot in slots):
             return False
         self.collisions += 1
-        self.obstacle = COLLIDED
+        self.obstacle = SequenceContentionError(COLLIDED)
         self.next_number = number_past_taken(block, slots)
         return True
 

@@ -1,9 +1,9 @@
 """Which AWS errors pass by themselves; told by code and status, never by text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
@@ -44,9 +44,23 @@ def passes(error: ClientError) -> bool:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return (
         code_of(error) in PASSING_CODES
+        # botocore's stand-in for the code of an answer that it could not read.
+        or code_of(error) == str(int(status))
         or status == HTTPStatus.TOO_MANY_REQUESTS
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     )
+
+
+def member(answer: Mapping[str, Any], name: str) -> Any:
+    """Return a member that every answer has; botocore lets one pass that was cut off.
+
+    Raises:
+        ResponseParserError: The answer lacks it.
+    """
+    if name not in answer:
+        message = f"the answer lacks {name}"
+        raise ResponseParserError(message)
+    return answer[name]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.aws_errors import code_of, translated
+from ticket_numbering.aws_errors import code_of, member, translated
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.messages import RequestKey
 from ticket_numbering.store_port import (
@@ -65,7 +65,8 @@ class DynamoDBTicketStore:
                 Limit=1,
                 ConsistentRead=True,
             )
-        return next((int(item["number"]["N"]) for item in page["Items"]), 0)
+            items = member(page, "Items")
+        return next((int(item["number"]["N"]) for item in items), 0)
 
     def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
         """Return the recorded assignments; leaves out what DynamoDB did not process.
@@ -84,7 +85,8 @@ class DynamoDBTicketStore:
                         }
                     }
                 )
-            for item in answer["Responses"].get(self._keys_table, []):
+                responses = member(answer, "Responses")
+            for item in responses.get(self._keys_table, []):
                 found[request_key(item)] = assignment(item)
         return found
 

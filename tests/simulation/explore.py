@@ -8,6 +8,7 @@ Where a run comes into a state that another was in before, what follows is known
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Final, TypeVar
 
 from tests.simulation.faults import EveryFault, Fault
@@ -34,7 +35,7 @@ class Graph:
 
     widths: dict[Node, int] = field(default_factory=lambda: {THE_BEGINNING: 1})
     edges: dict[tuple[Node, int], Node] = field(default_factory=dict)
-    nodes: dict[Hashable, Node] = field(default_factory=dict)
+    nodes: dict[bytes, Node] = field(default_factory=dict)
 
     def new(self, width: int) -> Node:
         """Add a state with so many choices."""
@@ -123,7 +124,8 @@ class PathChoices:
         if self._state is None:
             node = graph.edges.get(self._at) or graph.new(count)
         else:
-            state = self._state()
+            # A digest of 128 bits, for the states themselves would fill the memory.
+            state = blake2b(repr(self._state()).encode(), digest_size=16).digest()
             known = graph.nodes.get(state)
             node = known or graph.nodes.setdefault(state, graph.new(count))
             self._state = None

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from greenlet import getcurrent
 
@@ -31,6 +32,9 @@ SCHEMA = {
     TICKETS: {"project_id": "S", "number": "N"},
     KEYS: {"id": "S"},
 }
+
+OUTSIDE: Final = "outside"
+"""Where those are who never die."""
 
 
 @dataclass
@@ -87,7 +91,7 @@ class World:
 
     def run(self) -> Outcome:
         """Play the history to its end."""
-        outside = Process("outside")
+        outside = Process(OUTSIDE)
         self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
         self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
         for poller in self.pollers:
@@ -255,4 +259,6 @@ def _request_of(body: str) -> tuple[str, str] | None:
 
 def _actor() -> str:
     task = getcurrent()
-    return task.process.name if isinstance(task, Task) else "-"
+    if not isinstance(task, Task):
+        return "-"
+    return task.name if task.process.name == OUTSIDE else task.process.name

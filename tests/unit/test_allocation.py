@@ -386,6 +386,17 @@ class TestBounds:
         assert isinstance(allocation.answers[request.key], SequenceContentionError)
         assert len(store.blocks) == 5
 
+    def test_allocations_share_no_error_when_collisions_do_not_end(self) -> None:
+        """A raised error keeps its stack: a shared one would gather those of all."""
+        errors = []
+        for _ in range(2):
+            store, request = FakeTicketStore(), create_ticket()
+            store.faults += [overtaken(store, by=1) for _ in range(9)]
+            allocation = allocate(store, [request], max_attempts=5)
+            errors.append(allocation.answers[request.key])
+
+        assert errors[0] is not errors[1]
+
     def test_allocate_gives_up_as_contention_when_the_last_try_collides(self) -> None:
         """A request without a number always has an error, or it would count as done."""
         store, request = FakeTicketStore(), create_ticket()

@@ -165,6 +165,13 @@ class TestLastNumber:
 
         assert store.last_number("PROJ") == 0
 
+    def test_last_number_is_unavailable_when_the_answer_is_cut_off(self) -> None:
+        """Nothing read is not the same as no ticket."""
+        store, _ = store_on(Reply({}))
+
+        with pytest.raises(StoreUnavailableError, match="ResponseParserError"):
+            store.last_number("PROJ")
+
     @pytest.mark.parametrize(("answer", "code"), IN_TROUBLE)
     def test_last_number_is_unavailable_when_dynamodb_is_in_trouble(
         self, answer: Answer, code: str
@@ -257,6 +264,13 @@ class TestRecorded:
         store, _ = store_on(Reply({"Responses": {}}))
 
         assert store.recorded([RequestKey("PROJ", "order-7")]) == {}
+
+    def test_recorded_is_unavailable_when_the_answer_is_cut_off(self) -> None:
+        """Nothing read is not the same as nothing recorded."""
+        store, _ = store_on(Reply({}))
+
+        with pytest.raises(StoreUnavailableError, match="ResponseParserError"):
+            store.recorded([RequestKey("PROJ", "order-7")])
 
     @pytest.mark.parametrize(("answer", "code"), IN_TROUBLE)
     def test_recorded_is_unavailable_when_dynamodb_is_in_trouble(
@@ -567,6 +581,13 @@ class TestBlockFailure:
         answer = store.write_block(block(create_tickets(2)))
 
         assert answer == Refused("ValidationException")
+
+    def test_write_block_is_unavailable_when_a_refusal_is_cut_off(self) -> None:
+        """Without a code nobody knows why, and the same block may succeed."""
+        store, _ = store_on(Reply({}, status=400))
+
+        with pytest.raises(StoreUnavailableError, match="400"):
+            store.write_block(block(create_tickets(1)))
 
     @pytest.mark.parametrize(("answer", "code"), IN_TROUBLE)
     def test_write_block_is_unavailable_when_dynamodb_is_in_trouble(

@@ -1,0 +1,203 @@
+"""What can happen to a call of the worker, how often, and how a service words it."""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from ticket_numbering.bootstrap import CLIENT_CONFIG
+
+QUERY: Final = "Query"
+LOOKUP: Final = "BatchGetItem"
+WRITE: Final = "TransactWriteItems"
+PUBLISH: Final = "PublishBatch"
+DEAD_LETTER: Final = "SendMessageBatch"
+
+
+class Fault(StrEnum):
+    """What can happen to a call."""
+
+    REFUSED = "closed, not applied"
+    DROPPED = "applied, closed"
+    CUT = "applied, answer cut"
+    FAILED_BEFORE = "500, not applied"
+    FAILED_AFTER = "500, applied"
+    THROTTLED = "throttled"
+    CONFLICT = "conflict"
+    CANCELLED = "cancelled, throttled"
+    IN_PROGRESS = "in progress"
+    PARTIAL = "applied in part"
+    SLOW = "slow"
+    LATE = "applied after timeout"
+    KILLED_BEFORE = "killed, not applied"
+    KILLED_AFTER = "applied, killed"
+    KILLED_LATE = "killed, applied late"
+
+
+def _usual(times: int) -> dict[Fault, int]:
+    """Return the faults that any call can meet; those that cost seconds only once."""
+    quick = (Fault.REFUSED, Fault.DROPPED, Fault.FAILED_BEFORE, Fault.THROTTLED)
+    slow = (Fault.SLOW, Fault.LATE, Fault.KILLED_BEFORE)
+    return dict.fromkeys(quick, times) | dict.fromkeys(slow, 1)
+
+
+_CANCELLED: Final = {Fault.CONFLICT: 20, Fault.CANCELLED: 8, Fault.IN_PROGRESS: 8}
+_AFTERWARDS: Final = {Fault.FAILED_AFTER: 2, Fault.KILLED_AFTER: 1}
+_CUT: Final = {Fault.CUT: 2}
+_IN_PART: Final = {Fault.PARTIAL: 6, Fault.CUT: 1}
+
+DECKS: Final[Mapping[str, tuple[int, Mapping[Fault, int]]]] = {
+    QUERY: (300, _usual(4) | _CUT),
+    LOOKUP: (40, _usual(1) | _IN_PART),
+    WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | {Fault.KILLED_LATE: 1}),
+    PUBLISH: (100, _usual(2) | _AFTERWARDS | _IN_PART),
+    DEAD_LETTER: (70, _usual(1) | _AFTERWARDS | _IN_PART),
+}
+"""The cards of each operation's deck, and how many of them are which fault."""
+
+STUBBORN: Final = 0.5
+"""Share of faults that fail the SDK's own retry too, so that the worker sees them."""
+
+_READ_TIMEOUT: Final = CLIENT_CONFIG["read_timeout"]
+PAUSES: Final = {
+    Fault.SLOW: (0.1, 1.0),
+    Fault.LATE: (_READ_TIMEOUT, 2 * _READ_TIMEOUT),
+    Fault.KILLED_LATE: (0.0, 2 * _READ_TIMEOUT),
+}
+"""Least and most seconds before such a call is applied; most pauses are short."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the caller gets."""
+
+    status: int
+    content: bytes
+    content_type: str = "application/x-amz-json-1.0"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request of the worker."""
+
+    operation: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    caller_port: int
+    dice: random.Random
+    """The call's own source of chance."""
+
+
+Apply = Callable[[bytes], Answer]
+
+
+def error(call: Call, status: int, code: str, **members: Any) -> Answer:
+    """Word an error as the called service does: SNS in XML, the others in JSON."""
+    if call.operation == PUBLISH:
+        return _xml(status, f"<Error><Code>{code}</Code></Error>")
+    return Answer(status, json.dumps({"__type": f"aws#{code}"} | members).encode())
+
+
+def _xml(status: int, content: str) -> Answer:
+    return Answer(status, f"<Response>{content}</Response>".encode(), "text/xml")
+
+
+def _throttled(call: Call) -> Answer:
+    codes = {
+        PUBLISH: ("Throttling",),
+        DEAD_LETTER: ("RequestThrottled", "ThrottlingException"),
+    }
+    usual = ("ProvisionedThroughputExceededException", "ThrottlingException")
+    code = call.dice.choice(codes.get(call.operation, usual))
+    return error(call, HTTPStatus.BAD_REQUEST, code)
+
+
+def _cancelled(call: Call, *codes: str) -> Answer:
+    """Give one or more actions a reason, and the others none."""
+    actions = len(json.loads(call.body)["TransactItems"])
+    guilty = call.dice.sample(range(actions), call.dice.randint(1, actions))
+    reasons = [{"Code": "None"} for _ in range(actions)]
+    for position in guilty:
+        reasons[position] = {"Code": call.dice.choice(codes), "Message": "Injected"}
+    code = "TransactionCanceledException"
+    return error(call, HTTPStatus.BAD_REQUEST, code, CancellationReasons=reasons)
+
+
+INSTEAD: Final[Mapping[Fault, Callable[[Call], Answer | None]]] = {
+    Fault.REFUSED: lambda _: None,
+    Fault.KILLED_BEFORE: lambda _: None,
+    Fault.FAILED_BEFORE: lambda call: error(call, 500, "InternalServerError"),
+    Fault.THROTTLED: _throttled,
+    Fault.CONFLICT: lambda call: _cancelled(call, "TransactionConflict"),
+    Fault.CANCELLED: lambda call: _cancelled(
+        call, "ThrottlingError", "ProvisionedThroughputExceeded"
+    ),
+    Fault.IN_PROGRESS: lambda call: error(call, 400, "TransactionInProgressException"),
+}
+"""What the caller gets where the emulator never sees the call."""
+
+
+def apply_in_part(call: Call, apply: Apply) -> Answer:
+    """Withhold one or more entries from the emulator, and report them as AWS does."""
+    parts = {PUBLISH: _publish_in_part, DEAD_LETTER: _send_in_part}
+    return parts.get(call.operation, _look_up_in_part)(call, apply)
+
+
+def _split(call: Call, entries: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the entries to pass on and those to withhold; all can be withheld."""
+    withheld = call.dice.sample(entries, call.dice.randint(1, len(entries)))
+    return [each for each in entries if each not in withheld], withheld
+
+
+def _look_up_in_part(call: Call, apply: Apply) -> Answer:
+    [(table, wanted)] = json.loads(call.body)["RequestItems"].items()
+    passed, withheld = _split(call, wanted["Keys"])
+    found: dict[str, Any] = {"Responses": {}}
+    if passed:
+        request = {"RequestItems": {table: wanted | {"Keys": passed}}}
+        found = json.loads(apply(json.dumps(request).encode()).content)
+    unprocessed = {"UnprocessedKeys": {table: wanted | {"Keys": withheld}}}
+    return Answer(HTTPStatus.OK, json.dumps(found | unprocessed).encode())
+
+
+def _send_in_part(call: Call, apply: Apply) -> Answer:
+    request = json.loads(call.body)
+    passed, withheld = _split(call, request["Entries"])
+    sent: dict[str, Any] = {"Successful": []}
+    if passed:
+        body = json.dumps(request | {"Entries": passed})
+        sent = json.loads(apply(body.encode()).content)
+    failed = [
+        {"Id": each["Id"], "Code": "InternalError", "SenderFault": False}
+        for each in withheld
+    ]
+    return Answer(HTTPStatus.OK, json.dumps(sent | {"Failed": failed}).encode())
+
+
+def _publish_in_part(call: Call, apply: Apply) -> Answer:
+    prefix = "PublishBatchRequestEntries.member."
+    form, entries = {}, defaultdict[str, dict[str, str]](dict)
+    for name, value in parse_qsl(call.body.decode(), keep_blank_values=True):
+        position, _, member = name.removeprefix(prefix).partition(".")
+        if name.startswith(prefix):
+            entries[position][member] = value
+        else:
+            form[name] = value
+    passed, withheld = _split(call, [*entries.values()])
+    for place, entry in enumerate(passed, 1):
+        form |= {f"{prefix}{place}.{name}": entry[name] for name in entry}
+    if passed:
+        apply(urlencode(form).encode())
+    sent = "".join(f"<member><Id>{each['Id']}</Id></member>" for each in passed)
+    failed = "".join(
+        f"<member><Id>{each['Id']}</Id><Code>InternalError</Code></member>"
+        for each in withheld
+    )
+    result = f"<Successful>{sent}</Successful><Failed>{failed}</Failed>"
+    return _xml(HTTPStatus.OK, f"<PublishBatchResult>{result}</PublishBatchResult>")
