@@ -48,7 +48,13 @@ SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
     with_faults(TWO_MESSAGES, Fault.LOST),
     with_faults(TWO_MESSAGES, Fault.LATE),
     with_faults(SENT_TWICE, Fault.KILLED_DURING),
-    with_faults(TWO_MESSAGES, Fault.KILLED_BEFORE, Fault.DUPLICATED, faults=2),
+    with_faults(
+        TWO_MESSAGES,
+        Fault.KILLED_BEFORE,
+        Fault.KILLED_DURING,
+        Fault.DUPLICATED,
+        faults=2,
+    ),
 )
 
 
