@@ -383,7 +383,9 @@ class TestBounds:
 
         allocation = allocate(store, [request], max_attempts=5)
 
-        assert isinstance(allocation.answers[request.key], SequenceContentionError)
+        answer = allocation.answers[request.key]
+        assert isinstance(answer, SequenceContentionError)
+        assert str(answer) == "others kept taking the next number"
         assert len(store.blocks) == 5
 
     def test_allocations_share_no_error_when_collisions_do_not_end(self) -> None:

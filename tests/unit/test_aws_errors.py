@@ -19,7 +19,13 @@ from botocore.parsers import ResponseParserError
 
 from tests.cases import cases
 from tests.unit.canned_aws import aws_client
-from ticket_numbering.aws_errors import PASSING_CODES, code_of, passes, translated
+from ticket_numbering.aws_errors import (
+    PASSING_CODES,
+    code_of,
+    member,
+    passes,
+    translated,
+)
 from ticket_numbering.errors import (
     AnnouncementError,
     StoreUnavailableError,
@@ -128,6 +134,19 @@ class TestPasses:
         error = ClientError({"Error": {"Code": code}}, "Query")
 
         assert passes(error) is expected
+
+
+class TestMember:
+    """An answer that was cut off is no answer."""
+
+    def test_member_is_what_the_answer_has(self) -> None:
+        """Even if that is nothing."""
+        assert member({"Items": []}, "Items") == []
+
+    def test_member_names_what_is_missing_when_the_answer_is_cut_off(self) -> None:
+        """The reason ends up in the log."""
+        with pytest.raises(ResponseParserError, match="the answer lacks Items"):
+            member({}, "Items")
 
 
 class TestTranslated:
