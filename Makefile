@@ -4,6 +4,7 @@ PYTHON ?= python3
 FILE ?=
 SEEDS ?= 10000
 SEED ?=
+WAY ?= what ships
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -45,7 +46,7 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
-	@PYTHONPATH=src $(BIN)/python -m tests.simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS))
+	@PYTHONPATH=src $(BIN)/python -m tests.simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --way "$(WAY)"
 
 simulate-small: .venv/ready  ## Play every history of small worlds, and count them.
 	@PYTHONPATH=src $(BIN)/python -m tests.simulation small

@@ -111,11 +111,12 @@ class Worker:
 
         Only a shortcut: where it fails, the keys' own conditions give the answer.
         """
-        keys = {
+        # Each key once, and in the order of the batch.
+        keys = dict.fromkeys(
             outcome.request.key
             for outcome in outcomes
             if outcome.request and outcome.record.receive_count > 1
-        }
+        )
         if not keys:
             return {}
         found = _contained(lambda: self.allocator.store.recorded(keys))

@@ -129,6 +129,8 @@ def _table(totals: Totals) -> Table:
         ("scheduling points", totals.steps),
         ("faults", totals.faults.total()),
         *((f"  {fault.value}", n) for fault, n in totals.faults.most_common()),
+        ("transactions refused", totals.refusals["TransactionCanceledException"]),
+        *((f"  {code}", n) for code, n in totals.refusals.most_common()),
         ("violations", len(totals.violations)),
     ]
     for name, number in rows:

@@ -39,6 +39,30 @@ class History:
             if what == "> transact_write_items"
         )
 
+    def refusals(self) -> Counter[str]:
+        """Count the codes and reasons with which transactions were refused."""
+        seen: Counter[str] = Counter()
+        for _, _, what, detail in self.events:
+            if what == "< transact_write_items" and isinstance(detail, ServiceError):
+                reasons = detail.members.get("CancellationReasons", ())
+                seen.update({detail.code, *(reason["Code"] for reason in reasons)})
+        return seen
+
+    def longest_tries(self) -> Counter[tuple[str, str]]:
+        """Return how often each process tried in a project without an answer."""
+        tries: Counter[tuple[str, str]] = Counter()
+        longest: Counter[tuple[str, str]] = Counter()
+        for _, actor, what, detail in self.events:
+            if what == "> transact_write_items":
+                place = actor, _project_of(detail[0])
+                tries[place] += 1
+                longest[place] = max(longest[place], tries[place])
+            elif what == "< transact_write_items" and _is_progress(detail):
+                # It does not say whose: every project of the process begins anew.
+                for place in [each for each in tries if each[0] == actor]:
+                    tries[place] = 0
+        return longest
+
     def lines(self) -> list[str]:
         """Return the story, a line for each event."""
         return [
@@ -76,6 +100,19 @@ def _shown(detail: Any) -> str:  # noqa: C901, PLR0911 - a table of forms.
             return "  ".join(str(detail[name]) for name in kept if name in detail)
         case _:
             return str(detail)
+
+
+def _project_of(request: Mapping[str, Any]) -> str:
+    ((_, put),) = request["TransactItems"][0].items()
+    return str(put["Item"]["project_id"]["S"])
+
+
+def _is_progress(answer: Any) -> bool:
+    """Tell whether some request was answered: written, or found to be recorded."""
+    if isinstance(answer, ServiceError):
+        reasons = answer.members.get("CancellationReasons", ())
+        return any("Item" in reason for reason in reasons)
+    return not isinstance(answer, Fault)
 
 
 def _action(action: Mapping[str, Any]) -> str:

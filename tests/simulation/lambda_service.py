@@ -52,10 +52,24 @@ class Poller:
 
     def _add_duplicate(self, batch: list[Message]) -> None:
         """At least once means that it can be twice at a time."""
-        others = [each for each in self.queue.messages.values() if each not in batch]
-        if others and self.faults.next("receive") is Fault.DUPLICATED:
-            self.queue.deliver(others[0])
-            batch.append(others[0])
+        others = [
+            each
+            for each in self.queue.messages.values()
+            if each not in batch and each.visible_at > self.scheduler.now
+        ]
+        has_room = len(batch) < self.batch_size or self.batch_size == 1
+        if others and has_room and self.faults.next("receive") is Fault.DUPLICATED:
+            twice = others[self.queue.choices.pick(len(others))]
+            self.queue.deliver(twice)
+            if self.batch_size == 1:
+                self._put_back(batch)
+            batch.append(twice)
+
+    def _put_back(self, batch: list[Message]) -> None:
+        """Let the batch be received by another."""
+        message = batch.pop()
+        message.receives -= 1
+        message.visible_at = self.scheduler.now
 
     def _work(self, batch: list[Message]) -> None:
         shown = [(message.id, message.receives) for message in batch]
@@ -67,7 +81,7 @@ class Poller:
         for message in batch:
             if message.id in failed:
                 continue
-            if self.faults.next("delete") is Fault.REFUSED:
+            if self.faults.next("delete") is Fault.NOT_DELETED:
                 self.history.note("fails to delete", message.id)
                 continue
             self.history.note("deletes", message.id)

@@ -12,6 +12,7 @@ from tests.simulation.topics import Topic
 
 TICKETS: Final = "tickets"
 KEYS: Final = "keys"
+FOREIGN: Final = "of_the_next_version"
 SHOWN: Final = 120
 """Characters of a body that a violation repeats."""
 
@@ -77,6 +78,15 @@ class Monitor:
             _broken(f"{request} has two numbers")
         if request not in self.sent.values():
             _broken(f"nobody asked for {request}")
+        asked = {
+            name: plain(value)
+            for name, value in item.items()
+            if name not in {"number", "assigned_at", "priority", FOREIGN}
+        }
+        if asked not in [
+            json.loads(body) for body, of in self.sent.items() if of == request
+        ]:
+            _broken(f"{project}-{number} is not what was asked for")
         self.numbered[request] = number, plain(item["title"])
 
     def _see_key(self, item: Item) -> None:

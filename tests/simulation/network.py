@@ -14,7 +14,6 @@ from tests.simulation.faults import KILLS, Fault, FaultPlan
 from tests.simulation.history import History
 from tests.simulation.scheduler import FOREVER, Process, Promise, Scheduler
 from tests.simulation.service import ServiceError
-from ticket_numbering.aws_errors import PASSING_CODES
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
 ENDPOINT: Final = "https://simulated"
@@ -23,9 +22,6 @@ MAX_LATENESS_SECONDS: Final = 20.0
 
 MAX_RETRY_PAUSE_SECONDS: Final = 0.05
 """botocore's first pause after an error that is not throttling, at most."""
-
-STEPS_A_CALL: Final = 20
-"""Items of a common transaction."""
 
 Request = Mapping[str, Any]
 
@@ -44,6 +40,20 @@ class Service(Protocol):
         ...
 
 
+STEPS_A_CALL: Final = 20
+"""Items of a common transaction."""
+
+RETRIED_CODES: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    }
+)
+RETRIED_STATUSES: Final = frozenset({500, 502, 503, 504})
+"""Of botocore's standard mode, what the model answers; botocore/retries/standard.py."""
+
+
 @dataclass(frozen=True, slots=True)
 class Latency:
     """How long things take, in seconds."""
@@ -53,6 +63,8 @@ class Latency:
     stalls: float = 0.0
     """How often something takes up to `stall` seconds instead."""
     stall: float = 8.0
+    steps_a_call: int = STEPS_A_CALL
+    """With 1, each item of a transaction takes as long as a call."""
 
     def sample(self, choices: Choices) -> float:
         """Return how long it takes this time."""
@@ -64,7 +76,7 @@ class Latency:
         """Return how long one item of a transaction takes: all together as a call."""
         if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
             return choices.duration(self.longest, self.stall)
-        return choices.duration(self.shortest, self.longest) / STEPS_A_CALL
+        return choices.duration(self.shortest, self.longest) / self.steps_a_call
 
 
 @dataclass
@@ -192,6 +204,4 @@ _DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
 
 def _is_retried(error: ServiceError) -> bool:
     """Tell what botocore's standard mode tries again."""
-    return (
-        error.code in PASSING_CODES or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    )
+    return error.code in RETRIED_CODES or error.status in RETRIED_STATUSES

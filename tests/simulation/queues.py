@@ -110,7 +110,13 @@ class Queue:
         """Return what stands for the queue's future."""
         return tuple(
             sorted(
-                (each.id, each.body, each.receives, each.visible_at)
+                (
+                    each.id,
+                    each.body,
+                    each.receives,
+                    each.visible_at,
+                    str(each.attributes),
+                )
                 for each in self.messages.values()
             )
         )

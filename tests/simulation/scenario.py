@@ -11,6 +11,7 @@ from tests.simulation.tables import PARTITION_UNITS
 
 POISON: Final = (
     "not JSON",
+    "  \n blanks around, \u00e9\U0001f39f and a tab\t ",
     "[]",
     '{"project_id": "P0"}',
     '{"project_id": "P#0", "idempotency_key": "k", "title": "t"}',
@@ -22,6 +23,9 @@ LATENCIES: Final = (
     Latency(0.001, 0.3),
     Latency(0.005, 0.02, stalls=0.01),
     Latency(0.0, 0.001, stalls=0.03, stall=40.0),
+    # Transactions that take long: many meet in the middle of each other.
+    Latency(steps_a_call=1),
+    Latency(0.0, 0.05, stalls=0.005, steps_a_call=1),
 )
 
 

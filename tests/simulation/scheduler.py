@@ -162,15 +162,12 @@ class Scheduler:
         Raises:
             Exception: A task's, which ends the history.
         """
-        try:
-            while (wake := self._next()) is not None:
-                self.steps += 1
-                wake.cancelled = True
-                wake.task.turns += 1
-                wake.task.switch()
-                self._bury()
-        finally:
-            self._end()
+        while (wake := self._next()) is not None:
+            self.steps += 1
+            wake.cancelled = True
+            wake.task.turns += 1
+            wake.task.switch()
+            self._bury()
 
     @property
     def process(self) -> Process:
@@ -184,11 +181,13 @@ class Scheduler:
         often it had its turn, stand for where it is.
         """
         turns = self._ready + [wake for _, _, wake in self._later]
+        times = {wake.task: wake.time for wake in turns if not self._is_over(wake)}
+        tasks = [task for process in self._processes for task in process.tasks]
         return tuple(
             sorted(
-                (wake.time, wake.task.name, wake.task.turns, hash(wake.task.experience))
-                for wake in turns
-                if not self._is_over(wake)
+                (times.get(task, FOREVER), task.name, task.turns, hash(task.experience))
+                for task in tasks
+                if not task.dead
             )
         )
 
@@ -233,7 +232,7 @@ class Scheduler:
     def _is_over(self, wake: Wake) -> bool:
         return wake.cancelled or wake.task.dead
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """End who still waits: a suspended greenlet keeps all that it knows alive."""
         self._doomed += self._processes
         for process in self._processes:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.simulation.choices import Choices
 from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
 from tests.simulation.lambda_service import Handler, TaskPool
-from tests.simulation.monitor import KEYS, TICKETS
+from tests.simulation.monitor import FOREIGN, KEYS, TICKETS
 from tests.simulation.queues import EPOCH_SECONDS
 from tests.simulation.scheduler import Scheduler
 from ticket_numbering.allocation import Allocator
@@ -99,7 +99,7 @@ class NextStore(DynamoDBTicketStore):
     def _puts(self, block: Any) -> Any:
         for put in super()._puts(block):
             item: Any = dict(put["Put"]["Item"])
-            item["of_the_next_version"] = {"S": "yes"}
+            item[FOREIGN] = {"S": "yes"}
             yield {"Put": put["Put"] | {"Item": item}}
 
 

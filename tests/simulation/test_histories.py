@@ -34,6 +34,13 @@ class TestEveryPromise:
 
         assert rarest > HISTORIES / 20
 
+    def test_workers_meet_in_the_middle(self, totals: Totals) -> None:
+        """Conflicts, collisions, throttles, and answers that are still to come."""
+        assert totals.refusals["TransactionConflict"] > HISTORIES / 10
+        assert totals.refusals["ConditionalCheckFailed"] > HISTORIES / 2
+        assert totals.refusals["ThrottlingError"] > HISTORIES / 10
+        assert totals.refusals["TransactionInProgressException"] > HISTORIES / 100
+
     def test_histories_are_rich(self, totals: Totals) -> None:
         """Many messages a history, and most requests get their ticket."""
         assert totals.messages > 8 * HISTORIES

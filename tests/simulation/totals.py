@@ -29,6 +29,7 @@ class Totals:
     steps: int = 0
     write_units: float = 0.0
     faults: Counter[Fault] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[int, str]] = field(default_factory=list)
     """Seeds, and what each of them broke."""
 
@@ -41,6 +42,7 @@ class Totals:
         self.steps += other.steps
         self.write_units += other.write_units
         self.faults.update(other.faults)
+        self.refusals.update(other.refusals)
         self.violations += other.violations
         return self
 
@@ -59,6 +61,7 @@ def play_all(seeds: range, way: Way = THE_REAL_WAY) -> Totals:
                 steps=outcome.steps,
                 write_units=outcome.write_units,
                 faults=outcome.faults,
+                refusals=outcome.refusals,
                 violations=[(seed, outcome.violation)] if outcome.violation else [],
             )
     return totals

@@ -139,7 +139,9 @@ class Transactions:
         actions = actions_of(request, self._tables)
         held: list[Address] = []
         reasons: dict[Address, Reason] = {}
-        for position, action in enumerate(self._tables.choices.order(actions)):
+        ordered = self._tables.choices.order(actions)
+        self._tables.learn(tuple(action.address for action in ordered))
+        for position, action in enumerate(ordered):
             if position:
                 self._tables.step()
             reason = self._prepare(action)
@@ -199,7 +201,9 @@ class Transactions:
         tables = self._tables
         writes = [each for each in actions if each.kind in {"Put", "Delete"}]
         tables.decide({each.address: each.item for each in writes})
-        for action in tables.choices.order(actions):
+        ordered = tables.choices.order(actions)
+        tables.learn(tuple(action.address for action in ordered))
+        for action in ordered:
             tables.step()
             if action in writes:
                 tables.write(action.address, action.item)

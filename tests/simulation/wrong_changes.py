@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.lambda_service import Handler
@@ -19,7 +19,7 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import Assignment, Block, Slot
+from ticket_numbering.store_port import Assignment, Block, Reason, Slot
 from ticket_numbering.ticket_items import assignment, request_key
 from ticket_numbering.ticket_store import DynamoDBTicketStore
 
@@ -30,6 +30,19 @@ class IncrementOnAnyCancellation(AllocationRun):
     def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
         super()._learn(block, slots)
         self.next_number = block.first_number + 1
+
+
+class ConflictIsTaken(AllocationRun):
+    """Takes a number that somebody is trying for one that is taken."""
+
+    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
+        taken = [
+            replace(slot, ticket=Reason.CONDITION_FAILED)
+            if slot.ticket is Reason.CONFLICT
+            else slot
+            for slot in slots
+        ]
+        super()._learn(block, taken)
 
 
 class IncrementByBlockLength(AllocationRun):

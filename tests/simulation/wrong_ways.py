@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.simulation.site import Site, Way
 from tests.simulation.wrong_changes import (
+    ConflictIsTaken,
     DeafAnnouncer,
     HastyDeadLetters,
     IncrementByBlockLength,
@@ -39,6 +40,7 @@ def _any(client: Any) -> Any:
 
 WRONG_WAYS: Sequence[Way] = (
     Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
+    Way("a conflict is a number taken", running(ConflictIsTaken)),
     Way("increment by the block's length", running(IncrementByBlockLength)),
     _by_record("the textbook loop: query, put, plus one", textbook),
     _by_record("a counter row with ADD, then the ticket", counter),
