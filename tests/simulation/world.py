@@ -17,6 +17,7 @@ from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
 from tests.simulation.dynamodb import DynamoDB
 from tests.simulation.faults import Fault, FaultPlan, RandomFaults
 from tests.simulation.history import History
+from tests.simulation.items import write_units
 from tests.simulation.lambda_service import Poller
 from tests.simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from tests.simulation.network import Network
@@ -26,6 +27,7 @@ from tests.simulation.scheduler import Process, Scheduler, Task
 from tests.simulation.site import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
 from tests.simulation.tables import Tables
 from tests.simulation.topics import Topic
+from tests.simulation.transactions import UNITS_FACTOR
 from ticket_numbering.observability import logger
 
 SCHEMA = {
@@ -103,6 +105,7 @@ class World:
             self.scheduler.run()
             self.monitor.finish({name: self.tables.items(name) for name in SCHEMA})
             self._check_attempts()
+            self._check_units()
         except Violation as error:
             violation = str(error)
         finally:
@@ -128,6 +131,18 @@ class World:
             if tries > bound and self.way is THE_REAL_WAY:
                 message = f"{process} tried {tries} times in {project}, not {bound}"
                 raise Violation(message)
+
+    def _check_units(self) -> None:
+        """See that nothing was written but the blocks that were sent."""
+        due = sum(
+            UNITS_FACTOR * write_units(action["Put"]["Item"])
+            for _, _, what, detail in self.history.events
+            if what == "> transact_write_items"
+            for action in detail[0]["TransactItems"]
+        )
+        if self.tables.units_written > due and self.way is THE_REAL_WAY:
+            message = f"{self.tables.units_written} units written, at most {due} due"
+            raise Violation(message)
 
     def _make_queues(self) -> None:
         clock = lambda: self.scheduler.now  # noqa: E731 - short, and only here.
