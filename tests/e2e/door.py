@@ -7,11 +7,14 @@ from contextlib import closing, contextmanager
 from enum import Enum, auto
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import psutil
 
 from ticketctl.local_stack import LocalStack
+
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 _PASSED_ON = ("Content-Type", "Authorization", "X-Amz-Date", "X-Amz-Target")
 
@@ -97,7 +100,14 @@ class _Call(BaseHTTPRequestHandler):
 @contextmanager
 def door(stack: LocalStack, *manners: Manner) -> Iterator[Door]:
     """Put a door in front of the system."""
-    with Door(stack, manners) as server:
+    with serving(Door(stack, manners)) as server:
+        yield server
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[Server]:
+    """Let a server answer until the end of the block."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

@@ -17,6 +17,7 @@ from typing import Final
 
 import psutil
 
+from tests.e2e.door import serving
 from tests.e2e.faults import (
     DECKS,
     INSTEAD,
@@ -208,11 +209,5 @@ class _Connection(BaseHTTPRequestHandler):
 @contextmanager
 def fault_proxy(stack: LocalStack, seed: int) -> Iterator[FaultProxy]:
     """Put a proxy in front of the system."""
-    with FaultProxy(stack, seed) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(FaultProxy(stack, seed)) as server:
+        yield server

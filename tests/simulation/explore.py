@@ -46,17 +46,17 @@ class Graph:
     def histories(self) -> int:
         """Count the ways from the beginning to the end."""
         counts = {THE_END: 1}
-        todo = [THE_BEGINNING]
-        while todo:
-            node = todo[-1]
+        uncounted = [THE_BEGINNING]
+        while uncounted:
+            node = uncounted[-1]
             following = [
                 self.edges[node, choice] for choice in range(self.widths[node])
             ]
             if missing := [each for each in following if each not in counts]:
-                todo += missing
+                uncounted += missing
                 continue
             counts[node] = sum(counts[each] for each in following)
-            todo.pop()
+            uncounted.pop()
         return counts[THE_BEGINNING]
 
 

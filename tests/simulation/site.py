@@ -48,7 +48,7 @@ class Site:
 
     def store(self) -> DynamoDBTicketStore:
         """Return the real adapter of DynamoDB."""
-        return DynamoDBTicketStore(_client(self.dynamodb), TICKETS, KEYS)
+        return DynamoDBTicketStore(as_boto3(self.dynamodb), TICKETS, KEYS)
 
     def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
         """Return the real algorithm, or another of its form."""
@@ -63,11 +63,11 @@ class Site:
 
     def announcer(self) -> SNSAnnouncer:
         """Return the real adapter of SNS."""
-        return SNSAnnouncer(_client(self.sns), SETTINGS.assignments_topic_arn)
+        return SNSAnnouncer(as_boto3(self.sns), SETTINGS.assignments_topic_arn)
 
     def dead_letters(self) -> SQSDeadLetters:
         """Return the real adapter of SQS."""
-        return SQSDeadLetters(_client(self.sqs), SETTINGS.dead_letter_queue_url)
+        return SQSDeadLetters(as_boto3(self.sqs), SETTINGS.dead_letter_queue_url)
 
     def worker(self, **parts: Any) -> Worker:
         """Return the real worker, but for these parts."""
@@ -104,13 +104,13 @@ class NextStore(DynamoDBTicketStore):
 
 
 def _next_version(site: Site) -> Handler:
-    store = NextStore(_client(site.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS)
+    store = NextStore(as_boto3(site.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS)
     return build_handler(site.worker(allocator=site.allocator(store)))
 
 
 THE_NEXT_VERSION = Way("a later release: other items, other settings", _next_version)
 
 
-def _client(client: Any) -> Any:
+def as_boto3(client: Any) -> Any:
     """Pass for a boto3 client, which it is as far as the adapters go."""
     return client

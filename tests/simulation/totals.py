@@ -27,7 +27,6 @@ class Totals:
     tickets: int = 0
     calls: int = 0
     steps: int = 0
-    write_units: float = 0.0
     faults: Counter[Fault] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[int, str]] = field(default_factory=list)
@@ -40,7 +39,6 @@ class Totals:
         self.tickets += other.tickets
         self.calls += other.calls
         self.steps += other.steps
-        self.write_units += other.write_units
         self.faults.update(other.faults)
         self.refusals.update(other.refusals)
         self.violations += other.violations
@@ -59,7 +57,6 @@ def play_all(seeds: range, way: Way = THE_REAL_WAY) -> Totals:
                 tickets=outcome.tickets,
                 calls=outcome.calls,
                 steps=outcome.steps,
-                write_units=outcome.write_units,
                 faults=outcome.faults,
                 refusals=outcome.refusals,
                 violations=[(seed, outcome.violation)] if outcome.violation else [],

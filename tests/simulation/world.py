@@ -1,13 +1,14 @@
 """One history: producers, a queue, workers, an operator, and all that can go wrong."""
 
 import contextlib
-import io
 import json
 import logging
+import os
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from greenlet import getcurrent
@@ -257,13 +258,13 @@ def quiet() -> Iterator[None]:
     logger.setLevel(logging.CRITICAL)
     try:
         with (
-            contextlib.redirect_stdout(io.StringIO()) as swallowed,
+            Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+            contextlib.redirect_stdout(nowhere),
             warnings.catch_warnings(),
         ):
             # The sandboxes share one process here, and so one set of metrics.
             warnings.filterwarnings("ignore", "No application metrics")
             yield
-            swallowed.truncate(0)
     finally:
         logger.setLevel(level)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.simulation.lambda_service import Handler
 from tests.simulation.monitor import KEYS, TICKETS
-from tests.simulation.site import Site
+from tests.simulation.site import Site, as_boto3
 from ticket_numbering.allocation import AllocationRun, Allocator
 from ticket_numbering.announcements import Announcement, SNSAnnouncer, _entry
 from ticket_numbering.batch_calls import MAX_BATCH_ENTRIES, TimeLeft
@@ -126,13 +126,15 @@ class KeyedByMessageId(DynamoDBTicketStore):
 def with_store(kind: type[DynamoDBTicketStore]) -> Callable[[Site], Handler]:
     """Build the worker with another store."""
     return lambda site: build_handler(
-        site.worker(allocator=site.allocator(kind(_any(site.dynamodb), TICKETS, KEYS)))
+        site.worker(
+            allocator=site.allocator(kind(as_boto3(site.dynamodb), TICKETS, KEYS))
+        )
     )
 
 
 def keyed_by_message_id(site: Site) -> Handler:
     """Build the worker with a store that knows messages, not requests."""
-    store = KeyedByMessageId(_any(site.dynamodb), TICKETS, KEYS)
+    store = KeyedByMessageId(as_boto3(site.dynamodb), TICKETS, KEYS)
     real = build_handler(site.worker(allocator=site.allocator(store)))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
@@ -212,8 +214,3 @@ def deleting_the_top(site: Site) -> Handler:
         return real(event, context)
 
     return handle
-
-
-def _any(client: Any) -> Any:
-    """Pass for a boto3 client."""
-    return client

@@ -1,9 +1,8 @@
 """Ways to number tickets that are known to be wrong: the simulation must tell."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from tests.simulation.site import Site, Way
+from tests.simulation.site import Site, Way, as_boto3
 from tests.simulation.wrong_changes import (
     ConflictIsTaken,
     DeafAnnouncer,
@@ -33,11 +32,6 @@ def _by_record(name: str, number: Callable[[Site, CreateTicket], int]) -> Way:
     return Way(name, lambda site: RecordByRecord(site, number), has_key_records=False)
 
 
-def _any(client: Any) -> Any:
-    """Pass for a boto3 client."""
-    return client
-
-
 WRONG_WAYS: Sequence[Way] = (
     Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
     Way("a conflict is a number taken", running(ConflictIsTaken)),
@@ -49,7 +43,7 @@ WRONG_WAYS: Sequence[Way] = (
     Way(
         "a replay is not announced",
         lambda site: build_handler(
-            site.worker(announcer=SilentReplays(_any(site.sns), "topic"))
+            site.worker(announcer=SilentReplays(as_boto3(site.sns), "topic"))
         ),
     ),
     Way("the message id as key", keyed_by_message_id),
@@ -62,7 +56,7 @@ WRONG_WAYS: Sequence[Way] = (
     Way(
         "`Failed` is ignored",
         lambda site: build_handler(
-            site.worker(announcer=DeafAnnouncer(_any(site.sns), "topic"))
+            site.worker(announcer=DeafAnnouncer(as_boto3(site.sns), "topic"))
         ),
     ),
     Way("a stale read is trusted", with_store(StaleAndTrusted)),
