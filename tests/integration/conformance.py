@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from typing import Any, Final, TypeVar
 
 import boto3
@@ -17,7 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tests.integration.conftest import create_table
+from tests.integration.conftest import create_table, serials
 from tests.integration.test_conformance_differences import DIFFERENCES
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.clients import Client, DynamoDBClient, SNSClient, SQSClient
@@ -37,7 +36,6 @@ MAX_RECEIVES: Final = 2
 SCHEMA: Final = {"tickets": {"project_id": "S", "number": "N"}, "keys": {"id": "S"}}
 
 Answer = TypeVar("Answer")
-_serial = count(1)
 
 
 class Simulation:
@@ -95,7 +93,7 @@ class Simulation:
 
     def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
         """Plan an action, so many seconds from now."""
-        process = Process(f"caller{next(_serial)}")
+        process = Process(f"caller{next(serials)}")
         self.scheduler.spawn(process, process.name, lambda: (action(), None)[1], at)
 
     def wait(self, seconds: float) -> None:
@@ -216,7 +214,7 @@ def _opened(name: str, case: str, request: pytest.FixtureRequest) -> Iterator[Ba
 
 
 def _with_resources(backend: Backend) -> Backend:
-    serial = next(_serial)
+    serial = next(serials)
     backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
     create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])
     create_table(backend.dynamodb, backend.keys, **SCHEMA["keys"])

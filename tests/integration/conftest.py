@@ -14,7 +14,8 @@ from ticket_numbering.ticket_store import DynamoDBTicketStore
 from ticketctl.clients import Clients
 from ticketctl.emulator import running_emulator
 
-_serial = count(1)
+# One for all: every case has its names in the one emulator, whatever the order.
+serials = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +50,7 @@ def dynamodb(request: pytest.FixtureRequest) -> Any:
 
 def empty_store(client: Any, retention_days: int = 0) -> DynamoDBTicketStore:
     """Return a store on two tables that no other test uses."""
-    serial = next(_serial)
+    serial = next(serials)
     tickets, keys = f"tickets-{serial}", f"idempotency-keys-{serial}"
     create_table(client, tickets, project_id="S", number="N")
     create_table(client, keys, id="S")
