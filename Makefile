@@ -2,8 +2,10 @@
 
 PYTHON ?= python3
 FILE ?=
+FIFO ?=
 SEEDS ?= 10000
 SEED ?=
+FULL ?=
 WAY ?= what ships
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
@@ -19,16 +21,16 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants check lint unit template format contracts events requirements setup clean
+.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants bench bench-docs bench-function check lint unit template format contracts events requirements setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict.
-	@$(BIN)/python -m ticketctl run $(if $(FILE),"$(FILE)")
+run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict; FIFO=1 keeps their order.
+	@$(BIN)/python -m ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
-up: setup  ## Start the whole system and keep it up, for `sam local invoke` too.
-	@$(BIN)/python -m ticketctl up
+up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; FIFO=1 as above.
+	@$(BIN)/python -m ticketctl up $(if $(FIFO),--fifo)
 
 # Apart from what `sam deploy` takes: the processor may be another one there.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
@@ -58,6 +60,15 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tests.mutants
+
+bench: setup  ## Measure requests, write units and attempts a ticket beside four other ways (FULL=1: every combination).
+	@PYTHONPATH=src $(BIN)/python -m ticketctl bench $(if $(FULL),--full)
+
+bench-docs: setup  ## The same, with the tables and plots of docs/performance.md written anew.
+	@PYTHONPATH=src $(BIN)/python -m ticketctl bench --out docs/performance
+
+bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
+	@$(BIN)/python -m ticketctl.bench.function
 
 check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
 

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -20,6 +21,11 @@ from ticketctl.sample import sample_messages
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
 PARAMETERS = {"MaximumConcurrency": "4"}
+FIFO_PARAMETERS = {"QueueType": "fifo", "TopicType": "fifo"}
+
+Fifo = Annotated[
+    bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
+]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -34,6 +40,8 @@ def run(
     file: Annotated[
         Path | None, typer.Argument(help="Your own messages: a JSON object a line.")
     ] = None,
+    *,
+    fifo: Fifo = False,
 ) -> None:
     """Start the whole system on this machine, send messages, show their numbers.
 
@@ -43,21 +51,52 @@ def run(
     report = Report(Console(highlight=False))
     try:
         bodies = sample_messages() if file is None else read_messages(file)
-        clean = _run(report, bodies)
+        clean = _run(report, bodies, _parameters(fifo=fifo))
     except ToolError as error:
         _fail(error)
     raise typer.Exit(0 if clean else 1)
 
 
 @app.command()
-def up() -> None:
+def bench(
+    *,
+    contender: Annotated[
+        list[str] | None, typer.Option(help="Measure it alone; can be repeated.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure every combination: hours.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures for scripts.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the tables and the plots go.")
+    ] = None,
+) -> None:
+    """Measure the worker beside four other ways to number tickets.
+
+    What was measured by the same code is not measured again, so an interrupted run
+    goes on where it was. Ends with status 0 whether or not the targets are met.
+    """
+    # Loaded only here, for the other commands need neither the model nor the plots.
+    session = import_module("ticketctl.bench.session")
+    wishes = session.Wishes(contender or (), full, as_json, out)
+    try:
+        status = session.bench(wishes)
+    except ToolError as error:
+        _fail(error)
+    raise typer.Exit(status)
+
+
+@app.command()
+def up(*, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too."""
     report = Report(Console(highlight=False))
     # A service manager's or a script's way of saying Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with (
-            local_stack(PARAMETERS, progress=report.step) as stack,
+            local_stack(_parameters(fifo=fifo), progress=report.step) as stack,
             bridge(stack.emulator.port),
         ):
             write_sam_files(stack)
@@ -72,8 +111,12 @@ def _fail(error: ToolError) -> NoReturn:
     raise typer.Exit(2) from error
 
 
-def _run(report: Report, bodies: list[str]) -> bool:
-    with local_stack(PARAMETERS, progress=report.step) as stack:
+def _parameters(*, fifo: bool) -> dict[str, str]:
+    return PARAMETERS | (FIFO_PARAMETERS if fifo else {})
+
+
+def _run(report: Report, bodies: list[str], parameters: dict[str, str]) -> bool:
+    with local_stack(parameters, progress=report.step) as stack:
         watch = start_watch(stack, report.announced)
         report.step(f"sending {len(bodies)} messages")
         verdict = run_messages(watch, bodies)

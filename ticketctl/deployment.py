@@ -48,6 +48,7 @@ def deploy(
     body = json.dumps(document, default=str)
     _upload(clients, artifact)
     outputs = _create_stack(clients.client("cloudformation"), body, parameters)
+    _repair_fifo_topics(clients.client("sns"))
     function_name = _physical_id(clients.client("cloudformation"), logical_id)
     _wait_for_event_source(clients.client("lambda"), function_name)
     return Deployment(outputs, function_name)
@@ -159,6 +160,20 @@ def _repair_concurrency(function_api: Any, mapping: dict[str, Any]) -> None:
         function_api.update_event_source_mapping(
             UUID=mapping["UUID"], ScalingConfig=scaling
         )
+
+
+def _repair_fifo_topics(sns: Any) -> None:
+    """Make the emulator treat a FIFO topic as one.
+
+    Its CloudFormation takes over the name and leaves out what it stands for.
+    """
+    for topic in sns.list_topics()["Topics"]:
+        if topic["TopicArn"].endswith(".fifo"):
+            sns.set_topic_attributes(
+                TopicArn=topic["TopicArn"],
+                AttributeName="FifoTopic",
+                AttributeValue="true",
+            )
 
 
 def _poll(timeout_message: str) -> Iterator[None]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 from ticketctl.errors import SendError
 from ticketctl.local_stack import LocalStack
 
 _MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 MAX_MESSAGE_BYTES = 1024 * 1024  # Of one message, and of all messages of a batch.
+FIFO_SUFFIX = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
 _GROUP_ID = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 
 
@@ -57,11 +59,13 @@ def send(stack: LocalStack, bodies: Sequence[str]) -> list[Sent]:
         SendError: SQS did not take all of them.
     """
     sent: list[Sent] = []
+    queue_url = stack.outputs["CreateTicketQueueUrl"]
+    order = _in_order if queue_url.endswith(FIFO_SUFFIX) else _group
     for batch in _batches(bodies):
         answer = stack.client("sqs").send_message_batch(
-            QueueUrl=stack.outputs["CreateTicketQueueUrl"],
+            QueueUrl=queue_url,
             Entries=[
-                {"Id": str(position), "MessageBody": body, **_group(body)}
+                {"Id": str(position), "MessageBody": body, **order(body)}
                 for position, body in enumerate(batch)
             ],
         )
@@ -74,9 +78,13 @@ def send(stack: LocalStack, bodies: Sequence[str]) -> list[Sent]:
 
 
 def subscribe(stack: LocalStack, name: str, filter_policy: str = "") -> str:
-    """Return the URL of a new queue that receives the announcements."""
+    """Return the URL of a new queue that receives the announcements, in their order."""
     sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
-    queue_url: str = sqs.create_queue(QueueName=name)["QueueUrl"]
+    fifo = topic_arn.endswith(FIFO_SUFFIX)
+    queue_url: str = sqs.create_queue(
+        QueueName=name + (FIFO_SUFFIX if fifo else ""),
+        Attributes={"FifoQueue": "true"} if fifo else {},
+    )["QueueUrl"]
     queue_arn = sqs.get_queue_attributes(
         QueueUrl=queue_url, AttributeNames=["QueueArn"]
     )["Attributes"]["QueueArn"]
@@ -151,6 +159,16 @@ def _group(body: str) -> dict[str, str]:
     """Make a project one tenant of a fair queue: a busy one does not starve others."""
     key = Sent("", body).key
     return {"MessageGroupId": key[0]} if key and _GROUP_ID.fullmatch(key[0]) else {}
+
+
+def _in_order(body: str) -> dict[str, str]:
+    """Keep a project's messages in order on a FIFO queue.
+
+    An id of its own lets each message arrive, repeats of earlier ones too: what becomes
+    of them is what these tools show.
+    """
+    nobody = {"MessageGroupId": "-"}
+    return nobody | _group(body) | {"MessageDeduplicationId": str(uuid4())}
 
 
 def _received(message: dict[str, Any]) -> Received:

@@ -104,7 +104,7 @@ The system stays up. Send a message of your own from another terminal, with the 
 
   AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test aws sqs send-message \\
     --endpoint-url {stack.endpoint_url} --region {stack.region} \\
-    --queue-url {queue_url} \\
+    --queue-url {queue_url} --message-group-id MINE \\
     --message-body '{json.dumps(body)}'
 
 or from Python, with .venv/bin/python:
@@ -114,6 +114,7 @@ or from Python, with .venv/bin/python:
       region_name="{stack.region}",
       aws_access_key_id="test", aws_secret_access_key="test")
   sqs.send_message(QueueUrl="{queue_url}",
+      MessageGroupId="MINE",
       MessageBody='{json.dumps(body)}')
 
 Numbers and dead letters appear here as they come. Stop with Ctrl-C.

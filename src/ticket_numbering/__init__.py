@@ -13,6 +13,7 @@ The promise, whatever is redelivered, retried, crashed or throttled:
 Follow a message by reading in this order; imports point the same way:
 
     handler         Lambda entry: the batch contract, one outcome line a record
+    startup         no garbage collection while the function starts
     worker          a batch: parse, collapse, group, allocate, announce, dead-letter
     records         a record of the batch as SQS delivers it
     outcomes        how an answer becomes the outcomes of records
@@ -21,6 +22,7 @@ Follow a message by reading in this order; imports point the same way:
     strict_json     a body as one JSON object, or a reason why not
     allocation      the algorithm: the sort key's maximum plus one, in a transaction
     cancellation    what the reasons of a cancelled block teach it
+    memory          what a sandbox remembers of a project: its number, its crowd
     store_port      what it asks of a store
     ticket_store    its DynamoDB adapter
     ticket_items    the items, and what DynamoDB says of them

@@ -22,6 +22,7 @@ from ticket_numbering.errors import (
     TicketTooLargeError,
     TransientError,
 )
+from ticket_numbering.memory import CALM_PAUSE_SECONDS, Memory, ProjectMemory
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import (
     MAX_BLOCK_REQUESTS,
@@ -29,14 +30,18 @@ from ticket_numbering.store_port import (
     Block,
     Cancelled,
     Committed,
+    Reason,
     Refused,
     Slot,
     TicketStore,
     fitting,
 )
 
-BACKOFF_BASE_SECONDS: Final = 0.05
-BACKOFF_CAP_SECONDS: Final = 2.0
+LONGEST_SHARE: Final = 1 / 3
+"""Of the time that is left, for one pause.
+
+Tries come closer together as the time runs out, so that nobody starves.
+"""
 
 EAGER_COLLISIONS: Final = 2
 """Collisions in a row that are answered at once with the incremented number.
@@ -69,6 +74,7 @@ class Allocator:
     max_attempts: int
     deadline_reserve: float
     """Seconds of the invocation's time that must be left for a new attempt."""
+    memory: Memory = field(default_factory=Memory)
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[float, float], float] = random.uniform
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -86,7 +92,15 @@ class Allocator:
             requests: Requests with distinct keys.
             time_left: Seconds left of the invocation.
         """
-        return AllocationRun(self, project_id, list(requests), time_left)
+        memory = self.memory.of(project_id)
+        return AllocationRun(
+            self,
+            project_id,
+            list(requests),
+            time_left,
+            memory,
+            next_number=memory.next_number(self.now()),
+        )
 
 
 @dataclass(slots=True)
@@ -97,11 +111,11 @@ class AllocationRun:
     project_id: str
     pending: list[CreateTicket]
     time_left: Callable[[], float]
+    memory: ProjectMemory
 
     next_number: int | None = None  # None: to be read.
     block_limit: int = MAX_BLOCK_REQUESTS
     tries: int = 0  # Since the last progress.
-    setbacks: int = 0  # Failed tries that call for patience, since the last progress.
     obstacle: Exception = field(
         default_factory=lambda: NotAttemptedError("the invocation's time ran out")
     )
@@ -167,11 +181,12 @@ class AllocationRun:
         self.attempts.append(self.tries)
         self._settle(block.assignments())
         self.next_number = block.first_number + len(block.requests)
+        self.memory.committed(self.next_number, self.limits.now())
 
     def _settle(self, answers: Mapping[RequestKey, Assignment | Exception]) -> None:
         self.answers |= answers
         self.pending = [each for each in self.pending if each.key not in answers]
-        self.tries = self.setbacks = 0
+        self.tries = 0
 
     def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
         """Decide by every reason of a cancelled block what the next try is."""
@@ -187,10 +202,9 @@ class AllocationRun:
         if any(slot.is_invalid for slot in slots):
             self._split(block, "an item of the block is invalid")
         elif error := reason_to_wait(reasons):
-            self.conflicts += isinstance(error, SequenceContentionError)
+            self.conflicts += Reason.CONFLICT in reasons
             self._step_back(error)
         elif collided and self.tries > EAGER_COLLISIONS:
-            self.next_number = None
             self._step_back(SequenceContentionError(COLLIDED))
 
     def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
@@ -211,12 +225,14 @@ class AllocationRun:
             self.block_limit = len(block.requests) // 2
 
     def _step_back(self, error: TransientError) -> None:
-        """Wait with full jitter, or use up the tries where no time is left to wait."""
+        """Wait for a random time, unless no try or no time is left to wait for."""
         self.obstacle = error
-        ceiling = min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2**self.setbacks)
-        pause = self.limits.jitter(0, ceiling)
-        self.setbacks += 1
-        if self.time_left() - pause < self.limits.deadline_reserve:
+        # Others go on meanwhile: a read costs less than a number that is taken.
+        self.next_number = None
+        ceiling = self.memory.set_back(error)
+        spare = self.time_left() - self.limits.deadline_reserve
+        if spare < CALM_PAUSE_SECONDS or not self._may_try():
             self.tries = self.limits.max_attempts
-        else:
-            self.limits.sleep(pause)
+            return
+        ceiling = min(ceiling, spare * LONGEST_SHARE)
+        self.limits.sleep(self.limits.jitter(ceiling / 2, ceiling))

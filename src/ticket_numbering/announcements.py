@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from ticket_numbering.batch_calls import (
     Entry,
     TimeLeft,
     attributes_size,
+    is_fifo,
     send_all,
     text_attribute,
 )
@@ -35,6 +37,7 @@ class SNSAnnouncer:
     def __init__(self, client: "SNSClient", topic_arn: str) -> None:
         self._client = client
         self._topic_arn = topic_arn
+        self._is_fifo = is_fifo(topic_arn)
 
     def announce(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
@@ -45,7 +48,7 @@ class SNSAnnouncer:
             The error of each announcement that SNS did not take, by event id.
         """
         failures = send_all(
-            [_entry(each) for each in announcements],
+            [_entry(each, fifo=self._is_fifo) for each in announcements],
             lambda batch: self._client.publish_batch(
                 TopicArn=self._topic_arn,
                 PublishBatchRequestEntries=batch,  # type: ignore[arg-type]
@@ -59,7 +62,7 @@ class SNSAnnouncer:
         }
 
 
-def _entry(announcement: Announcement) -> Entry:
+def _entry(announcement: Announcement, *, fifo: bool) -> Entry:
     event = announcement.event
     message = event.model_dump_json()
     attributes = {
@@ -74,4 +77,16 @@ def _entry(announcement: Announcement) -> Entry:
         # SNS passes it on: standard queues that subscribe become fair queues.
         "MessageGroupId": event.data.project_id,
     }
+    if fifo:
+        content["MessageDeduplicationId"] = _deduplication_id(announcement)
     return Entry(content, len(message.encode()) + attributes_size(attributes))
+
+
+def _deduplication_id(announcement: Announcement) -> str:
+    """Let a FIFO topic drop what botocore sends twice, and no replay.
+
+    It drops an id that it saw in the last 5 minutes, while a replay is to be heard:
+    whoever asks for it again may have missed the first.
+    """
+    event_id = announcement.event.id
+    return f"{event_id}/{uuid4()}" if announcement.replayed else event_id

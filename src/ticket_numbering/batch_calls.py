@@ -36,6 +36,14 @@ class Entry:
     """Bytes that count against the service's limit, attributes included."""
 
 
+def is_fifo(name: str) -> bool:
+    """Tell by the end of its URL or ARN whether a queue or topic keeps order.
+
+    SQS and SNS demand the suffix of FIFO names and allow it to no other.
+    """
+    return name.endswith(".fifo")
+
+
 def text_attribute(value: str) -> dict[str, str]:
     """Return a message attribute that holds text."""
     return {"DataType": "String", "StringValue": value}

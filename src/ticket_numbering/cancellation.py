@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from ticket_numbering.errors import (
     SequenceContentionError,
+    StoreThrottledError,
     StoreUnavailableError,
     TransientError,
 )
@@ -22,15 +23,16 @@ def number_past_taken(block: Block, slots: Sequence[Slot]) -> int | None:
 
 
 def reason_to_wait(reasons: Collection[Reason]) -> TransientError | None:
-    """Tell who is in the way, if anybody is; the same number is tried again then.
+    """Tell who is in the way, if anybody is; only a read tells the number then.
 
     On a conflict the other side may still be cancelled: to move on to the next
     number would leave a gap.
+    Throttling counts first, for it asks for more patience.
     """
+    if Reason.THROTTLED in reasons:
+        return StoreThrottledError("DynamoDB throttled the project's writes")
     if Reason.CONFLICT in reasons:
         return SequenceContentionError("others kept holding the next number")
-    if Reason.THROTTLED in reasons:
-        return StoreUnavailableError("DynamoDB throttled the project's writes")
     if Reason.UNKNOWN in reasons or Reason.CONDITION_FAILED not in reasons:
         return StoreUnavailableError("a transaction was cancelled without a reason")
     return None

@@ -13,6 +13,7 @@ from ticket_numbering.batch_calls import (
     Entry,
     TimeLeft,
     attributes_size,
+    is_fifo,
     send_all,
     text_attribute,
 )
@@ -46,6 +47,7 @@ class SQSDeadLetters:
     def __init__(self, client: "SQSClient", queue_url: str) -> None:
         self._client = client
         self._queue_url = queue_url
+        self._is_fifo = is_fifo(queue_url)
 
     def send(
         self, letters: Sequence[DeadLetter], time_left: TimeLeft
@@ -56,7 +58,7 @@ class SQSDeadLetters:
             The error of each letter that SQS did not take, by message id.
         """
         failures = send_all(
-            [_entry(letter) for letter in letters],
+            [_entry(letter, fifo=self._is_fifo) for letter in letters],
             lambda batch: self._client.send_message_batch(
                 QueueUrl=self._queue_url,
                 Entries=batch,  # type: ignore[arg-type]
@@ -79,7 +81,7 @@ def reason_of(error: Exception) -> str:
     return text[:MAX_REASON_CHARACTERS]
 
 
-def _entry(letter: DeadLetter) -> Entry:
+def _entry(letter: DeadLetter, *, fifo: bool) -> Entry:
     record = letter.record
     body = record.body or ""
     size = len(body.encode(errors="surrogatepass"))
@@ -87,9 +89,20 @@ def _entry(letter: DeadLetter) -> Entry:
     content: dict[str, Any] = {"MessageBody": body, "MessageAttributes": attributes}
     if record.group_id:
         content["MessageGroupId"] = record.group_id
-    if record.is_fifo:
-        content["MessageDeduplicationId"] = record.message_id
+    if fifo:
+        content |= _fifo_parameters(record)
     return Entry(content, size + attributes_size(attributes))
+
+
+def _fifo_parameters(record: QueueRecord) -> dict[str, str]:
+    """Identify a letter by the message that it was, as SQS does when it moves one.
+
+    Sent again after a crash it is dropped; another message of the same body is not.
+    """
+    return {
+        "MessageGroupId": record.group_id or record.message_id,
+        "MessageDeduplicationId": record.message_id,
+    }
 
 
 def _attributes(letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:

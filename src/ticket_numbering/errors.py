@@ -8,6 +8,7 @@ TicketNumberingError
 +-- TransientError                  it can: back to the queue
     +-- SequenceContentionError     others kept taking or holding the next number
     +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
+    |   +-- StoreThrottledError     the project's partition takes no more writes
     +-- AnnouncementError           SNS did not take the announcement
     +-- DeadLetterError             SQS did not take the dead letter
     +-- NotAttemptedError           nothing was tried in this invocation
@@ -54,6 +55,10 @@ class SequenceContentionError(TransientError):
 
 class StoreUnavailableError(TransientError):
     """DynamoDB throttled, failed or did not answer; the outcome is unknown."""
+
+
+class StoreThrottledError(StoreUnavailableError):
+    """The project's partition takes no more writes at this moment."""
 
 
 class AnnouncementError(TransientError):

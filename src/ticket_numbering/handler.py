@@ -1,5 +1,8 @@
 """The Lambda entry: the partial-batch contract, and one outcome line a record."""
 
+from ticket_numbering import startup  # Before all others: see there.
+
+# isort: split
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -113,3 +116,4 @@ def _count(report: BatchReport) -> None:
 
 
 lambda_handler = build_handler(bootstrap())
+startup.finish()

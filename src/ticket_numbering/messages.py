@@ -72,25 +72,27 @@ class CreateTicket(BaseModel):
         """The identity under which this request is numbered once."""
         return RequestKey(self.project_id, self.idempotency_key)
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """Versioned SHA-256 of what the request asks for.
 
         Only fields that differ from their defaults count, so that a field added
         later, with a default, leaves the fingerprints of older messages alone.
         """
-        digest = hashlib.sha256(self._canonical_json).hexdigest()
-        return f"{FINGERPRINT_VERSION}:{digest}"
+        return self._fingerprint_and_size[0]
 
     @property
     def size(self) -> int:
         """Upper bound of the UTF-8 bytes of the request's names and values."""
-        return len(self._canonical_json)
+        return self._fingerprint_and_size[1]
 
     @cached_property
-    def _canonical_json(self) -> bytes:
+    def _fingerprint_and_size(self) -> tuple[str, int]:
+        """Keep no canonical JSON: a large ticket's is larger than the ticket."""
         fields = self.model_dump(mode="json", exclude_defaults=True)
-        return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+        digest = hashlib.sha256(canonical).hexdigest()
+        return f"{FINGERPRINT_VERSION}:{digest}", len(canonical)
 
     @classmethod
     def parse(cls, body: str) -> "CreateTicket":

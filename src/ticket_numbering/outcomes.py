@@ -62,7 +62,7 @@ class Outcome:
 def first_of_each_key(outcomes: Iterable[Outcome]) -> dict[RequestKey, CreateTicket]:
     """Collapse equal keys: the same one twice would refuse the whole transaction."""
     firsts: dict[RequestKey, CreateTicket] = {}
-    for outcome in sorted(outcomes, key=lambda each: each.record.sent_at):
+    for outcome in sorted(outcomes, key=lambda each: each.record.turn):
         if outcome.request:
             firsts.setdefault(outcome.request.key, outcome.request)
     return firsts
@@ -114,7 +114,10 @@ def announcements(outcomes: Iterable[Outcome]) -> dict[str, Announcement]:
 
 
 def hold_back(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """On a FIFO queue, report what follows a failure in its group: order is kept."""
+    """On a FIFO queue, report what follows a failure in its group: order is kept.
+
+    Poison is no failure: it takes no number, so nobody comes before its turn.
+    """
     held: list[Outcome] = []
     failed_groups: set[str | None] = set()
     for outcome in outcomes:

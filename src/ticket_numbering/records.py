@@ -47,6 +47,15 @@ class QueueRecord:
         return self._number("SentTimestamp") or 0
 
     @property
+    def turn(self) -> int:
+        """What to sort a batch by; records of equal turn keep the batch's order.
+
+        A FIFO queue's batch is in order already, and the clocks behind the times that
+        its messages were sent at may differ.
+        """
+        return 0 if self.is_fifo else self.sent_at
+
+    @property
     def group_id(self) -> str | None:
         """The message group: a FIFO queue's order, or a fair queue's tenant."""
         return self.attributes.get("MessageGroupId")

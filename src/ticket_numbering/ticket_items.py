@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from boto3.dynamodb.types import TypeSerializer
-
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import Assignment, Block, Reason, Slot
 
@@ -22,7 +20,6 @@ REASONS: Final = {
 }
 
 Item = Mapping[str, Any]
-_serialize = TypeSerializer().serialize
 
 
 def key_id(key: RequestKey) -> str:
@@ -37,8 +34,7 @@ def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Item:
         "priority": request.priority,
         "assigned_at": assigned_at,
     }
-    item: Item = _serialize(ticket)["M"]
-    return item
+    return _item(ticket)
 
 
 def key_item(
@@ -56,8 +52,24 @@ def key_item(
     if retention:
         expiry = datetime.fromisoformat(assigned_at) + retention
         record["expires_at"] = int(expiry.timestamp())
-    item: Item = _serialize(record)["M"]
-    return item
+    return _item(record)
+
+
+def _item(fields: Mapping[str, Any]) -> Item:
+    return {name: _attribute_value(value) for name, value in fields.items()}
+
+
+def _attribute_value(value: Any) -> dict[str, Any]:
+    """Name the type as DynamoDB does: text, number, list or, else, object."""
+    match value:
+        case str():
+            return {"S": value}
+        case int():
+            return {"N": str(value)}
+        case list():
+            return {"L": [_attribute_value(each) for each in value]}
+        case _:
+            return {"M": _item(value)}
 
 
 def request_key(item: Mapping[str, Any]) -> RequestKey:

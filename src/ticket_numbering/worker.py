@@ -101,8 +101,9 @@ class Worker:
             answers |= allocation.answers
         outcomes = [settle(outcome, firsts, answers) for outcome in outcomes]
         outcomes, failed = self._announce(outcomes, time_left)
+        # Poison that cannot be sent holds nobody back: it has no place in the sequence.
         outcomes = self._dead_letter(hold_back(outcomes), time_left, fifo_too=True)
-        return BatchReport(hold_back(outcomes), allocations, failed)
+        return BatchReport(outcomes, allocations, failed)
 
     def _look_up_redelivered(
         self, outcomes: Iterable[Outcome]

@@ -32,6 +32,14 @@ REFUSED = {
         {"BatchSize": "1001", "MaximumBatchingWindow": "1"},
         "must be 1 to 1000, and above 10 it needs a MaximumBatchingWindow.",
     ),
+    "large batch of a FIFO queue": (
+        {"QueueType": "fifo", "BatchSize": "11"},
+        "Set BatchSize to 10 or less, or QueueType to standard.",
+    ),
+    "batching window of a FIFO queue": (
+        {"QueueType": "fifo", "MaximumBatchingWindow": "1"},
+        "Set MaximumBatchingWindow to 0, or QueueType to standard.",
+    ),
     "retention below 30 days": (
         {"IdempotencyRetentionDays": "29"},
         (

@@ -1,6 +1,7 @@
 """`python -m ticketctl run`, as `make run` calls it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,19 @@ class TestCommand:
         assert result.returncode == 0, result.stderr
         assert "[red]Mine[/red]" in result.stdout
         assert "messages sent: 2, numbers announced: 1" in result.stdout
+
+    def test_run_announces_in_order_when_it_is_told_to(self, tmp_path: Path) -> None:
+        """FIFO queues and a FIFO topic: the lines come as the messages were sent."""
+        path = tmp_path / "my.jsonl"
+        messages = [ticket_fields("MINE", title=f"No. {each}") for each in range(12)]
+        path.write_text("\n".join(map(json.dumps, [*messages, messages[0]])))
+
+        result = run("--fifo", path)
+
+        assert result.returncode == 0, result.stderr
+        shown = re.findall(r"^MINE-(\d+) .*No. (\d+)", result.stdout, re.MULTILINE)
+        assert shown[:12] == [(str(each + 1), str(each)) for each in range(12)]
+        assert "numbers announced: 12, announced again: 1" in result.stdout
 
     def test_run_ends_at_once_when_its_file_cannot_be_used(
         self, tmp_path: Path

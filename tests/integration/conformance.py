@@ -66,7 +66,7 @@ class Simulation:
             choices,
             self,
             clock=lambda: self.scheduler.now,
-            step=lambda: self.scheduler.sleep(pace),
+            step=lambda _: self.scheduler.sleep(pace),
             learn=self.scheduler.learn,
             silence=silence,
         )

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -21,10 +22,22 @@ from ticket_numbering.worker import BatchReport, Worker
 
 
 @dataclass
+class Clock:
+    """Stands still until somebody moves it."""
+
+    time: datetime = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        """Return the time of day."""
+        return self.time
+
+
+@dataclass
 class CountedWorker:
     """The worker with its real adapters, and the requests that they have sent."""
 
     worker: Worker
+    clock: Clock
     requests: Counter[str] = field(default_factory=Counter)
 
     def handle(
@@ -46,12 +59,13 @@ def counted() -> Iterator[CountedWorker]:
         create_table(dynamodb, "keys", id="S")
         topic_arn = sns.create_topic(Name="assignments")["TopicArn"]
         queue_url = sqs.create_queue(QueueName="dead")["QueueUrl"]
+        clock, store = Clock(), DynamoDBTicketStore(dynamodb, "tickets", "keys")
         worker = Worker(
-            Allocator(DynamoDBTicketStore(dynamodb, "tickets", "keys"), 25, 10.0),
+            Allocator(store, 25, 10.0, now=clock.now),
             SNSAnnouncer(sns, topic_arn),
             SQSDeadLetters(sqs, queue_url),
         )
-        counted = CountedWorker(worker)
+        counted = CountedWorker(worker, clock)
         for client in (dynamodb, sns, sqs):
             client.meta.events.register(
                 "before-call",
@@ -77,6 +91,28 @@ class TestRequestsOfABatch:
             "TransactWriteItems": 1,
             "PublishBatch": 1,
         }
+
+    def test_ten_tickets_cost_two_requests_when_they_follow_at_once(
+        self, counted: CountedWorker
+    ) -> None:
+        """0.2 requests a ticket: the number is known from the batch before."""
+        counted.handle(create_tickets(10))
+
+        report = counted.handle(create_tickets(10))
+
+        assert report.outcomes[-1].ticket_key == "PROJ-20"
+        assert counted.requests == {"TransactWriteItems": 1, "PublishBatch": 1}
+
+    def test_ten_tickets_cost_three_requests_when_they_come_later(
+        self, counted: CountedWorker
+    ) -> None:
+        """By then somebody else has probably gone on."""
+        counted.handle(create_tickets(10))
+        counted.clock.time += timedelta(seconds=0.1)
+
+        counted.handle(create_tickets(10))
+
+        assert counted.requests.total() == 3
 
     def test_ten_projects_share_the_announcement(self, counted: CountedWorker) -> None:
         """A query and a transaction each, and one call to SNS for all."""

@@ -1,6 +1,7 @@
 """`python -m tests.simulation`: play histories, or show one of them."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from tests.simulation.modes import WORKERS, figures
 from tests.simulation.site import THE_REAL_WAY
 from tests.simulation.small_worlds import (
     SMALL_WORLDS,
@@ -97,6 +99,18 @@ def small(
     if broken:
         _print(broken.story)
         raise typer.Exit(FOUND)
+
+
+@app.command()
+def fifo() -> None:
+    """Compare a hot project on a standard and on a FIFO queue."""
+    table = Table("workers", "queue", "attempts a block", "units", "requests a ticket")
+    for workers in WORKERS:
+        for is_fifo in (False, True):
+            found = astuple(figures(workers, fifo=is_fifo))
+            kind = "FIFO" if is_fifo else "standard"
+            table.add_row(str(workers), kind, *(f"{each:.2g}" for each in found))
+    console.print(table)
 
 
 def play_quietly(number: int, way: str) -> Outcome:

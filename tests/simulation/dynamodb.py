@@ -1,12 +1,14 @@
 """DynamoDB, as far as the worker and the wrong ways to write it rely on it."""
 
 from collections.abc import Callable, Hashable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from tests.simulation.items import (
     MAX_ITEM_BYTES,
     READ_UNIT_BYTES,
     WRITE_UNIT_BYTES,
+    Address,
     Item,
     holds,
     plain,
@@ -64,9 +66,12 @@ class DynamoDB:
         value = request["ExpressionAttributeValues"][placeholder]
         if next(iter(schema)) != name or not value.get(schema[name]):
             raise validation("Query condition missed key schema element")
-        found = self.tables.partition(table, plain(value), self._age(request))
-        keys = sorted(found, reverse=not request.get("ScanIndexForward", True))
-        items = [found[key] for key in keys[: request.get("Limit")]]
+        age = self._age(request)
+        keys = self.tables.partition(table, plain(value), age)
+        if not request.get("ScanIndexForward", True):
+            keys = keys[::-1]
+        read = (self.tables.read(Address(table, key), age) for key in keys)
+        items = [each for each in islice(read, request.get("Limit")) if each]
         self._count_read(request, *items)
         return {"Items": [_projected(each, request) for each in items]}
 
@@ -127,7 +132,7 @@ class DynamoDB:
             raise ServiceError("TransactionConflictException")
         if not self.tables.charge(address, units):
             raise ServiceError("ThrottlingException")
-        if not holds(request.get("ConditionExpression"), old):
+        if not holds(request, old):
             wanted = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             members: dict[str, Any] = {"Item": old} if wanted and old else {}
             raise ServiceError("ConditionalCheckFailedException", **members)

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from moto.dynamodb.comparisons import get_filter_expression
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.dynamo_type import Item as MotoItem
+
 from tests.simulation.service import validation
 
 MAX_ITEM_BYTES: Final = 400 * 1024
@@ -19,7 +23,11 @@ Value = Mapping[str, Any]
 Key = tuple[str | Decimal, ...]
 
 _CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
-_UPDATE: Final = re.compile(r"(ADD|SET) (#?\w+) =? ?(:\w+)")
+_EQUALITY: Final = re.compile(r"(\w+) = (:\w+)")
+_UPDATE: Final = re.compile(
+    r"(?P<action>ADD|SET) (?P<changes>#?\w+ =? ?:\w+(, #?\w+ =? ?:\w+)*)"
+)
+_CHANGE: Final = re.compile(r"(#?\w+) =? ?(:\w+)")
 _NESTING_BYTES: Final = 3
 
 
@@ -83,15 +91,31 @@ def _value_size(value: Value) -> int:
             return 1
 
 
-def holds(condition: str | None, item: Item | None) -> bool:
-    """Tell whether the condition holds for the item that is there."""
+def holds(request: Mapping[str, Any], item: Item | None) -> bool:
+    """Tell whether the request's condition holds for the item that is there."""
+    condition = request.get("ConditionExpression")
     if condition is None:
         return True
+    match = _EQUALITY.fullmatch(condition)
+    if match is not None:
+        wanted = request["ExpressionAttributeValues"][match[2]]
+        return bool((item or {}).get(match[1]) == wanted)
     match = _CONDITION.fullmatch(condition)
     if match is None:
-        raise validation(f"not modelled: {condition}")
+        return _holds_by_moto(request, item or {})
     exists = item is not None and match[2] in item
     return exists is not bool(match[1])
+
+
+def _holds_by_moto(request: Mapping[str, Any], item: Item) -> bool:
+    """Leave to a library what none of our own requests has."""
+    condition = get_filter_expression(
+        request["ConditionExpression"],
+        request.get("ExpressionAttributeNames"),
+        request.get("ExpressionAttributeValues"),
+    )
+    nobody = DynamoType({"S": ""})
+    return bool(condition.expr(MotoItem(nobody, None, dict(item))))
 
 
 def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
@@ -99,9 +123,13 @@ def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
     match = _UPDATE.fullmatch(request["UpdateExpression"])
     if match is None:
         raise validation("not modelled: the update")
-    action, name, placeholder = match.groups()
-    name = request.get("ExpressionAttributeNames", {}).get(name, name)
-    value = request["ExpressionAttributeValues"][placeholder]
-    if action == "ADD":
-        value = {"N": str(plain((item or {}).get(name, {"N": "0"})) + plain(value))}
-    return {name: value}
+    names = request.get("ExpressionAttributeNames", {})
+    values = request["ExpressionAttributeValues"]
+    changed = {}
+    for name, placeholder in _CHANGE.findall(match["changes"]):
+        attribute, value = names.get(name, name), values[placeholder]
+        if match["action"] == "ADD":
+            old = (item or {}).get(attribute, {"N": "0"})
+            value = {"N": str(plain(old) + plain(value))}
+        changed[attribute] = value
+    return changed

@@ -3,7 +3,7 @@
 Source: Lambda developer guide, "Handling errors for an SQS event source".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,17 +32,21 @@ class Poller:
     new_sandbox: Callable[[], Handler]
     batch_size: int
     deleting_takes: Callable[[], float]
+    remembered: Callable[[], Hashable] = lambda: ()
+    """Stands for what the sandbox keeps for its next invocation."""
     invocations: int = 0
     sandbox: Handler | None = None
 
     def run(self) -> None:
         """Poll for ever."""
         while True:
-            self.scheduler.forget(self.invocations, self.sandbox is None)
+            self.scheduler.forget(self.invocations, self._memory())
             batch = self.queue.receive(self.batch_size)
             if batch:
                 self._add_duplicate(batch)
                 self._work(batch)
+                if not self.queue.delivers_twice:
+                    self.scheduler.sleep(0.0)  # The group's next batch is anybody's.
                 continue
             promise = Promise()
             self.queue.idle.append(promise)
@@ -52,6 +56,8 @@ class Poller:
 
     def _add_duplicate(self, batch: list[Message]) -> None:
         """At least once means that it can be twice at a time."""
+        if not self.queue.delivers_twice:
+            return
         others = [
             each
             for each in self.queue.messages.values()
@@ -65,6 +71,9 @@ class Poller:
                 self._put_back(batch)
             batch.append(twice)
 
+    def _memory(self) -> Hashable:
+        return self.remembered() if self.sandbox else None
+
     def _put_back(self, batch: list[Message]) -> None:
         """Let the batch be received by another."""
         message = batch.pop()
@@ -76,7 +85,7 @@ class Poller:
         self.history.note("receives", shown)
         self.scheduler.learn(tuple(shown))
         failed = self._invoke({"Records": [record_of(message) for message in batch]})
-        self.scheduler.learn(tuple(sorted(failed)))
+        self.scheduler.learn((tuple(sorted(failed)), self._memory()))
         self.scheduler.sleep(self.deleting_takes())
         for message in batch:
             if message.id in failed:

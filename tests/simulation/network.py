@@ -65,6 +65,11 @@ class Latency:
     stall: float = 8.0
     steps_a_call: int = STEPS_A_CALL
     """With 1, each item of a transaction takes as long as a call."""
+    phase: tuple[float, float] | None = None
+    """How long all items of a transaction take, to prepare and again to commit.
+
+    They do so side by side, however many they are; none: each takes its own time.
+    """
 
     def sample(self, choices: Choices) -> float:
         """Return how long it takes this time."""
@@ -72,8 +77,10 @@ class Latency:
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest)
 
-    def sample_step(self, choices: Choices) -> float:
-        """Return how long one item of a transaction takes: all together as a call."""
+    def sample_step(self, choices: Choices, steps: int) -> float:
+        """Return how long one item of a transaction takes, of so many."""
+        if self.phase:
+            return choices.duration(*self.phase) / steps
         if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest) / self.steps_a_call

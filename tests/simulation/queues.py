@@ -1,10 +1,10 @@
 """SQS standard queues: at least once, in any order, with a dead-letter queue."""
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from tests.simulation.batches import entries_of, take
 from tests.simulation.choices import Choices
@@ -32,11 +32,18 @@ class Message:
     group: str | None = None
     receives: int = 0
     visible_at: float = 0.0
+    token: str | None = None
+    """What a FIFO queue recognizes a repeat by."""
+    sequence: int | None = None
+    """Its place in a FIFO queue."""
 
 
 @dataclass
 class Queue:
     """A standard queue."""
+
+    delivers_twice: ClassVar[bool] = True
+    """Whether two can have the same message at a time."""
 
     name: str
     choices: Choices
@@ -58,6 +65,7 @@ class Queue:
         body: str,
         attributes: Mapping[str, Mapping[str, Any]] | None = None,
         group: str | None = None,
+        token: str | None = None,  # noqa: ARG002 - FIFO queues have a use for it.
     ) -> Message:
         """Put a message on the queue, under a new id."""
         message_id = f"{self.name}-{next(self._serial)}"
@@ -67,10 +75,8 @@ class Queue:
 
     def receive(self, at_most: int) -> list[Message]:
         """Hide and return some visible messages; move away what was seen too often."""
-        now = self.clock()
-        visible = [each for each in self.messages.values() if each.visible_at <= now]
         received: list[Message] = []
-        for message in self.choices.order(visible):
+        for message in self._available():
             if len(received) == at_most:
                 break
             if self.dead_letters and message.receives >= self.max_receives:
@@ -80,6 +86,13 @@ class Queue:
             self.deliver(message)
             received.append(message)
         return received
+
+    def _available(self) -> Sequence[Message]:
+        """Return what can be received, in an order in which it can come."""
+        now = self.clock()
+        return self.choices.order(
+            [each for each in self.messages.values() if each.visible_at <= now]
+        )
 
     def deliver(self, message: Message) -> None:
         """Count a receive and hide the message."""
@@ -103,7 +116,7 @@ class Queue:
         moved = list(self.messages.values())
         self.messages.clear()
         for message in moved:
-            queue.send(message.body, message.attributes, message.group)
+            queue.send(message.body, message.attributes, message.group, message.token)
         return len(moved)
 
     def state(self) -> Hashable:
@@ -148,11 +161,22 @@ class Queue:
 
     def _send_entry(self, entry: Mapping[str, Any]) -> str:
         _check(entry)
+        self._check_order(entry)
         return self.send(
             entry["MessageBody"],
             entry.get("MessageAttributes"),
             entry.get("MessageGroupId"),
+            entry.get("MessageDeduplicationId"),
         ).id
+
+    def _check_order(self, entry: Mapping[str, Any]) -> None:
+        """See that an entry asks for no order that there is not.
+
+        Raises:
+            ServiceError: It does.
+        """
+        if "MessageDeduplicationId" in entry:
+            raise ServiceError("InvalidParameterValue")
 
 
 def _check(entry: Mapping[str, Any]) -> None:
@@ -190,6 +214,9 @@ def record_of(message: Message) -> dict[str, Any]:
     }
     if message.group:
         attributes["MessageGroupId"] = message.group
+    if message.token and message.sequence:
+        attributes["MessageDeduplicationId"] = message.token
+        attributes["SequenceNumber"] = f"{message.sequence:020}"
     return {
         "messageId": message.id,
         "receiptHandle": message.id,

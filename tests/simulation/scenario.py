@@ -53,6 +53,7 @@ class Scenario:
     """How many of the pollers run the next version of the worker."""
     partition_units: float = PARTITION_UNITS
     silence: float = 0.0
+    fifo: bool = False
     latency: Latency = field(default_factory=Latency)
     fault_rate: float = 0.0
 

@@ -1,7 +1,7 @@
 """What a sandbox is built of: the real handler, worker and adapters on the model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from ticket_numbering.allocation import Allocator
 from ticket_numbering.announcements import SNSAnnouncer
 from ticket_numbering.dead_letters import SQSDeadLetters
 from ticket_numbering.handler import build_handler
+from ticket_numbering.memory import Memory, ProjectMemory
 from ticket_numbering.settings import Settings
 from ticket_numbering.ticket_store import DynamoDBTicketStore
 from ticket_numbering.worker import Worker
@@ -41,21 +42,36 @@ class Site:
     source: SQSClient
     """The queue that the messages come from, which only a wrong way touches."""
     max_attempts: int = SETTINGS.max_attempts
+    memories: dict[str, ProjectMemory] = field(default_factory=dict)
+    """Of the sandbox that stands here now."""
+    dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def now(self) -> datetime:
         """Return the time of day."""
         return datetime.fromtimestamp(EPOCH_SECONDS + self.scheduler.now, UTC)
+
+    def remembered(self) -> Hashable:
+        """Return what stands for the memories; how long to pause is of no matter.
+
+        It only is where things take time, and there nobody asks.
+        """
+        now = self.now()
+        return tuple(
+            (key, each.next_number(now)) for key, each in self.memories.items()
+        )
 
     def store(self) -> DynamoDBTicketStore:
         """Return the real adapter of DynamoDB."""
         return DynamoDBTicketStore(as_boto3(self.dynamodb), TICKETS, KEYS)
 
     def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
-        """Return the real algorithm, or another of its form."""
+        """Return the real algorithm, or another of its form, with nothing in mind."""
+        self.memories.clear()
         return kind(
             store,
             self.max_attempts,
             SETTINGS.deadline_reserve_seconds,
+            Memory(self.memories),
             sleep=self.scheduler.sleep,
             jitter=self.choices.duration,
             now=self.now,
@@ -67,7 +83,7 @@ class Site:
 
     def dead_letters(self) -> SQSDeadLetters:
         """Return the real adapter of SQS."""
-        return SQSDeadLetters(as_boto3(self.sqs), SETTINGS.dead_letter_queue_url)
+        return SQSDeadLetters(as_boto3(self.sqs), self.dead_letter_queue)
 
     def worker(self, **parts: Any) -> Worker:
         """Return the real worker, but for these parts."""

@@ -1,6 +1,7 @@
 """What a DynamoDB holds: items, locks, the past, and each partition's throughput."""
 
-from collections.abc import Callable, Hashable, Mapping
+from bisect import insort
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Protocol
@@ -30,10 +31,12 @@ class Tables:
     choices: Choices
     observer: Observer
     clock: Callable[[], float]
-    step: Callable[[], None]
-    """Lets others act; a transaction's steps are apart."""
+    step: Callable[[int], None]
+    """Lets others act; a transaction takes so many steps one after the other."""
     learn: Callable[[Any], None]
     """Notes what a transaction saw."""
+    hold: Callable[[], None] = lambda: None
+    """Lets others act between a transaction's preparation and its decision."""
     partition_units: float = PARTITION_UNITS
     silence: float = 0.0
     """How often a cancellation tells only some of its reasons."""
@@ -42,6 +45,7 @@ class Tables:
     units_written: float = 0.0
     units_read: float = 0.0
     _items: dict[str, dict[Key, Item]] = field(default_factory=dict)
+    _sorted: dict[tuple[str, str | Decimal], list[Key]] = field(default_factory=dict)
     _past: list[tuple[float, Address, Item | None]] = field(default_factory=list)
     _used: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
@@ -86,15 +90,14 @@ class Tables:
                     item = before
         return item
 
-    def partition(
-        self, table: str, value: str | Decimal, ago: float
-    ) -> dict[Key, Item]:
-        """Return a partition's committed items, unordered."""
-        keys = {key for key in self._items.get(table, {}) if key[0] == value}
-        if ago:
-            keys |= {each.key for _, each, _ in self._past if each.table == table}
-        found = {key: self.read(Address(table, key), ago) for key in keys}
-        return {key: item for key, item in found.items() if item and key[0] == value}
+    def partition(self, table: str, value: str | Decimal, ago: float) -> Sequence[Key]:
+        """Return the keys of a partition's committed items in their order."""
+        keys = self._sorted.get((table, value), [])
+        if not ago:
+            return keys
+        gone = {each.key for _, each, _ in self._past if each.table == table}
+        known = sorted({*keys, *(key for key in gone if key[0] == value)})
+        return [key for key in known if self.read(Address(table, key), ago)]
 
     def items(self, table: str) -> list[Item]:
         """Return every committed item of a table."""
@@ -116,11 +119,16 @@ class Tables:
     def write(self, address: Address, item: Item | None) -> None:
         """Write or delete what is decided."""
         table = self._items.setdefault(address.table, {})
-        self._past.append((self.now, address, table.get(address.key)))
+        before = table.get(address.key)
+        self._past.append((self.now, address, before))
+        keys = self._sorted.setdefault(address.partition, [])
         if item is None:
-            table.pop(address.key, None)
-        else:
-            table[address.key] = item
+            if table.pop(address.key, None) is not None:
+                keys.remove(address.key)
+            return
+        table[address.key] = item
+        if before is None:
+            insort(keys, address.key)
 
     def charge(self, address: Address, units: float) -> bool:
         """Take units of the partition's throughput; tell whether it had them."""

@@ -7,6 +7,7 @@ import pytest
 
 from tests.simulation.choices import RandomChoices
 from tests.simulation.faults import RandomFaults
+from tests.simulation.network import Latency
 from tests.simulation.scenario import Scenario, Sending, request
 from tests.simulation.world import Outcome, World, quiet
 
@@ -29,7 +30,7 @@ def played(scenario: Scenario, seed: int = 1) -> Outcome:
 
 
 class TestCostOfAnUndisturbedBatch:
-    """One Query, one TransactWriteItems, one PublishBatch."""
+    """One Query, one TransactWriteItems, one PublishBatch, if nothing is remembered."""
 
     def test_batch_of_ten_takes_three_requests_and_four_units_a_ticket(self) -> None:
         """Each item is written twice, and a ticket has two items."""
@@ -45,6 +46,26 @@ class TestCostOfAnUndisturbedBatch:
         outcome = played(replace(calm_day(0, pollers=1), sendings=[large]))
 
         assert outcome.write_units == 8.0
+
+
+class TestCostOfBatchesThatFollowEachOther:
+    """The number after the last block is known, so no batch but the first reads."""
+
+    @pytest.mark.parametrize(
+        ("latency", "calls"),
+        [(Latency(0.001, 0.002), 1 + 10 * 2), (Latency(0.03, 0.05), 10 * 3)],
+        ids=["at once", "after a pause"],
+    )
+    def test_ten_batches_read_once_when_they_follow_at_once(
+        self, latency: Latency, calls: int
+    ) -> None:
+        """What takes longer may have let others pass, so it reads."""
+        day = replace(calm_day(100, pollers=1), latency=latency)
+
+        outcomes = [played(day, seed) for seed in SEEDS]
+
+        assert {outcome.calls for outcome in outcomes} == {calls}
+        assert {outcome.write_units for outcome in outcomes} == {400.0}
 
 
 class TestCostOfContention:

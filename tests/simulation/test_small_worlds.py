@@ -1,16 +1,22 @@
 """Every history of small worlds, not a sample."""
 
+from typing import Final
+
 import pytest
 
-from tests.simulation.explore import explore
+from tests.simulation.explore import SmallWorld, explore
+from tests.simulation.faults import Fault
 from tests.simulation.small_worlds import (
     SMALL_WORLDS,
     TWO_MESSAGES,
     Explored,
     explored_on_all_cores,
+    with_faults,
 )
+from tests.simulation.totals import WAYS
 from tests.simulation.world import quiet
-from tests.simulation.wrong_ways import WRONG_WAYS
+
+TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +34,22 @@ class TestEveryInterleaving:
         for each in found:
             assert each.violation is None, each.story
             assert each.states > 300
-            assert each.histories > 500_000
+            assert each.histories > 300_000
 
-    def test_exploration_finds_the_classic_bug(self) -> None:
-        """To increment on a conflict leaves a gap in one of them."""
+    @pytest.mark.parametrize(
+        ("world", "way"),
+        [
+            (TWO_MESSAGES, "increment on any cancellation"),
+            (TRIED_IN_VAIN, "a number remembered from a block only tried"),
+        ],
+        ids=["increment", "remembered"],
+    )
+    def test_exploration_finds_a_gap_when_the_algorithm_is_wrong(
+        self, world: SmallWorld, way: str
+    ) -> None:
+        """The classic bug, and the one that a memory invites."""
         with quiet():
-            found = explore(TWO_MESSAGES, WRONG_WAYS[0])
+            found = explore(world, WAYS[way])
 
         assert found.violation is not None
         assert "was committed after" in str(found.violation.violation)

@@ -143,7 +143,7 @@ class Transactions:
         self._tables.learn(tuple(action.address for action in ordered))
         for position, action in enumerate(ordered):
             if position:
-                self._tables.step()
+                self._tables.step(len(ordered))
             reason = self._prepare(action)
             if reason is None:
                 held.append(action.address)
@@ -152,6 +152,7 @@ class Transactions:
                 self._tables.learn((action.address, reason["Code"]))
         if reasons:
             self._cancel(actions, held, reasons)
+        self._tables.hold()
         self._commit(actions)
         return {}
 
@@ -165,7 +166,7 @@ class Transactions:
         if not tables.charge(action.address, action.units):
             return {"Code": "ThrottlingError", "Message": "too many writes"}
         old = tables.read(action.address)
-        if holds(action.request.get("ConditionExpression"), old):
+        if holds(action.request, old):
             tables.locked.add(action.address)
             return None
         reason = {"Code": "ConditionalCheckFailed", "Message": "failed"}
@@ -180,7 +181,7 @@ class Transactions:
     ) -> None:
         """Let go of what is held, and tell some of the reasons, or all."""
         for address in held:
-            self._tables.step()
+            self._tables.step(len(held))
             self._tables.locked.discard(address)
         told = self._told(list(reasons))
         listed = [
@@ -204,7 +205,7 @@ class Transactions:
         ordered = tables.choices.order(actions)
         tables.learn(tuple(action.address for action in ordered))
         for action in ordered:
-            tables.step()
+            tables.step(len(ordered))
             if action in writes:
                 tables.write(action.address, action.item)
             tables.locked.discard(action.address)

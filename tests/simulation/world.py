@@ -17,6 +17,7 @@ from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
 from tests.simulation.dynamodb import DynamoDB
 from tests.simulation.faults import Fault, FaultPlan, RandomFaults
+from tests.simulation.fifo_queues import FifoQueue
 from tests.simulation.history import History
 from tests.simulation.items import write_units
 from tests.simulation.lambda_service import Poller
@@ -147,8 +148,9 @@ class World:
 
     def _make_queues(self) -> None:
         clock = lambda: self.scheduler.now  # noqa: E731 - short, and only here.
-        self.dead_letters = Queue("dead", self.choices, clock)
-        self.queue = Queue(
+        make = FifoQueue if self.scenario.fifo else Queue
+        self.dead_letters = make("dead", self.choices, clock)
+        self.queue = make(
             "message",
             self.choices,
             clock,
@@ -169,8 +171,8 @@ class World:
             self.choices,
             self.monitor,
             clock=lambda: self.scheduler.now,
-            step=lambda: self.scheduler.sleep(
-                self.scenario.latency.sample_step(self.choices)
+            step=lambda steps: self.scheduler.sleep(
+                self.scenario.latency.sample_step(self.choices, steps)
             ),
             learn=self.scheduler.learn,
             partition_units=self.scenario.partition_units,
@@ -186,6 +188,7 @@ class World:
             SQSClient(self.dead_letters, self.network),
             SQSClient(self.queue, self.network),
             self.scenario.max_attempts,
+            dead_letter_queue=f"dead-letters{'.fifo' if self.scenario.fifo else ''}",
         )
         is_next = self.way is THE_REAL_WAY and number < self.scenario.next_version
         way = THE_NEXT_VERSION if is_next else self.way
@@ -198,6 +201,7 @@ class World:
             lambda: way.build(site),
             self.scenario.batch_size,
             lambda: self.scenario.latency.sample(self.choices),
+            site.remembered,
         )
 
     def state(self) -> Hashable:
@@ -230,10 +234,11 @@ class World:
                 self.scheduler.sleep(pause)
             self.monitor.sent[sending.body] = _request_of(sending.body)
             self.history.note("sends", sending.body[:80])
+            group = _group_of(sending.body) if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:
                 self.history.note("sends again", sending.body[:80])
-                self.queue.send(sending.body)
-            self.queue.send(sending.body, group=None)
+                self.queue.send(sending.body, group=group)
+            self.queue.send(sending.body, group=group)
 
     def _operate(self) -> None:
         """Send the dead letters back, whatever they are."""
@@ -278,6 +283,12 @@ def _request_of(body: str) -> tuple[str, str] | None:
     except (ValueError, TypeError, KeyError):
         pass
     return None
+
+
+def _group_of(body: str) -> str:
+    """Return the project that a producer means, as far as the body shows one."""
+    request = _request_of(body)
+    return request[0] if request else "-"
 
 
 def _actor() -> str:

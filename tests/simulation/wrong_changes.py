@@ -65,7 +65,15 @@ def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
             requests: Sequence[CreateTicket],
             time_left: Callable[[], float],
         ) -> AllocationRun:
-            return run(self, project_id, list(requests), time_left)
+            real = super().start(project_id, requests, time_left)
+            return run(
+                self,
+                project_id,
+                list(requests),
+                time_left,
+                real.memory,
+                next_number=real.next_number,
+            )
 
     return lambda site: build_handler(
         site.worker(allocator=site.allocator(site.store(), WrongAllocator))
@@ -171,7 +179,7 @@ class DeafAnnouncer(SNSAnnouncer):
         for start in range(0, len(announcements), MAX_BATCH_ENTRIES):
             some = announcements[start : start + MAX_BATCH_ENTRIES]
             entries: Any = [
-                {"Id": str(position), **_entry(each).content}
+                {"Id": str(position), **_entry(each, fifo=False).content}
                 for position, each in enumerate(some)
             ]
             self._client.publish_batch(

@@ -17,6 +17,12 @@ from tests.simulation.wrong_changes import (
     running,
     with_store,
 )
+from tests.simulation.wrong_memories import (
+    LongMemory,
+    OneForAll,
+    RemembersWhatItTried,
+    remembering,
+)
 from tests.simulation.wrong_samples import (
     RecordByRecord,
     counter,
@@ -36,6 +42,8 @@ WRONG_WAYS: Sequence[Way] = (
     Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
     Way("a conflict is a number taken", running(ConflictIsTaken)),
     Way("increment by the block's length", running(IncrementByBlockLength)),
+    Way("a number remembered from a block only tried", running(RemembersWhatItTried)),
+    Way("one memory for all projects", remembering(OneForAll)),
     _by_record("the textbook loop: query, put, plus one", textbook),
     _by_record("a counter row with ADD, then the ticket", counter),
     _by_record("read and retry everything, no idempotency key", retry_everything),
@@ -70,5 +78,6 @@ WRONG_WAYS: Sequence[Way] = (
 
 RIGHT_WAYS: Sequence[Way] = (
     Way("a stale read is checked by the condition", with_store(StaleAndChecked)),
+    Way("a remembered number never gets old", remembering(LongMemory)),
 )
 """Not what ships, but right: what they leave out is only there to save requests."""

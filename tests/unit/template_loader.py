@@ -1,5 +1,6 @@
 """The template as CloudFormation gets it: translated offline, without an account."""
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from samtranslator.yaml_helper import yaml_parse
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 Json = dict[str, Any]
+
+NOTHING = {"Ref": "AWS::NoValue"}
 
 
 def source() -> Json:
@@ -36,6 +39,25 @@ def translated(gradual_deployment: str = "false") -> Json:
     return result
 
 
+def resolved(part: Any, fifo: Collection[str] = ()) -> Any:
+    """Return a part of the template as it is in one of the modes.
+
+    Args:
+        part: Anything; what hangs on other conditions stays as it is written.
+        fifo: What is FIFO, `queues` or `topic`; the defaults are standard.
+    """
+    holds = {"HasFifoQueues": "queues" in fifo, "HasFifoTopic": "topic" in fifo}
+    match part:
+        case {"Fn::If": [str(condition), yes, no]} if condition in holds:
+            return resolved(yes if holds[condition] else no, fifo)
+        case dict():
+            members = {name: resolved(each, fifo) for name, each in part.items()}
+            return {name: each for name, each in members.items() if each != NOTHING}
+        case list():
+            return [resolved(each, fifo) for each in part]
+    return part
+
+
 def parameters() -> Json:
     """Return the parameters by name."""
     found: Json = translated()["Parameters"]
@@ -48,9 +70,9 @@ def resource(logical_id: str) -> Json:
     return found
 
 
-def properties(logical_id: str) -> Json:
-    """Return what a resource is configured with."""
-    found: Json = resource(logical_id)["Properties"]
+def properties(logical_id: str, fifo: Collection[str] = ()) -> Json:
+    """Return what a resource is configured with, in one of the modes."""
+    found: Json = resolved(resource(logical_id)["Properties"], fifo)
     return found
 
 
@@ -60,10 +82,10 @@ def ids_of(resource_type: str) -> list[str]:
     return [each for each, found in resources if found["Type"] == resource_type]
 
 
-def the_only(resource_type: str) -> Json:
+def the_only(resource_type: str, fifo: Collection[str] = ()) -> Json:
     """Return the configuration of the one resource of its type."""
     [logical_id] = ids_of(resource_type)
-    return properties(logical_id)
+    return properties(logical_id, fifo)
 
 
 def ref(name: str) -> Json:

@@ -1,5 +1,8 @@
 """The algorithm over a fake store whose every answer a test can choose."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -7,17 +10,24 @@ import pytest
 from tests.builders import create_ticket, create_tickets
 from tests.cases import cases
 from tests.fakes import FakeTicketStore, FakeTime, Fault
-from ticket_numbering.allocation import (
-    BACKOFF_BASE_SECONDS,
-    BACKOFF_CAP_SECONDS,
-    Allocation,
-    Allocator,
-)
+from ticket_numbering.allocation import LONGEST_SHARE, Allocation, Allocator
 from ticket_numbering.errors import (
     NotAttemptedError,
     SequenceContentionError,
+    StoreThrottledError,
     StoreUnavailableError,
     TicketTooLargeError,
+)
+from ticket_numbering.memory import (
+    CALM_PAUSE_SECONDS,
+    CONTENTION_FACTOR,
+    FAILURE_FACTOR,
+    FRESH,
+    LONGEST_PAUSE_SECONDS,
+    OVERLOAD_FACTOR,
+    OVERLOAD_PAUSE_SECONDS,
+    PROGRESS_FACTOR,
+    Memory,
 )
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.store_port import (
@@ -34,6 +44,58 @@ from ticket_numbering.store_port import (
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED)
 FREE = Slot()
 UNKNOWN_OUTCOME = StoreUnavailableError("no answer")
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+AT_ONCE = FRESH / 2
+TOO_LATE = FRESH + timedelta(milliseconds=1)
+
+
+def the_longest(_: float, ceiling: float) -> float:
+    """Draw the longest wait that the jitter allows."""
+    return ceiling
+
+
+@dataclass
+class Sandbox:
+    """Works on one batch after the other, and remembers."""
+
+    store: FakeTicketStore = field(default_factory=FakeTicketStore)
+    time: FakeTime = field(default_factory=FakeTime)
+    reserve: float = 10.0
+    max_attempts: int = 25
+    jitter: Callable[[float, float], float] = the_longest
+    memory: Memory = field(default_factory=Memory)
+    clock: datetime = NOON
+
+    def allocate(
+        self,
+        requests: list[CreateTicket],
+        after: timedelta = AT_ONCE,
+        project_id: str = "PROJ",
+    ) -> Allocation:
+        """Run the algorithm so long after the batch before."""
+        self.clock += after
+        allocator = Allocator(
+            self.store,
+            max_attempts=self.max_attempts,
+            deadline_reserve=self.reserve,
+            memory=self.memory,
+            sleep=self.time.sleep,
+            jitter=self.jitter,
+            now=lambda: self.clock,
+        )
+        run = allocator.start(project_id, requests, self.time.time_left)
+        run.work()
+        return run.result()
+
+    @property
+    def reads(self) -> int:
+        """How often it read the last number."""
+        return self.store.calls.count("last_number")
+
+    @property
+    def firsts(self) -> list[int]:
+        """The first number of each block that it tried."""
+        return [block.first_number for block in self.store.blocks]
 
 
 def allocate(
@@ -42,18 +104,9 @@ def allocate(
     time: FakeTime | None = None,
     max_attempts: int = 25,
 ) -> Allocation:
-    """Run the algorithm; its waits take the longest that the jitter allows."""
-    time = time or FakeTime()
-    allocator = Allocator(
-        store,
-        max_attempts=max_attempts,
-        deadline_reserve=10.0,
-        sleep=time.sleep,
-        jitter=lambda _, ceiling: ceiling,
-    )
-    run = allocator.start("PROJ", requests, time.time_left)
-    run.work()
-    return run.result()
+    """Run the algorithm in a new sandbox."""
+    sandbox = Sandbox(store, time or FakeTime(), max_attempts=max_attempts)
+    return sandbox.allocate(requests)
 
 
 def numbers(allocation: Allocation) -> list[int]:
@@ -99,6 +152,12 @@ def overtaken(store: FakeTicketStore, by: int) -> Fault:
         store.put(Block(block.project_id, first, "then", create_tickets(by)))
 
     return fault
+
+
+def others_commit(store: FakeTicketStore, count: int) -> None:
+    """Let another sandbox commit so many tickets."""
+    first = max(store.tickets["PROJ"], default=0) + 1
+    store.put(Block("PROJ", first, "then", create_tickets(count)))
 
 
 def seeded(count: int) -> FakeTicketStore:
@@ -170,7 +229,7 @@ class TestGapless:
 
     @pytest.mark.parametrize("reason", [Reason.CONFLICT, Reason.THROTTLED])
     @pytest.mark.parametrize("held", ["ticket", "key"])
-    def test_allocate_tries_the_same_number_again_when_somebody_else_is_trying(
+    def test_allocate_moves_no_further_when_somebody_else_is_trying(
         self, reason: Reason, held: str
     ) -> None:
         """A conflict says nothing of its outcome: to move on would leave a gap."""
@@ -182,17 +241,22 @@ class TestGapless:
         assert [block.first_number for block in store.blocks] == [5, 5, 5, 5]
         assert numbers(allocation) == [5, 6]
 
-    def test_allocate_moves_past_taken_numbers_only_when_the_rest_is_in_conflict(
-        self,
-    ) -> None:
-        """Of a block 1..3 whose first is taken and second held, 2 comes next."""
+    def test_allocate_reads_the_maximum_when_the_rest_is_in_conflict(self) -> None:
+        """What followed the taken number may be taken too, once the wait is over."""
         store = FakeTicketStore()
+        others_go_on = overtaken(store, by=4)
         held = Slot(ticket=Reason.CONFLICT)
-        store.faults.append(cancelled(TAKEN, held, FREE))
 
-        allocate(store, create_tickets(3))
+        def fault(block: Block) -> Cancelled:
+            others_go_on(block)
+            return Cancelled([TAKEN, held, FREE])
 
-        assert [block.first_number for block in store.blocks] == [1, 2]
+        store.faults.append(fault)
+
+        allocation = allocate(store, create_tickets(3))
+
+        assert [block.first_number for block in store.blocks] == [1, 5]
+        assert numbers(allocation) == [5, 6, 7]
 
     def test_allocate_reads_the_maximum_when_the_run_of_taken_numbers_is_broken(
         self,
@@ -476,16 +540,6 @@ class TestBounds:
         assert time.left >= 10.0
         assert sum(time.slept) <= 2.0
 
-    def test_allocate_tries_again_when_a_wait_leaves_just_the_reserve(self) -> None:
-        """The reserve is what an attempt needs, so it is enough."""
-        store, time = FakeTicketStore(), FakeTime(left=10.0 + BACKOFF_BASE_SECONDS)
-        store.faults.append(everywhere(ticket=Reason.CONFLICT))
-
-        allocation = allocate(store, create_tickets(1), time)
-
-        assert time.left == 10.0
-        assert numbers(allocation) == [1]
-
     def test_allocate_keeps_what_was_committed_when_a_later_block_fails(self) -> None:
         """The first block's numbers stand; only the rest is handed back."""
         store, requests = FakeTicketStore(), create_tickets(MAX_BLOCK_REQUESTS + 2)
@@ -542,36 +596,325 @@ class TestBounds:
         assert numbers(allocation) == [2]
         assert len(time.slept) == 1
 
-    def test_waits_double_up_to_the_cap_and_start_anew_when_progress_is_made(
-        self,
-    ) -> None:
-        """The ceiling of the jitter doubles with each setback since the last block."""
-        store, time = FakeTicketStore(), FakeTime(left=1e6)
-        conflicts = [everywhere(ticket=Reason.CONFLICT)]
-        store.faults += [*conflicts * 7, lambda _: None, *conflicts]
 
-        allocate(store, create_tickets(MAX_BLOCK_REQUESTS + 1), time)
+class TestPatience:
+    """Who is in the way gets time; how much of it, the sandbox has learned."""
 
-        base = BACKOFF_BASE_SECONDS
-        assert time.slept[:3] == pytest.approx([base, 2 * base, 4 * base])
-        assert time.slept[6] == BACKOFF_CAP_SECONDS
-        assert time.slept[7] == base
+    def test_allocate_reads_anew_when_it_has_waited(self) -> None:
+        """Others went on meanwhile; a read costs less than a number that is taken."""
+        sandbox = Sandbox(seeded(2))
+        others_go_on = overtaken(sandbox.store, by=40)
 
-    def test_waits_are_spread_over_the_whole_range_when_jitter_is_drawn(self) -> None:
-        """Full jitter: the lower end is nought, or workers would stay in step."""
+        def fault(block: Block) -> Cancelled:
+            others_go_on(block)
+            return Cancelled([Slot(ticket=Reason.CONFLICT)])
+
+        sandbox.store.faults.append(fault)
+
+        allocation = sandbox.allocate(create_tickets(1))
+
+        assert sandbox.firsts == [3, 43]
+        assert (sandbox.reads, allocation.collisions) == (2, 0)
+
+    def test_pauses_grow_when_others_keep_being_faster(self) -> None:
+        """The more crowded a project is, the more rarely each of its workers tries."""
+        sandbox = Sandbox()
+        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 4
+
+        sandbox.allocate(create_tickets(1))
+
+        assert sandbox.time.slept == pytest.approx(
+            [CALM_PAUSE_SECONDS * CONTENTION_FACTOR**each for each in (1, 2, 3, 4)]
+        )
+
+    def test_pauses_shrink_by_degrees_when_a_block_gets_through(self) -> None:
+        """One success does not mean that the crowd is gone."""
+        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
+        sandbox.store.faults += [*[conflict] * 5, lambda _: None, conflict]
+
+        sandbox.allocate(create_tickets(MAX_BLOCK_REQUESTS + 1))
+
+        grown, last = sandbox.time.slept[4:]
+        assert last == pytest.approx(grown * PROGRESS_FACTOR * CONTENTION_FACTOR)
+
+    @pytest.mark.parametrize("fault", [everywhere(), unanswered])
+    def test_pauses_double_when_the_store_fails(self, fault: Fault) -> None:
+        """A lost answer says nothing of a crowd."""
+        sandbox = Sandbox(time=FakeTime(left=1e6))
+        sandbox.store.faults += [fault] * 3
+
+        sandbox.allocate(create_tickets(1))
+
+        assert sandbox.time.slept == pytest.approx(
+            [CALM_PAUSE_SECONDS * FAILURE_FACTOR**each for each in (1, 2, 3)]
+        )
+
+    def test_allocate_does_not_pause_when_no_try_is_left(self) -> None:
+        """Nobody would gain, and the announcements of the batch would wait."""
+        sandbox = Sandbox(max_attempts=2)
+        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
+
+        sandbox.allocate(create_tickets(1))
+
+        assert len(sandbox.time.slept) == 1
+
+    def test_pauses_are_long_when_the_partition_is_overloaded(self) -> None:
+        """Each try takes from those who would get through."""
+        sandbox = Sandbox(time=FakeTime(left=1e6))
+        sandbox.store.faults += [everywhere(key=Reason.THROTTLED)] * 3
+
+        sandbox.allocate(create_tickets(1))
+
+        assert sandbox.time.slept == [
+            OVERLOAD_PAUSE_SECONDS,
+            OVERLOAD_PAUSE_SECONDS * OVERLOAD_FACTOR,
+            LONGEST_PAUSE_SECONDS,
+        ]
+
+    def test_pause_is_long_when_throttling_comes_with_a_conflict(self) -> None:
+        """The conflict is counted all the same, for it is one."""
+        sandbox = Sandbox(max_attempts=2)
+        held, throttled = Slot(ticket=Reason.CONFLICT), Slot(key=Reason.THROTTLED)
+        sandbox.store.faults += [cancelled(held, throttled)] * 2
+
+        allocation = sandbox.allocate(create_tickets(2))
+
+        assert sandbox.time.slept == [OVERLOAD_PAUSE_SECONDS]
+        assert allocation.conflicts == 2
+        assert {*map(type, allocation.answers.values())} == {StoreThrottledError}
+
+    def test_throttled_block_is_no_conflict_when_nobody_holds_an_item(self) -> None:
+        """The two call for different measures, so they are counted apart."""
+        sandbox = Sandbox()
+        sandbox.store.faults.append(everywhere(ticket=Reason.THROTTLED))
+
+        assert sandbox.allocate(create_tickets(1)).conflicts == 0
+
+    def test_pause_is_drawn_from_the_upper_half_when_it_is_random(self) -> None:
+        """A lower end of nought would try again at once, in the crowd's middle."""
         ranges: list[tuple[float, float]] = []
 
         def jitter(low: float, high: float) -> float:
             ranges.append((low, high))
-            return 0.0
+            return low
 
-        store = FakeTicketStore()
-        store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
-        allocator = Allocator(store, 25, 10.0, sleep=lambda _: None, jitter=jitter)
+        sandbox = Sandbox(jitter=jitter)
+        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
 
-        allocator.start("PROJ", create_tickets(1), FakeTime().time_left).work()
+        sandbox.allocate(create_tickets(1))
 
-        assert ranges == [(0, BACKOFF_BASE_SECONDS), (0, 2 * BACKOFF_BASE_SECONDS)]
+        first = CALM_PAUSE_SECONDS * CONTENTION_FACTOR
+        second = first * CONTENTION_FACTOR
+        assert ranges == [(first / 2, first), (second / 2, second)]
+        assert sandbox.time.slept == [first / 2, second / 2]
+
+    def test_pause_is_a_third_of_what_is_left_when_it_would_be_longer(self) -> None:
+        """Of what is left above the reserve, that is."""
+        sandbox = Sandbox(time=FakeTime(left=10.3))
+        sandbox.store.faults.append(everywhere(ticket=Reason.THROTTLED))
+
+        allocation = sandbox.allocate(create_tickets(1))
+
+        assert sandbox.time.slept == [pytest.approx(0.3 * LONGEST_SHARE)]
+        assert numbers(allocation) == [1]
+
+    def test_pauses_get_shorter_when_time_runs_out(self) -> None:
+        """So nobody starves, and nobody tries below the reserve."""
+        sandbox = Sandbox(time=FakeTime(left=13.0))
+        sandbox.store.faults += [everywhere(ticket=Reason.THROTTLED)] * 99
+
+        sandbox.allocate(create_tickets(1))
+
+        slept = sandbox.time.slept
+        assert len(slept) > 10
+        assert slept == sorted(slept, reverse=True)
+        assert 10.0 <= sandbox.time.left < 10.0 + CALM_PAUSE_SECONDS
+        assert len(sandbox.store.blocks) == len(slept) + 1
+
+    def test_allocate_tries_again_when_just_the_shortest_pause_is_left(self) -> None:
+        """The bound itself is enough."""
+        time = FakeTime(left=CALM_PAUSE_SECONDS)
+        sandbox = Sandbox(time=time, reserve=0.0)
+        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+
+        allocation = sandbox.allocate(create_tickets(1))
+
+        assert numbers(allocation) == [1]
+
+    def test_allocate_gives_up_at_once_when_less_than_the_shortest_pause_is_left(
+        self,
+    ) -> None:
+        """Whoever is in the way would still be there."""
+        time = FakeTime(left=CALM_PAUSE_SECONDS * 0.99)
+        sandbox, request = Sandbox(time=time, reserve=0.0), create_ticket()
+        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+
+        allocation = sandbox.allocate([request])
+
+        assert (sandbox.time.slept, sandbox.firsts) == ([], [1])
+        assert isinstance(allocation.answers[request.key], SequenceContentionError)
+
+    def test_pause_outlives_the_batch_when_the_project_is_crowded(self) -> None:
+        """The next batch meets the same crowd; it need not learn that anew."""
+        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
+        sandbox.store.faults += [conflict] * 5
+        sandbox.allocate(create_tickets(1))
+        sandbox.store.faults.append(conflict)
+
+        sandbox.allocate(create_tickets(1), after=timedelta(hours=1))
+
+        *_, grown, last = sandbox.time.slept
+        assert last == pytest.approx(grown * PROGRESS_FACTOR * CONTENTION_FACTOR)
+
+    def test_pause_is_the_projects_own_when_another_one_is_crowded(self) -> None:
+        """Projects are independent."""
+        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
+        sandbox.store.faults += [conflict] * 5
+        sandbox.allocate(create_tickets(1))
+        sandbox.store.faults.append(conflict)
+
+        sandbox.allocate(create_tickets(1, "CALM"), project_id="CALM")
+
+        assert sandbox.time.slept[-1] == CALM_PAUSE_SECONDS * CONTENTION_FACTOR
+
+    def test_sandboxes_share_no_memory_when_nobody_gives_them_one(self) -> None:
+        """Each process has its own."""
+        one, other = (Allocator(FakeTicketStore(), 25, 10.0) for _ in range(2))
+
+        assert one.memory is not other.memory
+
+
+class TestRememberedNumber:
+    """The number after a block of ours saves a read, and is trusted no further."""
+
+    def test_allocate_reads_once_when_batches_follow_at_once(self) -> None:
+        """A transaction is all that the second one costs."""
+        sandbox = Sandbox(seeded(7))
+
+        for _ in range(3):
+            sandbox.allocate(create_tickets(2))
+
+        assert sandbox.store.calls == ["last_number", *["write_block"] * 3]
+        assert sandbox.store.numbers() == list(range(1, 14))
+
+    @pytest.mark.parametrize(("after", "reads"), [(FRESH, 1), (TOO_LATE, 2)])
+    def test_allocate_reads_again_when_the_number_is_too_old(
+        self, after: timedelta, reads: int
+    ) -> None:
+        """Somebody else has probably gone on, and a collision costs more."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(1))
+
+        sandbox.allocate(create_tickets(1), after)
+
+        assert sandbox.reads == reads
+
+    def test_number_is_as_old_as_the_last_block_when_there_were_several(self) -> None:
+        """Each block of a batch is remembered in its turn."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(MAX_BLOCK_REQUESTS * 2))
+
+        sandbox.allocate(create_tickets(1))
+
+        assert sandbox.firsts == [1, 51, 101]
+        assert sandbox.reads == 1
+
+    @pytest.mark.parametrize(
+        ("others", "firsts", "reads"),
+        [(1, [5, 6], 1), (2, [5, 7], 1), (3, [5, 8], 2), (40, [5, 45], 2)],
+    )
+    def test_stale_number_costs_a_collision_and_no_gap_when_others_went_on(
+        self, others: int, firsts: list[int], reads: int
+    ) -> None:
+        """Taken in part, it is moved past; taken as a whole, it is read."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(4))
+        others_commit(sandbox.store, others)
+
+        allocation = sandbox.allocate(create_tickets(3))
+
+        assert sandbox.firsts[1:] == firsts
+        assert (sandbox.reads, allocation.collisions) == (reads, 1)
+        assert sandbox.store.numbers() == list(range(1, 4 + others + 3 + 1))
+        assert sandbox.time.slept == []
+
+    def test_stale_number_is_read_anew_when_somebody_holds_it(self) -> None:
+        """After a pause nothing is taken from memory."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(1))
+        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+
+        sandbox.allocate(create_tickets(2))
+
+        assert sandbox.store.calls[2:] == ["write_block", "last_number", "write_block"]
+        assert sandbox.store.numbers() == [1, 2, 3]
+
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            unanswered,
+            everywhere(ticket=Reason.CONFLICT),
+            everywhere(ticket=Reason.THROTTLED),
+            everywhere(ticket=Reason.CONDITION_FAILED),
+            everywhere(ticket=Reason.INVALID),
+            lambda _: Refused("ValidationException"),
+        ],
+        ids=["unknown", "conflict", "throttled", "taken", "invalid", "refused"],
+    )
+    def test_nothing_is_remembered_when_a_block_was_only_tried(
+        self, fault: Fault
+    ) -> None:
+        """Its last number may never be committed: to build on it leaves a gap."""
+        sandbox = Sandbox(seeded(2), max_attempts=1)
+        sandbox.store.faults.append(fault)
+        sandbox.allocate(create_tickets(1))
+
+        sandbox.allocate(create_tickets(1))
+
+        assert (sandbox.reads, sandbox.firsts) == (2, [3, 3])
+
+    def test_nothing_is_remembered_when_the_answer_was_lost(self) -> None:
+        """It was committed, but not by anything that we have seen."""
+        sandbox = Sandbox(seeded(2), max_attempts=1)
+        sandbox.store.faults.append(answer_lost(sandbox.store))
+        sandbox.allocate(create_tickets(2))
+
+        sandbox.allocate(create_tickets(1))
+
+        assert (sandbox.reads, sandbox.firsts) == (2, [3, 5])
+
+    def test_nothing_is_remembered_when_all_were_replays(self) -> None:
+        """Their numbers are old: others have come after them."""
+        store, requests = FakeTicketStore(), create_tickets(2)
+        allocate(store, requests)
+        others_commit(store, 5)
+        sandbox = Sandbox(store)
+
+        sandbox.allocate(requests)
+
+        assert sandbox.memory.of("PROJ").next_number(sandbox.clock) is None
+
+    def test_number_is_the_projects_own_when_another_one_has_more(self) -> None:
+        """One project's number would be a gap in another."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(5))
+
+        sandbox.allocate(create_tickets(1, "NEW"), project_id="NEW")
+
+        assert sandbox.store.numbers("NEW") == [1]
+
+    def test_allocate_tries_nothing_when_time_is_up_and_it_knows_the_number(
+        self,
+    ) -> None:
+        """A number at hand is no reason to begin what cannot be ended."""
+        sandbox, request = Sandbox(), create_ticket()
+        sandbox.allocate(create_tickets(1))
+        sandbox.time.left = 9.9
+
+        allocation = sandbox.allocate([request])
+
+        assert sandbox.firsts == [1]
+        assert isinstance(allocation.answers[request.key], NotAttemptedError)
 
 
 class TestIsolationOfTheOffender:

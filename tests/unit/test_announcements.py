@@ -1,6 +1,7 @@
 """Every number is announced in a form that subscribers can filter and trust."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from ticket_numbering.errors import AnnouncementError
 from ticket_numbering.messages import TicketNumberAssigned
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
+FIFO_TOPIC = f"{TOPIC}.fifo"
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_ATTRIBUTES = 10
 
@@ -26,12 +28,13 @@ MAX_ATTRIBUTES = 10
 class Topic:
     """A topic that answers as told, and remembers what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, arn: str = TOPIC) -> None:
         """Put a stub in the network's place."""
         client = aws_client("sns")
+        self.arn = arn
         self.calls = parameters(client)
         self.stub = Stubber(client)
-        self.announcer = SNSAnnouncer(client, TOPIC)
+        self.announcer = SNSAnnouncer(client, arn)
 
     def takes(self, *ids: int, failed: dict[int, str] | None = None) -> None:
         """Expect a call, and take the entries of these ids."""
@@ -43,7 +46,7 @@ class Topic:
         self.stub.add_response(
             "publish_batch",
             {"Successful": taken, "Failed": failures},
-            {"TopicArn": TOPIC, "PublishBatchRequestEntries": ANY},
+            {"TopicArn": self.arn, "PublishBatchRequestEntries": ANY},
         )
 
     def refuses(self, code: str, status: int = 400) -> None:
@@ -62,6 +65,15 @@ class Topic:
 def topic() -> Iterator[Topic]:
     """Return a topic; every call it was told to expect must come."""
     topic = Topic()
+    with topic.stub:
+        yield topic
+        topic.stub.assert_no_pending_responses()
+
+
+@pytest.fixture
+def fifo_topic() -> Iterator[Topic]:
+    """Return a FIFO topic, likewise."""
+    topic = Topic(FIFO_TOPIC)
     with topic.stub:
         yield topic
         topic.stub.assert_no_pending_responses()
@@ -240,3 +252,63 @@ class TestFailures:
 def _size(entry: dict[str, Any]) -> int:
     message: str = entry["Message"]
     return len(message.encode()) + attributes_size(entry["MessageAttributes"])
+
+
+class TestFifoTopic:
+    """SNS drops what botocore sends twice, and nothing that is to be heard."""
+
+    def test_announce_keeps_the_order_and_the_project_as_group(
+        self, fifo_topic: Topic
+    ) -> None:
+        """What a FIFO topic keeps in order is a group."""
+        fifo_topic.takes(0, 1, 2)
+
+        fifo_topic.announcer.announce(
+            [announcement(each) for each in (1, 2, 3)], plenty
+        )
+
+        assert [each["MessageGroupId"] for each in fifo_topic.entries] == ["PROJ"] * 3
+        assert ids(fifo_topic) == ["PROJ-1", "PROJ-2", "PROJ-3"]
+
+    def test_announce_tells_replays_apart_when_they_are_of_one_event(
+        self, fifo_topic: Topic
+    ) -> None:
+        """Whoever asks again within five minutes hears the number again."""
+        announced = [
+            announcement(replayed=flag, idempotency_key="order-7")
+            for flag in (False, True, True)
+        ]
+        for _ in announced:
+            fifo_topic.takes(0)
+
+        for each in announced:
+            fifo_topic.announcer.announce([each], plenty)
+
+        assert len(set(ids(fifo_topic))) == 3
+        assert len({each["Message"] for each in fifo_topic.entries}) == 1
+
+    def test_announce_keeps_to_what_sns_takes_when_the_event_id_is_longest(
+        self, fifo_topic: Topic
+    ) -> None:
+        """128 letters, digits and punctuation marks."""
+        longest = announcement(10**19, project_id="P._-" * 16, replayed=True)
+        fifo_topic.takes(0)
+
+        fifo_topic.announcer.announce([longest], plenty)
+
+        assert all(re.fullmatch(r"[!-~]{1,128}", each) for each in ids(fifo_topic))
+
+    def test_announce_sends_no_such_id_when_the_topic_is_standard(
+        self, topic: Topic
+    ) -> None:
+        """SNS refuses it there."""
+        topic.takes(0)
+
+        topic.announcer.announce([announcement(replayed=True)], plenty)
+
+        assert "MessageDeduplicationId" not in topic.entries[0]
+
+
+def ids(topic: Topic) -> list[str]:
+    """Return what the entries are recognized by."""
+    return [each["MessageDeduplicationId"] for each in topic.entries]

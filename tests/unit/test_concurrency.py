@@ -3,6 +3,7 @@
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain
 
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from tests.builders import create_tickets, plenty
 from tests.fakes import BlockAnswer, FakeTicketStore
 from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.memory import MAX_PROJECTS, Memory, ProjectMemory
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.store_port import Assignment, Block, Cancelled, Reason, Slot
 
@@ -64,6 +66,23 @@ def work(store: UnreliableStore, requests: list[CreateTicket]) -> Allocation:
     return run.result()
 
 
+@dataclass
+class Sandbox:
+    """Works on the projects of a batch side by side, and remembers them."""
+
+    allocator: Allocator
+
+    def work(self, batch: dict[str, list[CreateTicket]]) -> list[Allocation]:
+        """Allocate as a worker does for a batch."""
+        with ThreadPoolExecutor(len(batch)) as threads:
+            return list(threads.map(self._allocate, batch.items()))
+
+    def _allocate(self, share: tuple[str, list[CreateTicket]]) -> Allocation:
+        run = self.allocator.start(*share, plenty)
+        run.work()
+        return run.result()
+
+
 class TestGaplessAndOncePerKey:
     """Whatever the interleaving, the numbers are 1..n and each key has one."""
 
@@ -93,3 +112,36 @@ class TestGaplessAndOncePerKey:
         for key, answer in answers:
             assert isinstance(answer, Assignment)
             assert store.tickets["PROJ"][answer.number].key == key
+
+    @settings(max_examples=20)
+    @given(seed=st.integers(min_value=0, max_value=2**32))
+    def test_sandboxes_leave_no_gap_when_their_projects_share_a_memory(
+        self, seed: int
+    ) -> None:
+        """Two sandboxes, batch after batch, and a memory that is cleared meanwhile."""
+        store = UnreliableStore(seed)
+        others = {f"OLD-{number}": ProjectMemory() for number in range(MAX_PROJECTS)}
+        del others["OLD-0"], others["OLD-1"]
+        sandboxes = [
+            Sandbox(
+                Allocator(
+                    store,
+                    max_attempts=10_000,
+                    deadline_reserve=0,
+                    memory=Memory(dict(others)),
+                    sleep=lambda _: None,
+                )
+            )
+            for _ in range(2)
+        ]
+
+        def run(sandbox: Sandbox) -> None:
+            for _ in range(5):
+                sandbox.work({name: create_tickets(3, name) for name in "ABC"})
+
+        with ThreadPoolExecutor(2) as lambdas:
+            list(lambdas.map(run, sandboxes))
+
+        found = {name: store.numbers(name) for name in "ABC"}
+        assert all(each == list(range(1, len(each) + 1)) for each in found.values())
+        assert sum(map(len, found.values())) == 2 * 5 * 3 * 3 + store.strangers

@@ -32,18 +32,20 @@ from ticket_numbering.fields import FORBIDDEN_CHARACTERS
 from ticket_numbering.records import QueueRecord
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
+FIFO_QUEUE = f"{QUEUE}.fifo"
 OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
 
 
 class Queue:
     """A queue that answers as told, and remembers what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, url: str = QUEUE) -> None:
         """Put a stub in the network's place."""
         client = aws_client("sqs")
+        self.url = url
         self.calls = parameters(client)
         self.stub = Stubber(client)
-        self.dead_letters = SQSDeadLetters(client, QUEUE)
+        self.dead_letters = SQSDeadLetters(client, url)
 
     def takes(self, *ids: int, failed: dict[int, str] | None = None) -> None:
         """Expect a call, and take the entries of these ids."""
@@ -57,7 +59,7 @@ class Queue:
         self.stub.add_response(
             "send_message_batch",
             {"Successful": taken, "Failed": failures},
-            {"QueueUrl": QUEUE, "Entries": ANY},
+            {"QueueUrl": self.url, "Entries": ANY},
         )
 
     def refuses(self, code: str, status: int = 400) -> None:
@@ -74,6 +76,15 @@ class Queue:
 def queue() -> Iterator[Queue]:
     """Return a queue; every call it was told to expect must come."""
     queue = Queue()
+    with queue.stub:
+        yield queue
+        queue.stub.assert_no_pending_responses()
+
+
+@pytest.fixture
+def fifo_queue() -> Iterator[Queue]:
+    """Return a FIFO queue, likewise."""
+    queue = Queue(FIFO_QUEUE)
     with queue.stub:
         yield queue
         queue.stub.assert_no_pending_responses()
@@ -176,19 +187,64 @@ class TestBody:
         assert queue.entries[0]["MessageGroupId"] == "PROJ"
         assert "MessageDeduplicationId" not in queue.entries[0]
 
-    def test_send_keeps_group_and_identity_of_a_fifo_queue(self, queue: Queue) -> None:
+
+class TestFifoQueue:
+    """A letter is identified by the message that it was: SQS drops nothing else."""
+
+    def test_send_keeps_two_letters_apart_when_their_bodies_are_equal(
+        self, fifo_queue: Queue
+    ) -> None:
         """Two dead letters of one body are two messages, each in its group."""
         records = [
             queue_record("x", group_id="PROJ", sequence_number=str(number))
             for number in (1, 2)
         ]
-        queue.takes(0, 1)
+        fifo_queue.takes(0, 1)
 
-        queue.dead_letters.send([letter(record) for record in records], plenty)
+        fifo_queue.dead_letters.send([letter(record) for record in records], plenty)
 
-        assert [entry["MessageGroupId"] for entry in queue.entries] == ["PROJ"] * 2
-        ids = [entry["MessageDeduplicationId"] for entry in queue.entries]
+        groups = [entry["MessageGroupId"] for entry in fifo_queue.entries]
+        ids = [entry["MessageDeduplicationId"] for entry in fifo_queue.entries]
+        assert groups == ["PROJ"] * 2
         assert ids == [record.message_id for record in records]
+
+    def test_send_names_a_letter_alike_when_it_is_sent_again(
+        self, fifo_queue: Queue
+    ) -> None:
+        """A worker that died before its answer leaves no second copy."""
+        record = queue_record("x", group_id="PROJ", sequence_number="1")
+        fifo_queue.takes(0)
+        fifo_queue.takes(0)
+
+        for _ in range(2):
+            fifo_queue.dead_letters.send([letter(record)], plenty)
+
+        first, second = fifo_queue.entries
+        assert first == second
+
+    def test_send_makes_a_group_up_when_the_record_has_none(
+        self, fifo_queue: Queue
+    ) -> None:
+        """An event made by hand: without a group SQS would refuse it for ever."""
+        record = queue_record("x")
+        fifo_queue.takes(0)
+
+        fifo_queue.dead_letters.send([letter(record)], plenty)
+
+        assert fifo_queue.entries[0]["MessageGroupId"] == record.message_id
+        assert fifo_queue.entries[0]["MessageDeduplicationId"] == record.message_id
+
+    def test_send_leaves_the_identity_out_when_only_the_source_is_fifo(
+        self, queue: Queue
+    ) -> None:
+        """A standard queue refuses it, whatever the record says."""
+        queue.takes(0)
+
+        queue.dead_letters.send(
+            [letter(queue_record("x", group_id="PROJ", sequence_number="1"))], plenty
+        )
+
+        assert "MessageDeduplicationId" not in queue.entries[0]
 
 
 class TestReason:

@@ -130,9 +130,10 @@ class TestNothingLost:
         name, variables = properties("CreateTicketQueue")["QueueName"]["Fn::Sub"]
         guid = {"Fn::Select": [2, {"Fn::Split": ["/", ref("AWS::StackId")]}]}
 
-        assert name == "${AWS::StackName}-create-ticket-${Instance}"
+        assert name == "${AWS::StackName}-create-ticket-${Instance}${Suffix}"
         assert variables == {
-            "Instance": {"Fn::Select": [0, {"Fn::Split": ["-", guid]}]}
+            "Instance": {"Fn::Select": [0, {"Fn::Split": ["-", guid]}]},
+            "Suffix": "",
         }
 
     @pytest.mark.parametrize("logical_id", QUEUES + TABLES)
@@ -158,7 +159,10 @@ class TestNothingLost:
         sizes, chosen = assertion["Assert"]["Fn::Contains"]
 
         assert rule["RuleCondition"] == {
-            "Fn::Equals": [ref("MaximumBatchingWindow"), "0"]
+            "Fn::And": [
+                {"Fn::Equals": [ref("QueueType"), "standard"]},
+                {"Fn::Equals": [ref("MaximumBatchingWindow"), "0"]},
+            ]
         }
         assert sizes == [str(size) for size in range(1, 11)]
         assert chosen == ref("BatchSize")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.builders import create_ticket, queue_record
+from tests.builders import create_ticket, create_tickets, queue_record
 from tests.fakes import (
     BlockAnswer,
     FakeAnnouncer,
@@ -514,17 +514,17 @@ class TestFifoOrder:
         assert errors(report) == [AnnouncementError, NotAttemptedError]
         assert system.dead_letters.letters == []
 
-    def test_later_records_are_reported_when_the_dead_letter_of_the_group_fails(
+    def test_later_records_are_done_when_the_dead_letter_of_the_group_fails(
         self, system: System
     ) -> None:
-        """Then the poison itself is the failure."""
+        """Poison never gets a number, so nobody gets one before its turn."""
         fifo = {"group_id": "PROJ", "sequence_number": "1"}
         bad = queue_record("{", **fifo)
         system.dead_letters.refused = {bad.message_id}
 
         report = system.handle(bad, queue_record(**fifo))
 
-        assert errors(report) == [DeadLetterError, NotAttemptedError]
+        assert errors(report) == [DeadLetterError, None]
 
     def test_later_records_are_done_when_poison_of_the_group_was_dead_lettered(
         self, system: System
@@ -535,6 +535,24 @@ class TestFifoOrder:
         report = system.handle(queue_record("{", **fifo), queue_record(**fifo))
 
         assert kinds(report) == [POISON, ASSIGNED]
+
+    def test_records_are_numbered_as_they_arrived_when_their_times_differ(
+        self, system: System
+    ) -> None:
+        """The queue's order counts, not the clocks that stamped the messages."""
+        requests = create_tickets(3)
+        records = [
+            queue_record(request, group_id="PROJ", sequence_number="9", sent_at=time)
+            for request, time in zip(requests, (3, 1, 2), strict=True)
+        ]
+
+        report = system.handle(*records)
+
+        assert [each.ticket_key for each in report.outcomes] == [
+            "PROJ-1",
+            "PROJ-2",
+            "PROJ-3",
+        ]
 
     def test_later_records_are_done_when_the_queue_is_a_fair_standard_queue(
         self, system: System

@@ -1,0 +1,155 @@
+"""Conditions and updates, as the other ways to number tickets write them."""
+
+import pytest
+
+from tests.simulation.items import Item, holds, updated
+from tests.simulation.service import ServiceError
+
+# As Powertools writes its record, if nobody else is at the same request.
+POWERTOOLS = {
+    "ConditionExpression": (
+        "attribute_not_exists(#id) OR #expiry < :now OR (#status = :inprogress AND"
+        " attribute_exists(#in_progress_expiry) AND"
+        " #in_progress_expiry < :now_in_millis)"
+    ),
+    "ExpressionAttributeNames": {
+        "#id": "id",
+        "#expiry": "expiration",
+        "#in_progress_expiry": "in_progress_expiration",
+        "#status": "status",
+    },
+    "ExpressionAttributeValues": {
+        ":now": {"N": "100"},
+        ":now_in_millis": {"N": "100000"},
+        ":inprogress": {"S": "INPROGRESS"},
+    },
+}
+
+
+def record(status: str, expiry: int, in_progress: int | None = None) -> Item:
+    """Return an idempotency record of Powertools."""
+    item = {
+        "id": {"S": "key"},
+        "status": {"S": status},
+        "expiration": {"N": str(expiry)},
+    }
+    if in_progress is not None:
+        item["in_progress_expiration"] = {"N": str(in_progress)}
+    return item
+
+
+class TestConditions:
+    """What the other ways make their writes depend on."""
+
+    @pytest.mark.parametrize(
+        ("item", "expected"),
+        [
+            ({"last_number": {"N": "4"}}, True),
+            ({"last_number": {"N": "5"}}, False),
+            ({"last_number": {"S": "4"}}, False),
+            ({"id": {"S": "P"}}, False),
+            (None, False),
+        ],
+        ids=["the same", "another", "of another type", "without it", "no item"],
+    )
+    def test_equality_holds_when_the_attribute_is_the_same(
+        self, item: Item | None, *, expected: bool
+    ) -> None:
+        """The counter is as it was read."""
+        request = {
+            "ConditionExpression": "last_number = :last",
+            "ExpressionAttributeValues": {":last": {"N": "4"}},
+        }
+        assert holds(request, item) is expected
+
+    @pytest.mark.parametrize(
+        ("item", "expected"),
+        [
+            (None, True),
+            (record("COMPLETED", 101), False),
+            (record("COMPLETED", 99), True),
+            (record("INPROGRESS", 101, 100_001), False),
+            (record("INPROGRESS", 101, 99_999), True),
+            (record("INPROGRESS", 101), False),
+            (record("COMPLETED", 101, 99_999), False),
+        ],
+        ids=[
+            "new",
+            "done",
+            "done and forgotten",
+            "in progress",
+            "given up",
+            "in progress without an end",
+            "done in time",
+        ],
+    )
+    def test_powertools_condition_holds_when_nobody_is_at_the_request(
+        self, item: Item | None, *, expected: bool
+    ) -> None:
+        """Or nobody any more."""
+        assert holds(POWERTOOLS, item) is expected
+
+    @pytest.mark.parametrize("item", [None, {"id": {"S": "P"}}])
+    def test_nothing_is_in_the_way_when_there_is_no_condition(
+        self, item: Item | None
+    ) -> None:
+        """An item that is there is replaced."""
+        assert holds({}, item)
+
+
+class TestUpdates:
+    """Attributes that are set, and counters that are counted up."""
+
+    def test_attributes_are_set_when_there_are_several(self) -> None:
+        """By their own names or by others."""
+        request = {
+            "UpdateExpression": "SET #data = :data, expiration = :expiry, #s = :status",
+            "ExpressionAttributeNames": {"#data": "data", "#s": "status"},
+            "ExpressionAttributeValues": {
+                ":data": {"S": "7"},
+                ":expiry": {"N": "101"},
+                ":status": {"S": "COMPLETED"},
+            },
+        }
+        assert updated(request, record("INPROGRESS", 1)) == {
+            "data": {"S": "7"},
+            "expiration": {"N": "101"},
+            "status": {"S": "COMPLETED"},
+        }
+
+    @pytest.mark.parametrize(
+        ("item", "expected"),
+        [(None, "1"), ({"last": {"N": "41"}}, "42"), ({"id": {"S": "P"}}, "1")],
+        ids=["no item", "counted before", "not counted before"],
+    )
+    def test_counter_is_counted_up_when_added_to(
+        self, item: Item | None, expected: str
+    ) -> None:
+        """From nothing if there is none."""
+        request = {
+            "UpdateExpression": "ADD last :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+        assert updated(request, item) == {"last": {"N": expected}}
+
+    def test_every_counter_is_counted_up_when_there_are_two(self) -> None:
+        """Each by its own amount."""
+        request = {
+            "UpdateExpression": "ADD last :one, #t :two",
+            "ExpressionAttributeNames": {"#t": "total"},
+            "ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}},
+        }
+        changed = updated(request, {"last": {"N": "1"}, "total": {"N": "5"}})
+        assert changed == {"last": {"N": "2"}, "total": {"N": "7"}}
+
+    @pytest.mark.parametrize(
+        "expression", ["SET a = a + :one", "REMOVE a", "SET a = :one REMOVE b"]
+    )
+    def test_update_is_refused_when_it_is_not_modelled(self, expression: str) -> None:
+        """A wrong answer would be worse than none."""
+        request = {
+            "UpdateExpression": expression,
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+        with pytest.raises(ServiceError, match="not modelled"):
+            updated(request, None)

@@ -1,0 +1,184 @@
+"""The model's tables and transactions: what they hold, and how long they take."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.simulation.choices import RandomChoices
+from tests.simulation.items import Address, Item
+from tests.simulation.network import Latency
+from tests.simulation.service import ServiceError
+from tests.simulation.tables import Tables
+from tests.simulation.transactions import Transactions
+
+SCHEMA = {"tickets": {"project_id": "S", "number": "N"}, "keys": {"id": "S"}}
+CHOICES = RandomChoices(1)
+
+
+def ticket(number: int, project: str = "P", **attributes: Any) -> Item:
+    """Return a ticket's item."""
+    return {"project_id": {"S": project}, "number": {"N": str(number)}, **attributes}
+
+
+def address(number: int, project: str = "P") -> Address:
+    """Return where a ticket lies."""
+    return Address("tickets", (project, Decimal(number)))
+
+
+class World:
+    """Empty tables, a clock that is set by hand, and who sees what is decided."""
+
+    def __init__(self, **parts: Any) -> None:
+        """Begin at time 0; the parts are the tables'."""
+        self.now = 0.0
+        self.decisions: list[Mapping[Address, Item | None]] = []
+        usual: dict[str, Callable[..., Any]] = {
+            "clock": lambda: self.now,
+            "step": lambda _: None,
+            "learn": lambda _: None,
+        }
+        self.tables = Tables(SCHEMA, CHOICES, self, **usual | parts)
+
+    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+        """See a change."""
+        self.decisions.append(writes)
+
+    def write(self, *numbers: int, project: str = "P") -> None:
+        """Write tickets, one after the other."""
+        for number in numbers:
+            self.tables.write(address(number, project), ticket(number, project))
+
+    def numbers(self, ago: float = 0.0, project: str = "P") -> list[int]:
+        """Return the numbers of a project as the table has them."""
+        keys = self.tables.partition("tickets", project, ago)
+        return [int(number) for _, number in keys]
+
+
+class TestPartition:
+    """A partition's keys come in their order, as they are or as they were."""
+
+    def test_keys_are_sorted_when_written_in_any_order(self) -> None:
+        """As numbers, and not as texts."""
+        world = World()
+        world.write(10, 2, 1, 9)
+        assert world.numbers() == [1, 2, 9, 10]
+
+    def test_key_comes_once_when_its_item_is_written_again(self) -> None:
+        """A Put replaces."""
+        world = World()
+        world.write(1, 2, 1)
+        assert world.numbers() == [1, 2]
+
+    def test_key_is_gone_when_its_item_is_deleted(self) -> None:
+        """Once is enough; and it can come back."""
+        world = World()
+        world.write(1, 2, 3)
+        for _ in range(2):
+            world.tables.write(address(2), None)
+        assert world.numbers() == [1, 3]
+
+        world.write(2)
+        assert world.numbers() == [1, 2, 3]
+
+    def test_keys_are_the_partition_s_own_when_there_are_two(self) -> None:
+        """Other projects, other tables."""
+        world = World()
+        world.write(1, 2)
+        world.write(7, project="Q")
+        world.tables.write(Address("keys", ("P",)), {"id": {"S": "P"}})
+        assert world.numbers() == [1, 2]
+        assert world.numbers(project="Q") == [7]
+        assert world.numbers(project="R") == []
+
+    def test_stale_read_sees_the_past_when_items_were_deleted(self) -> None:
+        """And not what came later."""
+        world = World()
+        world.write(3, 1)
+        world.now = 10.0
+        world.tables.write(address(1), None)
+        world.write(2)
+        world.now = 11.0
+
+        assert world.numbers() == [2, 3]
+        assert world.numbers(ago=0.5) == [2, 3]
+        assert world.numbers(ago=5.0) == [1, 3]
+
+    def test_stale_read_sees_nothing_when_all_came_later(self) -> None:
+        """It is no error."""
+        world = World()
+        world.now = 10.0
+        world.write(1)
+        assert world.numbers(ago=1.0) == []
+
+    def test_stale_read_sees_the_partition_alone_when_others_changed(self) -> None:
+        """What was deleted elsewhere stays there."""
+        world = World()
+        world.write(1)
+        world.write(5, project="Q")
+        world.now = 10.0
+        world.tables.write(address(5, "Q"), None)
+        assert world.numbers(ago=1.0) == [1]
+
+
+class TestLatency:
+    """How long the items of a transaction take."""
+
+    @pytest.mark.parametrize("steps", [1, 4, 100])
+    def test_phase_takes_as_long_when_it_has_more_items(self, steps: int) -> None:
+        """They are prepared side by side."""
+        latency = Latency(phase=(1.0, 1.0))
+        assert steps * latency.sample_step(CHOICES, steps) == pytest.approx(1.0)
+
+    def test_phase_is_within_its_bounds_when_sampled(self) -> None:
+        """And not the same each time."""
+        latency = Latency(phase=(0.5, 1.5))
+        found = [latency.sample_step(CHOICES, 2) for _ in range(100)]
+        assert 0.25 <= min(found) < 0.35
+        assert 0.65 < max(found) <= 0.75
+
+    def test_item_takes_its_own_time_when_there_is_no_phase(self) -> None:
+        """However many there are."""
+        latency = Latency(1.0, 1.0, steps_a_call=20)
+        for steps in (1, 100):
+            assert latency.sample_step(CHOICES, steps) == pytest.approx(0.05)
+
+
+class TestHold:
+    """A transaction has prepared everything for a while before it is decided."""
+
+    def test_items_are_locked_and_undecided_when_a_transaction_is_held(self) -> None:
+        """Whoever comes now is in conflict."""
+        seen: list[tuple[set[Address], int, list[int]]] = []
+        world: World = World(hold=lambda: seen.append(self._state(world)))
+
+        Transactions(world.tables).run(_puts(1, 2))
+
+        assert seen == [({address(1), address(2)}, 0, [])]
+        assert len(world.decisions) == 1
+        assert world.numbers() == [1, 2]
+        assert world.tables.locked == set()
+
+    def test_transaction_is_not_held_when_it_is_cancelled(self) -> None:
+        """There is nothing to decide."""
+        held: list[None] = []
+        world = World(hold=lambda: held.append(None))
+        world.write(2)
+
+        with pytest.raises(ServiceError, match="TransactionCanceledException"):
+            Transactions(world.tables).run(_puts(1, 2))
+
+        assert held == []
+        assert world.decisions == []
+        assert world.tables.locked == set()
+
+    @staticmethod
+    def _state(world: World) -> tuple[set[Address], int, list[int]]:
+        return {*world.tables.locked}, len(world.decisions), [*world.numbers()]
+
+
+def _puts(*numbers: int) -> Mapping[str, Any]:
+    free = "attribute_not_exists(project_id)"
+    put = {"TableName": "tickets", "ConditionExpression": free}
+    return {"TransactItems": [{"Put": {**put, "Item": ticket(n)}} for n in numbers]}

@@ -1,0 +1,74 @@
+"""Measures cells, as many at a time as there are processors."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+
+from ticketctl.bench.cells import EMULATOR, Cell
+from ticketctl.bench.emulator_run import run_on_emulator
+from ticketctl.bench.lambda_context import quiet
+from ticketctl.bench.measurement import Measurement
+from ticketctl.bench.store import Results
+from ticketctl.emulator import running_emulator
+
+Progress = Callable[[Cell], None]
+
+
+def run(
+    cells: Sequence[Cell], results: Results, progress: Progress = lambda _: None
+) -> None:
+    """Measure what is not measured yet; each figure is kept as soon as it is there.
+
+    Raises:
+        EmulatorError: The emulator cannot be started.
+        KeyboardInterrupt: Somebody had enough; what was measured is kept.
+    """
+    missing = results.missing(cells)
+    _run_on_model(
+        [each for each in missing if each.place != EMULATOR], results, progress
+    )
+    _run_on_emulator(
+        [each for each in missing if each.place == EMULATOR], results, progress
+    )
+
+
+def _run_on_model(cells: Sequence[Cell], results: Results, progress: Progress) -> None:
+    # The longest first, so that no processor is left with one at the end.
+    waiting = sorted(cells, key=lambda each: each.limits.warm_up, reverse=True)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
+        running = {pool.submit(play, cell): cell for cell in waiting}
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    cell = running.pop(future)
+                    results.put(cell, future.result())
+                    progress(cell)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def play(cell: Cell) -> Measurement:
+    """Measure one cell on the model, in silence."""
+    with quiet():
+        return cell.play()
+
+
+def _run_on_emulator(
+    cells: Sequence[Cell], results: Results, progress: Progress
+) -> None:
+    if not cells:
+        return
+    with running_emulator() as emulator:
+        for number, cell in enumerate(cells):
+            measurement = run_on_emulator(
+                emulator.endpoint_url,
+                f"run-{number}",
+                cell.contender,
+                cell.workload,
+                cell.messages,
+            )
+            results.put(cell, measurement)
+            progress(cell)
