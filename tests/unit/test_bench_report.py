@@ -10,6 +10,7 @@ from tests.unit.bench_builders import cell, figures, measurement, results_of
 from ticketctl.bench.cells import EMULATOR, Cell
 from ticketctl.bench.contenders import OURS, TEXTBOOK
 from ticketctl.bench.report import COLUMNS, WIDE, Grid, grids, target_grid
+from ticketctl.bench.tally import percentiles
 from ticketctl.bench.targets import NotMeasuredError
 from ticketctl.bench.workload import Workload
 
@@ -75,11 +76,11 @@ class TestGrids:
             "tickets": "4500",
             "gaps": "2",
             "dupl.": "3",
-            "requests a ticket": "0.30",
-            "write units a ticket": "4.00",
-            "read units a ticket": "0.10",
-            "attempts mean / p50 / p99 / max": "1.0 / 1.0 / 1.0 / 1.0",
-            "wait p50 / p99, s": "0.020 / 0.020",
+            "req.": "0.30",
+            "write u.": "4.00",
+            "read u.": "0.10",
+            "attempts": "1.0 / 1.0 / 1.0 / 1.0",
+            "wait, s": "0.020 / 0.020",
             "tickets/s": "450",
             "redel.": "5",
             "failed": "4",
@@ -89,8 +90,8 @@ class TestGrids:
         """Seconds of the emulator are none of DynamoDB's."""
         found = row(tmp_path, cell(place=EMULATOR), waits={}, attempts={})
         assert found["tickets/s"] == "-"
-        assert found["wait p50 / p99, s"] == "-"
-        assert found["attempts mean / p50 / p99 / max"] == "-"
+        assert found["wait, s"] == "-"
+        assert found["attempts"] == "-"
 
     @pytest.mark.parametrize(
         ("workload", "seed", "ending"),
@@ -143,11 +144,20 @@ class TestTargetGrid:
 
         rows = target_grid(results_of(tmp_path, found)).rows
 
-        assert len(rows) == 14
+        assert len(rows) == 15
         assert [each for each in rows if each[3] != "met"] == [
             ("write units a ticket, N = 1", "at most 4", "4.5", "NOT MET")
         ]
         assert any(each[1] == "at least 0.85" for each in rows)
+
+    def test_verdict_is_shown_when_a_target_is_missed(self, tmp_path: Path) -> None:
+        """On the terminal too."""
+        found = figures()
+        for each in found:
+            if each.group == "half":
+                found[each] = measurement(waits=percentiles([9.0]))
+
+        assert "NOT MET" in shown(target_grid(results_of(tmp_path, found)))
 
     def test_grid_is_refused_when_a_figure_is_missing(self, tmp_path: Path) -> None:
         """There is no verdict on half of the figures."""

@@ -24,6 +24,9 @@ EMULATOR_MESSAGES: Final = 100
 OTHER_TRANSACTIONS: Final = ((0.001, 0.005), (0.01, 0.016))
 """For transactions of 10 ms, and of 20 ms."""
 
+OVERHEADS: Final = (0.005, 0.02)
+"""What Lambda adds to a batch, and what 512 MB's share of a processor adds."""
+
 MODEL: Final = "model"
 EMULATOR: Final = "emulator"
 
@@ -111,6 +114,8 @@ def target_cells() -> Iterator[Cell]:
         yield replace(_cell("fifo", OURS, workload), limits=Limits())
     for workers, seconds in product((10, 100), OTHER_TRANSACTIONS):
         yield _cell("slower", OURS, Workload(workers, transaction=seconds))
+    for workers, overhead in product((1, 10, 100), OVERHEADS):
+        yield _cell("overhead", OURS, Workload(workers, overhead=overhead))
     yield Cell("fifo-half", OURS, replace(half, is_fifo=True), long)
     for seed in (2, 3):
         for workers in (10, 100):

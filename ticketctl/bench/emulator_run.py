@@ -8,7 +8,7 @@ import multiprocessing
 import random
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
 from random import Random
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ticketctl.bench.contenders import CONTENDERS
 from ticketctl.bench.emulator_services import Services, counted, create_services
-from ticketctl.bench.lambda_context import context, quiet
+from ticketctl.bench.lambda_context import context, ignore_interrupts, quiet
 from ticketctl.bench.measurement import Measurement
 from ticketctl.bench.site import Site
 from ticketctl.bench.tally import Tally
@@ -46,14 +46,10 @@ def run_on_emulator(
         services = create_services(clients, endpoint_url, name)
         _send(clients.client("sqs"), services.queue_url, workload, messages)
         start = time.monotonic()
-        with ProcessPoolExecutor(
-            workload.workers, multiprocessing.get_context("spawn")
-        ) as pool:
-            tallies = [
-                pool.submit(_work, contender, services, workload.batch_size)
-                for _ in range(workload.workers)
-            ]
-            tally = _sum([each.result() for each in tallies])
+        context_of_processes = multiprocessing.get_context("spawn")
+        with context_of_processes.Pool(workload.workers, ignore_interrupts) as pool:
+            work = [(contender, services, workload.batch_size)] * workload.workers
+            tally = _sum(pool.starmap(_work, work, chunksize=1))
         tickets = _tickets(clients, services.settings.tickets_table)
         tally.tickets = len(tickets)
         return Measurement.of(tally, time.monotonic() - start, tickets)

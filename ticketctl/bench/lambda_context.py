@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import time
 import warnings
 from collections.abc import Iterator
@@ -28,6 +29,11 @@ def context(seconds: float) -> LambdaContext:
         0, int((deadline - time.monotonic()) * MILLISECONDS)
     )
     return cast("LambdaContext", made)
+
+
+def ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that started this one, which ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from tests.simulation.choices import RandomChoices
 from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
@@ -168,7 +168,22 @@ class ModelRun:
             now=lambda: datetime.fromtimestamp(EPOCH_SECONDS + self._clock(), UTC),
             pool=lambda _: TaskPool(self._scheduler),
         )
-        return timed(CONTENDERS[self._contender](site), self._clock, self._tally)
+        handler = CONTENDERS[self._contender](site)
+        return timed(self._slowed(handler), self._clock, self._tally)
+
+    def _slowed(self, handler: Handler) -> Handler:
+        """Let half of the overhead come before the handler's work, and half after."""
+        pause = self._workload.overhead / 2
+        if not pause:
+            return handler
+
+        def handle(event: dict[str, Any], context: Any) -> Any:
+            self._scheduler.sleep(pause)
+            answer = handler(event, context)
+            self._scheduler.sleep(pause)
+            return answer
+
+        return handle
 
     def _produce(self) -> None:
         """Send, and count what happens between the warm-up and the end."""

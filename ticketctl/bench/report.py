@@ -18,11 +18,11 @@ COLUMNS = (
     "tickets",
     "gaps",
     "dupl.",
-    "requests a ticket",
-    "write units a ticket",
-    "read units a ticket",
-    "attempts mean / p50 / p99 / max",
-    "wait p50 / p99, s",
+    "req.",
+    "write u.",
+    "read u.",
+    "attempts",
+    "wait, s",
     "tickets/s",
     "redel.",
     "failed",
@@ -30,7 +30,11 @@ COLUMNS = (
 CALL_MS = 7
 """What of a transaction is not the same for every workload."""
 
-WIDE = {"tickets", "read units a ticket", "redel.", "failed"}
+WIDE = {"tickets", "read u.", "redel.", "failed"}
+WIDER = {"gaps", "dupl.", "wait, s", "tickets/s"}
+WIDE_ENOUGH = 120
+"""Characters in a line of a terminal."""
+
 TITLES = {
     "workers": "One hot project: more and more workers",
     "batch": "One hot project: batches of 1 and of 50",
@@ -39,6 +43,7 @@ TITLES = {
     "calm": "Undisturbed: one project, ten projects, every batch delivered twice",
     "half": "Half the ceiling: batches of ten arrive together, and singly",
     "slower": "One hot project, where transactions take 10 ms, and 20 ms",
+    "overhead": "One hot project, where Lambda and our own work take time too",
     "fifo": "FIFO mode: one hot project",
     "fifo-half": "FIFO mode: half the ceiling",
     "everything": "Everything",
@@ -62,9 +67,9 @@ class Grid:
 
     def show(self, console: Console) -> None:
         """Print it; what a narrow terminal has no room for stands in the file."""
-        names = [each for each in self.columns if each not in WIDE]
-        places = [self.columns.index(each) for each in names]
-        table = Table(*names, title=self.title)
+        hidden = WIDE if console.width >= WIDE_ENOUGH else WIDE | WIDER
+        places = [at for at, name in enumerate(self.columns) if name not in hidden]
+        table = Table(*(self.columns[at] for at in places), title=self.title)
         for row in self.rows:
             table.add_row(*(row[place] for place in places))
         console.print(table)
@@ -95,7 +100,7 @@ def target_grid(results: Results) -> Grid:
         )
         for each in targets(results)
     ]
-    return Grid("Targets", ("", "target", "measured", ""), rows)
+    return Grid("Targets", ("what", "target", "measured", "verdict"), rows)
 
 
 def _row(cell: Cell, found: Measurement) -> Sequence[str]:
@@ -127,6 +132,8 @@ def _workload(cell: Cell) -> str:
     if workload.transaction != TRANSACTION_SECONDS:
         shortest, longest = workload.transaction
         parts.append(f"transactions of {CALL_MS + 500 * (shortest + longest):.0f} ms")
+    if workload.overhead:
+        parts.append(f"{workload.overhead * 1000:.0f} ms beside")
     if workload.is_in_turn:
         parts.append("one of each a batch")
     if cell.seed > 1:

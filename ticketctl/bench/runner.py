@@ -3,11 +3,10 @@
 import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 
 from ticketctl.bench.cells import EMULATOR, Cell
 from ticketctl.bench.emulator_run import run_on_emulator
-from ticketctl.bench.lambda_context import quiet
+from ticketctl.bench.lambda_context import ignore_interrupts, quiet
 from ticketctl.bench.measurement import Measurement
 from ticketctl.bench.store import Results
 from ticketctl.emulator import running_emulator
@@ -37,17 +36,15 @@ def _run_on_model(cells: Sequence[Cell], results: Results, progress: Progress) -
     # The longest first, so that no processor is left with one at the end.
     waiting = sorted(cells, key=lambda each: each.limits.warm_up, reverse=True)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
-        running = {pool.submit(play, cell): cell for cell in waiting}
-        try:
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    cell = running.pop(future)
-                    results.put(cell, future.result())
-                    progress(cell)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    # It ends its processes when the block is left, whatever they are at.
+    with context.Pool(os.cpu_count(), ignore_interrupts) as pool:
+        for cell, measurement in pool.imap_unordered(_played, waiting):
+            results.put(cell, measurement)
+            progress(cell)
+
+
+def _played(cell: Cell) -> tuple[Cell, Measurement]:
+    return cell, play(cell)
 
 
 def play(cell: Cell) -> Measurement:

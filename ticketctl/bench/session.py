@@ -20,9 +20,13 @@ from ticketctl.bench.targets import NotMeasuredError
 from ticketctl.errors import ToolError
 
 OUT: Final = RESULTS / "out"
-HEADING: Final = (
-    "# Figures\n\nWritten by `make bench-docs`; what they mean is in `performance.md`."
-)
+HEADING: Final = """# Figures
+
+Written by `make bench-docs`; what they mean is in `performance.md`.
+Requests, write units and read units are those of a ticket.
+Attempts are mean / p50 / p99 / max, of a block or of a ticket that was written.
+Waits are p50 / p99, in seconds from receive to announced."""
+
 INTERRUPTED: Final = 130
 """As a shell has it for Ctrl-C."""
 

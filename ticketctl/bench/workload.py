@@ -36,6 +36,8 @@ class Workload:
     """Messages that arrive at the same moment, where there is a rate."""
     is_fifo: bool = False
     transaction: tuple[float, float] = TRANSACTION_SECONDS
+    overhead: float = 0.0
+    """Seconds that Lambda and the function's own work take for each batch."""
 
     @property
     def title(self) -> str:
