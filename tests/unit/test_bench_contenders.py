@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from ticketctl.bench.cells import Cell, limits_of
+from ticketctl.bench.cells import Cell
 from ticketctl.bench.contenders import CONTENDERS, OURS, TEXTBOOK
 from ticketctl.bench.measurement import Measurement
-from ticketctl.bench.model import CEILING
 from ticketctl.bench.runner import play
 from ticketctl.bench.workload import Limits, Workload
 
@@ -208,20 +207,3 @@ class TestLimits:
         at_once = played("add-counter", together)
         slowly = played("add-counter", Limits(0.0, seconds=0.5, workers_a_second=0.1))
         assert slowly.tickets == pytest.approx(at_once.tickets / 2, rel=0.1)
-
-
-class TestCrowd:
-    """What ours must reach on a hot project; docs/performance.md has it all."""
-
-    def test_ten_workers_come_near_the_ceiling_when_all_want_one_project(self) -> None:
-        """With few writes in vain."""
-        found = played(OURS, limits_of(OURS, 10), workers=10)
-        assert found.tickets_a_second >= 0.85 * CEILING
-        assert found.attempts["mean"] <= 1.5
-        assert found.failed == 0
-
-    def test_wait_is_short_when_ten_workers_have_half_of_it_to_do(self) -> None:
-        """Ten times that of a calm batch, at most."""
-        half: Mapping[str, Any] = {"rate": CEILING / 2, "sent_together": 10}
-        found = played(OURS, Limits(4.0, 10**6, 40.0, 40_000), workers=10, **half)
-        assert found.waits["p99"] <= 10 * calm(OURS).waits["p99"]
