@@ -123,7 +123,7 @@ requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
 
 # --universal: for every platform and every Python from 3.11 on, the function's 3.13 included.
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
+	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
 	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation mutants .build .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -16,7 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tests.integration.conftest import create_table, serials
+from tests.integration.conftest import serials
 from tests.integration.test_conformance_differences import DIFFERENCES
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.clients import Client, DynamoDBClient, SNSClient, SQSClient
@@ -30,6 +30,7 @@ from tests.simulation.scheduler import FOREVER, Process, Scheduler
 from tests.simulation.tables import Tables
 from tests.simulation.topics import Topic
 from ticketctl.clients import Clients
+from ticketctl.tables import create_table
 
 DONE: Final = "done"
 MAX_RECEIVES: Final = 2

@@ -13,6 +13,7 @@ from ticket_numbering.store_port import TicketStore
 from ticket_numbering.ticket_store import DynamoDBTicketStore
 from ticketctl.clients import Clients
 from ticketctl.emulator import running_emulator
+from ticketctl.tables import create_table
 
 # One for all: every case has its names in the one emulator, whatever the order.
 serials = count(1)
@@ -55,19 +56,3 @@ def empty_store(client: Any, retention_days: int = 0) -> DynamoDBTicketStore:
     create_table(client, tickets, project_id="S", number="N")
     create_table(client, keys, id="S")
     return DynamoDBTicketStore(client, tickets, keys, retention_days)
-
-
-def create_table(client: Any, name: str, **key: str) -> None:
-    """Create a table: a partition key, and perhaps a sort key, of these types."""
-    client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": attribute, "AttributeType": kind}
-            for attribute, kind in key.items()
-        ],
-        KeySchema=[
-            {"AttributeName": attribute, "KeyType": role}
-            for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
-        ],
-    )

@@ -14,9 +14,10 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
+from tests.simulation.world import quiet
 from ticketctl.bench.contenders import CONTENDERS
 from ticketctl.bench.emulator_services import Services, counted, create_services
-from ticketctl.bench.lambda_context import context, ignore_interrupts, quiet
+from ticketctl.bench.lambda_context import context, ignore_interrupts
 from ticketctl.bench.measurement import Measurement
 from ticketctl.bench.site import Site
 from ticketctl.bench.tally import Tally

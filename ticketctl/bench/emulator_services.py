@@ -7,6 +7,7 @@ from typing import Any, Final
 from ticket_numbering.settings import Settings
 from ticketctl.bench.tally import Tally
 from ticketctl.clients import Clients
+from ticketctl.tables import create_table
 
 VISIBILITY_SECONDS: Final = 20
 # What says how much it took, and in which units.
@@ -26,8 +27,9 @@ class Services:
 def create_services(clients: Clients, endpoint_url: str, name: str) -> Services:
     """Create what a run needs, under names of its own."""
     tickets, keys = f"{name}-tickets", f"{name}-keys"
-    _create_table(clients, tickets, project_id="S", number="N")
-    _create_table(clients, keys, id="S")
+    dynamodb = clients.client("dynamodb")
+    create_table(dynamodb, tickets, project_id="S", number="N")
+    create_table(dynamodb, keys, id="S")
     sqs, sns = clients.client("sqs"), clients.client("sns")
     attributes = {"VisibilityTimeout": str(VISIBILITY_SECONDS)}
     queue = sqs.create_queue(QueueName=f"{name}-queue", Attributes=attributes)
@@ -40,21 +42,6 @@ def create_services(clients: Clients, endpoint_url: str, name: str) -> Services:
         DEAD_LETTER_QUEUE_URL=dead["QueueUrl"],
     )
     return Services(endpoint_url, settings, queue["QueueUrl"])
-
-
-def _create_table(clients: Clients, name: str, **key: str) -> None:
-    clients.client("dynamodb").create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": attribute, "AttributeType": kind}
-            for attribute, kind in key.items()
-        ],
-        KeySchema=[
-            {"AttributeName": attribute, "KeyType": role}
-            for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
-        ],
-    )
 
 
 def counted(client: Any, tally: Tally) -> Any:

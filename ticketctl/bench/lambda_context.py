@@ -1,18 +1,10 @@
 """What Lambda gives a handler beside the event, and takes beside the answer."""
 
-import contextlib
-import logging
-import os
 import signal
 import time
-import warnings
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
-
-from ticket_numbering.observability import logger
 
 MILLISECONDS = 1000
 
@@ -34,21 +26,3 @@ def context(seconds: float) -> LambdaContext:
 def ignore_interrupts() -> None:
     """Leave Ctrl-C to the process that started this one, which ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep log lines and metrics to themselves, for there are many."""
-    level = logger.log_level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        with (
-            Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-            contextlib.redirect_stdout(nowhere),
-            warnings.catch_warnings(),
-        ):
-            # The sandboxes of the model share one process, and so one set of metrics.
-            warnings.filterwarnings("ignore", "No application metrics")
-            yield
-    finally:
-        logger.setLevel(level)

@@ -4,9 +4,10 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 
+from tests.simulation.world import quiet
 from ticketctl.bench.cells import EMULATOR, Cell
 from ticketctl.bench.emulator_run import run_on_emulator
-from ticketctl.bench.lambda_context import ignore_interrupts, quiet
+from ticketctl.bench.lambda_context import ignore_interrupts
 from ticketctl.bench.measurement import Measurement
 from ticketctl.bench.store import Results
 from ticketctl.emulator import running_emulator
