@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -65,6 +66,8 @@ def counted() -> Iterator[CountedWorker]:
             Allocator(store, 25, 10.0, now=clock.now),
             SNSAnnouncer(sns, topic_arn),
             SQSDeadLetters(sqs, queue_url),
+            # One after the other: moto fails when two threads write at once.
+            pool=lambda _: ThreadPoolExecutor(1),
         )
         counted = CountedWorker(worker, clock)
         for client in (dynamodb, sns, sqs):

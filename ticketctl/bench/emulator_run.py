@@ -4,7 +4,6 @@ Its seconds say nothing of DynamoDB, and it tells of no conflict; requests and u
 are what carry over. It does not say what a cancelled transaction took.
 """
 
-import multiprocessing
 import random
 import time
 from collections.abc import Sequence
@@ -17,8 +16,9 @@ from typing import Any, Final
 from tests.simulation.world import quiet
 from ticketctl.bench.contenders import CONTENDERS
 from ticketctl.bench.emulator_services import Services, counted, create_services
-from ticketctl.bench.lambda_context import context, ignore_interrupts
+from ticketctl.bench.lambda_context import context
 from ticketctl.bench.measurement import Measurement
+from ticketctl.bench.processes import processes
 from ticketctl.bench.site import Site
 from ticketctl.bench.tally import Tally
 from ticketctl.bench.timing import timed
@@ -47,8 +47,7 @@ def run_on_emulator(
         services = create_services(clients, endpoint_url, name)
         _send(clients.client("sqs"), services.queue_url, workload, messages)
         start = time.monotonic()
-        context_of_processes = multiprocessing.get_context("spawn")
-        with context_of_processes.Pool(workload.workers, ignore_interrupts) as pool:
+        with processes(workload.workers) as pool:
             work = [(contender, services, workload.batch_size)] * workload.workers
             tally = _sum(pool.starmap(_work, work, chunksize=1))
         tickets = _tickets(clients, services.settings.tickets_table)

@@ -1,6 +1,5 @@
 """What Lambda gives a handler beside the event, and takes beside the answer."""
 
-import signal
 import time
 from typing import Any, cast
 
@@ -21,8 +20,3 @@ def context(seconds: float) -> LambdaContext:
         0, int((deadline - time.monotonic()) * MILLISECONDS)
     )
     return cast("LambdaContext", made)
-
-
-def ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that started this one, which ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,14 +1,12 @@
 """Measures cells, as many at a time as there are processors."""
 
-import multiprocessing
-import os
 from collections.abc import Callable, Sequence
 
 from tests.simulation.world import quiet
 from ticketctl.bench.cells import EMULATOR, Cell
 from ticketctl.bench.emulator_run import run_on_emulator
-from ticketctl.bench.lambda_context import ignore_interrupts
 from ticketctl.bench.measurement import Measurement
+from ticketctl.bench.processes import processes
 from ticketctl.bench.store import Results
 from ticketctl.emulator import running_emulator
 
@@ -36,9 +34,7 @@ def run(
 def _run_on_model(cells: Sequence[Cell], results: Results, progress: Progress) -> None:
     # The longest first, so that no processor is left with one at the end.
     waiting = sorted(cells, key=lambda each: each.limits.warm_up, reverse=True)
-    context = multiprocessing.get_context("spawn")
-    # It ends its processes when the block is left, whatever they are at.
-    with context.Pool(os.cpu_count(), ignore_interrupts) as pool:
+    with processes() as pool:
         for cell, measurement in pool.imap_unordered(_played, waiting):
             results.put(cell, measurement)
             progress(cell)
