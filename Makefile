@@ -96,7 +96,7 @@ contracts: .venv/ready  ## Write the JSON Schemas and the AsyncAPI document from
 events: .venv/ready  ## Write the sample events anew.
 	PYTHONPATH=src $(BIN)/python -m ticketctl.events
 
-setup: .venv/ready .venv-emulator/ready
+setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 
 # The emulator, the SAM CLI and the scanner each pin a boto3 of their own, so each lives apart.
 .venv/ready: requirements/dev.txt
@@ -112,6 +112,11 @@ setup: .venv/ready .venv-emulator/ready
 	@$(PYTHON) -m venv --clear $*
 	@$*/bin/python $(PIP_INSTALL) --requirement $<
 	@touch $@
+
+# `ticketctl` on the path, from wherever it is called.
+.venv/bin/ticketctl: .venv/ready
+	@printf '#!/bin/sh\nPYTHONPATH="%s:%s/src" exec "%s" -m ticketctl "$$@"\n' '$(CURDIR)' '$(CURDIR)' '$(CURDIR)/.venv/bin/python' > $@
+	@chmod +x $@
 
 requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
 	$(call compile,runtime,src/requirements.txt)

@@ -16,7 +16,7 @@ from samtranslator.yaml_helper import yaml_parse
 from ticketctl.clients import REGION, Clients
 from ticketctl.errors import DeploymentError
 
-_STACK = "local"
+STACK = "local"
 _BUCKET = "artifacts"
 _KEY = "worker.zip"
 # The first deployment of an emulator loads its template translator: up to 4 s.
@@ -90,7 +90,7 @@ def _create_stack(
 ) -> dict[str, str]:
     try:
         cloudformation.create_stack(
-            StackName=_STACK,
+            StackName=STACK,
             TemplateBody=body,
             Parameters=[
                 {"ParameterKey": key, "ParameterValue": value}
@@ -113,7 +113,7 @@ def _create_stack(
 def _settled_stack(cloudformation: Any) -> dict[str, Any]:
     for _ in _poll("The deployment does not end."):
         stack: dict[str, Any]
-        [stack] = cloudformation.describe_stacks(StackName=_STACK)["Stacks"]
+        [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
         if not stack["StackStatus"].endswith("_IN_PROGRESS"):
             break
     return stack
@@ -121,7 +121,7 @@ def _settled_stack(cloudformation: Any) -> dict[str, Any]:
 
 def _first_failure(cloudformation: Any) -> str:
     """Name the resource that failed first: the later ones fail because of it."""
-    events = cloudformation.describe_stack_events(StackName=_STACK)["StackEvents"]
+    events = cloudformation.describe_stack_events(StackName=STACK)["StackEvents"]
     # The newest comes first.
     for event in reversed(events):
         if event["ResourceStatus"].endswith("_FAILED"):
@@ -134,7 +134,7 @@ def _first_failure(cloudformation: Any) -> str:
 
 def _physical_id(cloudformation: Any, logical_id: str) -> str:
     resource = cloudformation.describe_stack_resource(
-        StackName=_STACK, LogicalResourceId=logical_id
+        StackName=STACK, LogicalResourceId=logical_id
     )
     name: str = resource["StackResourceDetail"]["PhysicalResourceId"]
     return name

@@ -12,7 +12,7 @@ from typing import Any
 
 from ticketctl.artifact import ROOT, build_artifact
 from ticketctl.clients import REGION, Clients
-from ticketctl.deployment import deploy
+from ticketctl.deployment import STACK, deploy
 from ticketctl.emulator import Emulator, running_emulator
 
 TEMPLATE = ROOT / "template.yaml"
@@ -31,6 +31,11 @@ class LocalStack:
     def endpoint_url(self) -> str:
         """The address of every service."""
         return self.emulator.endpoint_url
+
+    @property
+    def name(self) -> str:
+        """What the stack is called."""
+        return STACK
 
     @property
     def region(self) -> str:

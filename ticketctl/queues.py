@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from ticketctl.errors import SendError
-from ticketctl.local_stack import LocalStack
+from ticketctl.stack import System
 
 _MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 MAX_MESSAGE_BYTES = 1024 * 1024  # Of one message, and of all messages of a batch.
@@ -52,7 +52,7 @@ class Received:
     attributes: dict[str, str]
 
 
-def send(stack: LocalStack, bodies: Sequence[str]) -> list[Sent]:
+def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
     """Put the messages on the queue, in order.
 
     Raises:
@@ -77,7 +77,7 @@ def send(stack: LocalStack, bodies: Sequence[str]) -> list[Sent]:
     return sent
 
 
-def subscribe(stack: LocalStack, name: str, filter_policy: str = "") -> str:
+def subscribe(stack: System, name: str, filter_policy: str = "") -> str:
     """Return the URL of a new queue that receives the announcements, in their order."""
     sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
     fifo = topic_arn.endswith(FIFO_SUFFIX)
@@ -112,7 +112,7 @@ def subscribe(stack: LocalStack, name: str, filter_policy: str = "") -> str:
     return queue_url
 
 
-def take(stack: LocalStack, queue_url: str, wait_seconds: int = 0) -> list[Received]:
+def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
     """Receive some messages of a queue, and delete them."""
     sqs = stack.client("sqs")
     messages = sqs.receive_message(
@@ -132,11 +132,16 @@ def take(stack: LocalStack, queue_url: str, wait_seconds: int = 0) -> list[Recei
     return [_received(each) for each in messages]
 
 
-def messages_on_queue(stack: LocalStack) -> int:
+def messages_on_queue(stack: System) -> int:
     """Return how many create-ticket messages wait or are being worked on."""
+    return messages_on(stack, "CreateTicketQueueUrl")
+
+
+def messages_on(stack: System, output: str) -> int:
+    """Return how many messages lie on the queue that an output names, seen or not."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     attributes = stack.client("sqs").get_queue_attributes(
-        QueueUrl=stack.outputs["CreateTicketQueueUrl"], AttributeNames=names
+        QueueUrl=stack.outputs[output], AttributeNames=names
     )["Attributes"]
     return sum(int(attributes[name]) for name in names)
 

@@ -1,6 +1,6 @@
 """What `make run` prints; every text that a producer chose is shown as it is."""
 
-import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.local_stack import LocalStack
+from ticketctl.output import visible
 from ticketctl.queues import Received
 from ticketctl.run import Verdict
+from ticketctl.shell_file import SHELL_FILE
 
 _KEY_WIDTH = 10
 _BODY_WIDTH = 60
@@ -22,6 +24,7 @@ class Report:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._dead_letters = 0
 
     def step(self, text: str) -> None:
         """Print what is being done before anything can be shown."""
@@ -45,7 +48,7 @@ class Report:
                 (f"{'dead':<{_KEY_WIDTH}}", "bold red"),
                 f" {letter.attributes.get('ErrorType', 'received too often')}: ",
                 letter.attributes.get("ErrorMessage", ""),
-                (f"\n{'':<{_KEY_WIDTH}} {shown(letter.body)}", "dim"),
+                (f"\n{'':<{_KEY_WIDTH}} {visible(letter.body, _BODY_WIDTH)}", "dim"),
             )
             self._console.print(line, soft_wrap=True)
 
@@ -68,7 +71,7 @@ class Report:
             soft_wrap=True,
         )
         for body in verdict.unaccounted:
-            self._console.print(Text(f"unaccounted for: {shown(body)}"))
+            self._console.print(Text(f"unaccounted for: {visible(body, _BODY_WIDTH)}"))
         for key in verdict.unannounced:
             self._console.print(Text(f"not both stored and announced: {key}"))
         clean = verdict.is_clean
@@ -91,41 +94,32 @@ class Report:
             ),
             soft_wrap=True,
         )
-        self.invitation(stack)
+        self.invitation()
 
-    def invitation(self, stack: LocalStack) -> None:
-        """Say how to send a message of one's own, and how to stop."""
-        queue_url = stack.outputs["CreateTicketQueueUrl"]
-        body = {"project_id": "MINE", "idempotency_key": "1", "title": "My ticket"}
+    def dead_letters_waiting(self, count: int) -> None:
+        """Print how many dead letters wait, when it is news."""
+        if count != self._dead_letters:
+            self._dead_letters = count
+            self._console.print(
+                Text(f"{count} dead letters wait: ticketctl dead-letters list"),
+                style="red" if count else "dim",
+            )
+
+    def invitation(self) -> None:
+        """Say how to go on from another terminal, and how to stop."""
+        path = os.path.relpath(SHELL_FILE)
         self._console.print(
             Text(
                 f"""
-The system stays up. Send a message of your own from another terminal, with the AWS CLI:
+The system stays up. From another terminal, in this directory:
 
-  AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test aws sqs send-message \\
-    --endpoint-url {stack.endpoint_url} --region {stack.region} \\
-    --queue-url {queue_url} --message-group-id MINE \\
-    --message-body '{json.dumps(body)}'
+  source {path}
+  ticketctl send --project MINE --title "My ticket" --wait
+  ticketctl --help
 
-or from Python, with .venv/bin/python:
-
-  import boto3
-  sqs = boto3.client("sqs", endpoint_url="{stack.endpoint_url}",
-      region_name="{stack.region}",
-      aws_access_key_id="test", aws_secret_access_key="test")
-  sqs.send_message(QueueUrl="{queue_url}",
-      MessageGroupId="MINE",
-      MessageBody='{json.dumps(body)}')
-
-Numbers and dead letters appear here as they come. Stop with Ctrl-C.
+The AWS CLI and your own programs meet the same system there.
+Numbers appear here as they come. Stop with Ctrl-C.
 """
             ),
             soft_wrap=True,
         )
-
-
-def shown(body: str) -> str:
-    """Cut a body to what fits on a line, and to what a terminal can show."""
-    line = " ".join(body.split())
-    visible = "".join(each if each.isprintable() else "\ufffd" for each in line)
-    return visible if len(visible) <= _BODY_WIDTH else visible[:_BODY_WIDTH] + "..."

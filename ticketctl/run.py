@@ -29,6 +29,12 @@ class Watch:
     def look(self, wait_seconds: int = 0) -> bool:
         """Take what is there; tell whether there was anything."""
         known = len(self.dead_letters)
+        heard = self.listen(wait_seconds)
+        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
+        return heard or len(self.dead_letters) > known
+
+    def listen(self, wait_seconds: int = 0) -> bool:
+        """Take what was announced; tell whether anything was."""
         announced = take(self.stack, self.announcements_url, wait_seconds)
         for message in announced:
             event = json.loads(message.body)
@@ -36,8 +42,7 @@ class Watch:
             self.events[event["id"]] = event
             self.replays += replayed
             self.on_announced(event, replayed)
-        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
-        return bool(announced) or len(self.dead_letters) > known
+        return bool(announced)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.e2e.ctl import Ctl, local_environment
 from ticketctl.audit import ProjectAudit, audit
 from ticketctl.local_stack import LocalStack, local_stack
 from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
@@ -149,3 +150,9 @@ def system(deployed: LocalStack) -> Iterator[System]:
 def project() -> str:
     """Return a project that no other test uses."""
     return f"E2E-{next(_serial)}"
+
+
+@pytest.fixture
+def ctl(deployed: LocalStack) -> Ctl:
+    """Return the command line, pointed at the deployed system."""
+    return Ctl(local_environment(deployed.endpoint_url, deployed.name))

@@ -1,0 +1,73 @@
+"""The command line, called as a person would, on the deployed system."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from typer.testing import CliRunner
+
+from ticketctl.__main__ import app
+from ticketctl.clients import OWNER, REGION
+
+WIDTH = "200"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    """What it printed as its result."""
+    err: str
+    """What it remarked beside it."""
+
+    @property
+    def json(self) -> Any:
+        """The result, where it is one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        """The result, where it is a JSON document a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@dataclass(frozen=True)
+class Ctl:
+    """Calls commands with an environment of their own."""
+
+    environment: Mapping[str, str | None]
+
+    def __call__(self, *arguments: str, typed: str = "", **environment: str) -> Ended:
+        """Call a command.
+
+        Args:
+            arguments: As on the command line.
+            typed: What its standard input holds.
+            environment: Further variables.
+        """
+        result = CliRunner().invoke(
+            app,
+            [*arguments],
+            input=typed,
+            env={**self.environment, **environment},
+            catch_exceptions=False,
+        )
+        return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def local_environment(endpoint_url: str, stack_name: str) -> dict[str, str | None]:
+    """Return the variables with which the tools meet a local system."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "TICKETCTL_STACK": stack_name,
+        "COLUMNS": WIDTH,
+        "AWS_PROFILE": None,
+        "AWS_SESSION_TOKEN": None,
+    }

@@ -1,0 +1,73 @@
+"""The commands that need no cloud account: run, up, bench."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ticketctl.app import LOCAL, app
+from ticketctl.command import errors_in_a_line
+from ticketctl.errors import Status
+
+Fifo = Annotated[
+    bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
+]
+
+
+@app.command(rich_help_panel=LOCAL)
+def run(
+    file: Annotated[
+        Path | None, typer.Argument(help="Your own messages: a JSON object a line.")
+    ] = None,
+    *,
+    fifo: Fifo = False,
+) -> None:
+    """Start the whole system on this machine, send messages, show their numbers.
+
+    Ends with status 0 only if every message is accounted for and no sequence has a
+    gap or a duplicate.
+    """
+    with errors_in_a_line():
+        clean = _local_session().run(file, fifo=fifo)
+        raise typer.Exit(Status.OK if clean else Status.FOUND)
+
+
+@app.command(rich_help_panel=LOCAL)
+def up(*, fifo: Fifo = False) -> None:
+    """Start the whole system and keep it up, for `sam local invoke` too."""
+    with errors_in_a_line():
+        _local_session().up(fifo=fifo)
+
+
+@app.command(rich_help_panel=LOCAL)
+def bench(
+    *,
+    contender: Annotated[
+        list[str] | None, typer.Option(help="Measure it alone; can be repeated.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure every combination: hours.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures for scripts.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the tables and the plots go.")
+    ] = None,
+) -> None:
+    """Measure the worker beside four other ways to number tickets.
+
+    What was measured by the same code is not measured again, so an interrupted run
+    goes on where it was. Ends with status 0 whether or not the targets are met.
+    """
+    # Loaded only here, for the other commands need neither the model nor the plots.
+    session = import_module("ticketctl.bench.session")
+    wishes = session.Wishes(contender or (), full, as_json, out)
+    with errors_in_a_line():
+        raise typer.Exit(session.bench(wishes))
+
+
+def _local_session() -> Any:
+    """Load the emulator's tools, which the other commands do without."""
+    return import_module("ticketctl.local_session")

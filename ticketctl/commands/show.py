@@ -1,0 +1,1 @@
+"""The commands that show, list and find tickets."""

@@ -1,0 +1,1 @@
+"""The commands that how the system is doing."""

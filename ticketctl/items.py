@@ -1,0 +1,86 @@
+"""What the two tables hold, as the tools read it; `docs/operations.md` describes it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from boto3.dynamodb.types import TypeDeserializer
+
+ELSEWHERE: Final = "elsewhere"
+"""A ticket's `origin`, where another system gave the number; else it has none."""
+
+RESERVED: Final = "reserved"
+"""A ticket's `status`, where it only stands for a number that was used elsewhere."""
+
+VOIDED: Final = "voided"
+"""A ticket's `status`, where it should not have been; it keeps its number."""
+
+_deserialize = TypeDeserializer().deserialize
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """An item of the tickets' table."""
+
+    project_id: str
+    number: int
+    fields: Mapping[str, Any]
+    """Every attribute, as Python values; numbers are `Decimal`."""
+
+    @property
+    def ticket_key(self) -> str:
+        """The number's display form, such as `PROJ-42`."""
+        return f"{self.project_id}-{self.number}"
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key of the request; none if the number is only reserved."""
+        return self.fields.get("idempotency_key")
+
+    @property
+    def status(self) -> str | None:
+        """`reserved`, `voided`, or nothing."""
+        return self.fields.get("status")
+
+    @property
+    def is_from_elsewhere(self) -> bool:
+        """Whether another system gave the number: the one before may be missing."""
+        return self.fields.get("origin") == ELSEWHERE
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """An item of the idempotency keys' table."""
+
+    project_id: str
+    idempotency_key: str
+    number: int
+    fields: Mapping[str, Any]
+    """Every attribute, as Python values; numbers are `Decimal`."""
+
+
+def plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a DynamoDB item as Python values."""
+    return {name: _deserialize(value) for name, value in item.items()}
+
+
+def ticket(item: Mapping[str, Any]) -> Ticket:
+    """Read an item of the tickets' table."""
+    fields = plain(item)
+    return Ticket(fields["project_id"], int(fields["number"]), fields)
+
+
+def key_record(item: Mapping[str, Any]) -> KeyRecord:
+    """Read an item of the idempotency keys' table."""
+    fields = plain(item)
+    return KeyRecord(
+        fields["project_id"], fields["idempotency_key"], int(fields["number"]), fields
+    )
+
+
+def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as JSON can hold them: `number` is the one that is no text."""
+    return {
+        name: int(value) if name in {"number", "expires_at"} else value
+        for name, value in fields.items()
+    }

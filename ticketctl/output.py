@@ -1,0 +1,45 @@
+"""How commands print: text for people, JSON for scripts, and nothing that misleads."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+
+
+def console() -> Console:
+    """Return where results go."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def notes() -> Console:
+    """Return where progress and remarks go, so that a pipe gets results alone."""
+    return Console(highlight=False, soft_wrap=True, stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document."""
+    _write(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_json_line(value: Any) -> None:
+    """Print one line of a stream of JSON documents, at once."""
+    _write(json.dumps(value, ensure_ascii=False))
+
+
+def _write(text: str) -> None:
+    # A lone surrogate, which a broken producer can send, would stop the printing.
+    sys.stdout.write(text.encode(errors="replace").decode() + "\n")
+    sys.stdout.flush()
+
+
+def visible(text: str, width: int | None = None) -> str:
+    """Return a text as a line that a terminal can show, cut to a width.
+
+    What somebody else wrote may hold escape sequences that clear or fake a screen.
+    """
+    line = " ".join(text.split())
+    shown = "".join(each if each.isprintable() else "\ufffd" for each in line)
+    if width is None or len(shown) <= width:
+        return shown
+    return shown[:width] + "..."
