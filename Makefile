@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants bench bench-docs bench-function check lint unit template format contracts events requirements setup clean
+.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ contracts: .venv/ready  ## Write the JSON Schemas and the AsyncAPI document from
 
 events: .venv/ready  ## Write the sample events anew.
 	PYTHONPATH=src $(BIN)/python -m ticketctl.events
+
+pictures: setup  ## Draw the terminals of the README anew, by running the commands.
+	@$(BIN)/python -m ticketctl.pictures
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 

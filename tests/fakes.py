@@ -69,6 +69,10 @@ class FakeTicketStore:
         """Write all or nothing; see `TicketStore`."""
         self.calls.append("write_block")
         self.blocks.append(block)
+        if not block.requests:
+            # Ends at once a loop that makes no progress.
+            message = "a transaction of nothing"
+            raise ValueError(message)
         if self.faults and (answer := self.faults.pop(0)(block)) is not None:
             return answer
         return self.put(block)

@@ -2,16 +2,36 @@
 
 Nothing here ships: what ships is `src/`.
 
+The command line:
+
+    __main__.py, app.py   the commands, and the help of all of them
+    commands/             a command each: reads options, calls, prints
+    command.py            finds the stack for it, and fails in one line
+    stack.py              a deployed system, known by its outputs
+    errors.py             what goes wrong, and the exit status
+    cloud_errors.py       what AWS says, as one line that says what to do
+    output.py             text for people, JSON for scripts
+    asking.py             yes or no, at a terminal
+    contract.py           is this a valid request? (contract_words.py: why not)
+    items.py              what the two tables hold
+    lookup.py             show, list, find (lookup_report.py prints)
+    sending/              send
+    hearing/              watch
+    auditing/             audit
+    dead_letters/         dead-letters
+    numbers/              seed, import, void
+    stats/                stats
+    pacing.py, queues.py  what several of them share
+
 The main job, shown (`make run`):
 
-    __main__.py           the command line
     sample.py             messages to send, poison among them
     message_file.py       messages of one's own, from a file
+    local_session.py      run, and up
     run.py                sends them, follows them to their ends, judges
-    queues.py             what it does with queues and the topic
-    audit.py              are the numbers in the tables exactly 1..n, one a key?
     report.py             what it prints
-    errors.py             what a tool says when it cannot go on
+    pictures.py           the terminals of the README
+    shell_file.py         leads a shell to the local system
 
 The whole system on this machine:
 

@@ -26,7 +26,7 @@ def document(schemas: Mapping[str, Json]) -> Json:
     """Return the document.
 
     Args:
-        schemas: The schemas of both messages and of what they refer to, by name;
+        schemas: The schemas of the messages and of what they refer to, by name;
             their references point into the document's components.
     """
     return {
@@ -70,9 +70,11 @@ def _channels() -> Json:
             "CreateTicket",
         ),
         "ticketNumbersAssigned": _channel(
-            "Assigned numbers: the topic of the stack's output `AssignmentsTopicArn`.",
+            "Assigned numbers, and what becomes of their tickets: the topic of the "
+            "stack's output `AssignmentsTopicArn`.",
             {"sns": topic},
             "TicketNumberAssigned",
+            "TicketVoided",
         ),
         "createTicketDeadLetters": _channel(
             "Requests that got no number: the queue of the stack's output "
@@ -110,6 +112,12 @@ def _operations() -> Json:
             "send",
             ("ticketNumbersAssigned", "TicketNumberAssigned"),
             "Announce the number: at least once, always under the same `id`.",
+        ),
+        "sendTicketVoided": _operation(
+            "send",
+            ("ticketNumbersAssigned", "TicketVoided"),
+            "Announce that a ticket should not have been, when an operator voids it.\n"
+            "It keeps its number; at least once, always under the same `id`.",
         ),
         "sendPoisonMessage": _operation(
             "send",

@@ -25,6 +25,14 @@ _ASSIGNED: Final = (
     "SNS delivers."
 )
 
+_VOIDED: Final = (
+    "A ticket should not have been; its number stays with it and is never given "
+    "again.\n"
+    "Delivered at least once; a repeat is the same event under the same `id`, so drop "
+    "repeats by `id`.\n"
+    "Who wants assigned numbers alone filters by the message attribute `event_type`."
+)
+
 _POISON: Final = (
     "Can never succeed; sent by the worker, which says why in message attributes.\n"
     "The body is byte for byte what was received, so that a redrive sends the same "
@@ -55,7 +63,15 @@ def messages(schemas: Mapping[str, Json]) -> Json:
         "CreateTicket": _message(_CREATE_TICKET, "CreateTicket", schemas),
         "TicketNumberAssigned": {
             **_message(_ASSIGNED, "TicketNumberAssigned", schemas),
-            "headers": _announcement_headers(schemas),
+            "headers": _announcement_headers(
+                schemas, "TicketNumberAssigned", "the number was assigned"
+            ),
+        },
+        "TicketVoided": {
+            **_message(_VOIDED, "TicketVoided", schemas),
+            "headers": _announcement_headers(
+                schemas, "TicketVoided", "the ticket was voided"
+            ),
         },
         "PoisonMessage": {"description": _POISON, **raw, "headers": _poison_headers()},
         "ExhaustedMessage": {"description": _EXHAUSTED, **raw},
@@ -70,8 +86,10 @@ def _message(description: str, name: str, schemas: Mapping[str, Json]) -> Json:
     }
 
 
-def _announcement_headers(schemas: Mapping[str, Json]) -> Json:
-    event = schemas["TicketNumberAssigned"]["properties"]
+def _announcement_headers(
+    schemas: Mapping[str, Json], event_name: str, fact: str
+) -> Json:
+    event = schemas[event_name]["properties"]
     ticket = schemas["AssignedTicket"]["properties"]
     return _headers(
         {
@@ -82,8 +100,7 @@ def _announcement_headers(schemas: Mapping[str, Json]) -> Json:
                 "type": "string",
                 "enum": ["true", "false"],
                 "description": (
-                    "`true` if the number was assigned earlier, so that this may be a "
-                    "repeat."
+                    f"`true` if {fact} earlier, so that this may be a repeat."
                 ),
             },
         }

@@ -4,6 +4,7 @@ from typing import Final
 
 from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from ticketctl.errors import CloudError
 
@@ -36,10 +37,17 @@ _GIVE_CREDENTIALS: Final = (
 )
 
 
-def explained(error: BotoCoreError | ClientError) -> CloudError:
+def explained(
+    error: BotoCoreError | ClientError | ResponseParserError,
+) -> CloudError:
     """Return the error as one line that says what to do."""
     if isinstance(error, ClientError):
         return CloudError(_refused(error))
+    if isinstance(error, ResponseParserError):
+        message = (
+            "what answers is not AWS: check AWS_ENDPOINT_URL and the network's proxy"
+        )
+        return CloudError(message)
     return CloudError(_not_asked(error))
 
 

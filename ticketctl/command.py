@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from ticketctl.cloud_errors import explained
 from ticketctl.errors import Status, ToolError
@@ -109,7 +110,7 @@ def errors_in_a_line() -> Iterator[None]:
         yield
     except ToolError as error:
         fail(error)
-    except (BotoCoreError, ClientError) as error:
+    except (BotoCoreError, ClientError, ResponseParserError) as error:
         fail(explained(error))
     except KeyboardInterrupt:
         raise typer.Exit(Status.INTERRUPTED) from None

@@ -1,6 +1,6 @@
 """Writes and checks the documents of the wire contracts.
 
-Two JSON Schemas and an AsyncAPI document: for people and tools that send
+Three JSON Schemas and an AsyncAPI document: for people and tools that send
 create-ticket messages or subscribe to announcements.
 """
 
@@ -30,6 +30,7 @@ def documents() -> dict[str, str]:
             "schemas/ticket-number-assigned.schema.json": (
                 schemas.ticket_number_assigned()
             ),
+            "schemas/ticket-voided.schema.json": schemas.ticket_voided(),
             "asyncapi.json": asyncapi.document(schemas.components()),
         }.items()
     }

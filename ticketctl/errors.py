@@ -8,8 +8,10 @@ ToolError
 +-- SendError         SQS does not take a message
 +-- InputError        what was asked for makes no sense
 +-- NotThereError     what was asked for does not exist
++-- RedriveError      dead letters are left that were to be sent back or deleted
 +-- CloudError        AWS cannot be reached, or refuses
     +-- StackError    there is no such stack, or it is not one of ours
+    +-- BusyError     others were faster each time
 """
 
 from enum import IntEnum
@@ -68,6 +70,12 @@ class NotThereError(ToolError):
     status = Status.FOUND
 
 
+class RedriveError(ToolError):
+    """Dead letters are left that were to be sent back or deleted."""
+
+    status = Status.CLOUD
+
+
 class CloudError(ToolError):
     """AWS cannot be reached, or refuses."""
 
@@ -76,3 +84,7 @@ class CloudError(ToolError):
 
 class StackError(CloudError):
     """There is no such stack, or it is not one of ours."""
+
+
+class BusyError(CloudError):
+    """Others were faster each time."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer
@@ -79,8 +80,19 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON can hold them: `number` is the one that is no text."""
-    return {
-        name: int(value) if name in {"number", "expires_at"} else value
-        for name, value in fields.items()
-    }
+    """Return fields as JSON can hold them, whatever somebody else has added."""
+    return {name: _json_value(value) for name, value in fields.items()}
+
+
+def _json_value(value: Any) -> Any:
+    match value:
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case Mapping():
+            return as_json(value)
+        case list() | set():
+            return [_json_value(each) for each in value]
+        case str() | bool() | None:
+            return value
+        case _:
+            return str(value)

@@ -2,19 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ticketctl.errors import SendError
 from ticketctl.stack import System
 
-_MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
+MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 MAX_MESSAGE_BYTES = 1024 * 1024  # Of one message, and of all messages of a batch.
 FIFO_SUFFIX = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
 _GROUP_ID = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
+
+
+Message = TypeVar("Message")
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
     sent: list[Sent] = []
     queue_url = stack.outputs["CreateTicketQueueUrl"]
     order = _in_order if queue_url.endswith(FIFO_SUFFIX) else _group
-    for batch in _batches(bodies):
+    for batch in batches(bodies, str):
         answer = stack.client("sqs").send_message_batch(
             QueueUrl=queue_url,
             Entries=[
@@ -77,6 +80,29 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
     return sent
 
 
+def batches(
+    messages: Iterable[Message], body: Callable[[Message], str], most: int = MAX_ENTRIES
+) -> Iterator[list[Message]]:
+    """Pack messages by count and bytes, in order, as `SendMessageBatch` takes them.
+
+    Args:
+        messages: What to send.
+        body: Returns a message's body.
+        most: At most so many in a batch.
+    """
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        length = len(body(message).encode())
+        if len(batch) == most or (batch and size + length > MAX_MESSAGE_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += length
+    if batch:
+        yield batch
+
+
 def subscribe(stack: System, name: str, filter_policy: str = "") -> str:
     """Return the URL of a new queue that receives the announcements, in their order."""
     sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
@@ -88,6 +114,21 @@ def subscribe(stack: System, name: str, filter_policy: str = "") -> str:
     queue_arn = sqs.get_queue_attributes(
         QueueUrl=queue_url, AttributeNames=["QueueArn"]
     )["Attributes"]["QueueArn"]
+    sqs.set_queue_attributes(
+        QueueUrl=queue_url,
+        Attributes={"Policy": topic_may_send(queue_arn, topic_arn)},
+    )
+    attributes = {"RawMessageDelivery": "true"}
+    if filter_policy:
+        attributes["FilterPolicy"] = filter_policy
+    stack.client("sns").subscribe(
+        TopicArn=topic_arn, Protocol="sqs", Endpoint=queue_arn, Attributes=attributes
+    )
+    return queue_url
+
+
+def topic_may_send(queue_arn: str, topic_arn: str) -> str:
+    """Return the policy of a queue that the topic, and no other, may send to."""
     policy = {
         "Version": "2012-10-17",
         "Statement": [
@@ -100,16 +141,7 @@ def subscribe(stack: System, name: str, filter_policy: str = "") -> str:
             }
         ],
     }
-    sqs.set_queue_attributes(
-        QueueUrl=queue_url, Attributes={"Policy": json.dumps(policy)}
-    )
-    attributes = {"RawMessageDelivery": "true"}
-    if filter_policy:
-        attributes["FilterPolicy"] = filter_policy
-    stack.client("sns").subscribe(
-        TopicArn=topic_arn, Protocol="sqs", Endpoint=queue_arn, Attributes=attributes
-    )
-    return queue_url
+    return json.dumps(policy)
 
 
 def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
@@ -117,7 +149,7 @@ def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]
     sqs = stack.client("sqs")
     messages = sqs.receive_message(
         QueueUrl=queue_url,
-        MaxNumberOfMessages=_MAX_ENTRIES,
+        MaxNumberOfMessages=MAX_ENTRIES,
         WaitTimeSeconds=wait_seconds,
         MessageAttributeNames=["All"],
     ).get("Messages", [])
@@ -144,20 +176,6 @@ def messages_on(stack: System, output: str) -> int:
         QueueUrl=stack.outputs[output], AttributeNames=names
     )["Attributes"]
     return sum(int(attributes[name]) for name in names)
-
-
-def _batches(bodies: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for body in bodies:
-        length = len(body.encode())
-        if len(batch) == _MAX_ENTRIES or (batch and size + length > MAX_MESSAGE_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(body)
-        size += length
-    if batch:
-        yield batch
 
 
 def _group(body: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.auditing.findings import Kind
 from ticketctl.local_stack import LocalStack
 from ticketctl.output import visible
 from ticketctl.queues import Received
@@ -57,7 +58,12 @@ class Report:
         table = Table("project", "count", "first", "last", "gaps", "duplicates")
         for project in verdict.projects:
             gaps = ", ".join(f"{first}-{last}" for first, last in project.gaps)
-            wrong = ", ".join({*project.duplicates, *project.mismatches})
+            others = {
+                f"{each.kind}: {each.idempotency_key or each.item}"
+                for each in project.findings
+                if each.kind is not Kind.GAP
+            }
+            wrong = visible(", ".join(sorted(others)))
             numbers = (len(project.numbers), project.first, project.last)
             row = [project.project_id, *map(str, numbers), gaps or "0", wrong or "0"]
             table.add_row(*map(Text, row))

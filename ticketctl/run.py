@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticketctl.audit import ProjectAudit, audit, tickets_of
+from ticketctl.auditing.audit import ProjectAudit, audit, tickets_of
+from ticketctl.items import VOIDED
 from ticketctl.local_stack import LocalStack
 from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
 
@@ -130,7 +131,7 @@ def _unaccounted(watch: Watch, sent: Sequence[Sent]) -> Iterator[str]:
     }
     table = watch.stack.outputs["TicketsTableName"]
     tickets = {
-        (ticket.pop("project_id"), ticket.pop("idempotency_key")): ticket
+        (ticket.pop("project_id"), ticket.pop("idempotency_key", None)): ticket
         for ticket in tickets_of(watch.stack.client("dynamodb"), table)
     }
     for message in sent:
@@ -152,6 +153,7 @@ def _is_asked_for(ticket: Mapping[str, Any], message: Sent) -> bool:
     given = {
         name: value
         for name, value in ticket.items()
-        if name not in {"number", "assigned_at"}
+        if name not in {"number", "assigned_at", "origin", "status"}
+        and not name.startswith(VOIDED)
     }
     return asked == given

@@ -1,7 +1,8 @@
 """A sample of what a queue sees: good messages, repeats, a reused key, and poison."""
 
 import json
-from itertools import chain, zip_longest
+from collections.abc import Iterator
+from itertools import chain, count, zip_longest
 
 _WORK = {
     "WEB": [
@@ -47,6 +48,33 @@ def sample_messages() -> list[str]:
     repeats = [tickets[0], tickets[3], tickets[9], tickets[0]]
     reused = json.dumps(json.loads(tickets[1]) | {"title": "Something else altogether"})
     return [*tickets, *repeats, reused, *_poison()]
+
+
+def many_messages(number: int, poison: int = 0) -> Iterator[str]:
+    """Give so many message bodies, the poison evenly among the good ones."""
+    good = _endless_tickets()
+    bad = _endless_poison()
+    places = {(each + 1) * number // (poison + 1) for each in range(poison)}
+    for place in range(number):
+        yield next(bad) if place in places else next(good)
+
+
+def _endless_tickets() -> Iterator[str]:
+    for serial in count():
+        for project, titles in _WORK.items():
+            yield _ticket(project, serial + 1, titles[serial % len(titles)])
+
+
+def _endless_poison() -> Iterator[str]:
+    """Give what a form with a mistake would send; each can be mended by hand."""
+    for serial in count(1):
+        fields = json.loads(_ticket("WEB", serial, "Buttons overlap on small screens"))
+        fields["idempotency_key"] = f"web-old-form-{serial:04}"
+        yield json.dumps(fields | {"priority": "whenever"})
+        # The key is that of the first good ticket.
+        yield json.dumps(fields | {"idempotency_key": "web-form-0001"})
+        del fields["title"]
+        yield json.dumps(fields)
 
 
 def _tickets() -> list[str]:

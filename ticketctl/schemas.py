@@ -14,6 +14,7 @@ from ticket_numbering.messages import (
     CreateTicket,
     TicketNumberAssigned,
 )
+from ticketctl.numbers.ticket_voided import TicketVoided, VoidedTicket
 
 Schema = dict[str, Any]
 
@@ -43,15 +44,29 @@ _EVENTS: Final[list[Schema]] = [
     ).model_dump(mode="json")
 ]
 
+_VOIDED_AT: Final = "2026-01-16T10:00:00.000Z"
+_VOIDINGS: Final[list[Schema]] = [
+    TicketVoided(
+        id="PROJ-42/voided",
+        subject="PROJ-42",
+        time=_VOIDED_AT,
+        data=VoidedTicket(
+            project_id="PROJ",
+            number=42,
+            ticket_key="PROJ-42",
+            idempotency_key=_REQUESTS[0]["idempotency_key"],
+            reason="duplicate of PROJ-41",
+            voided_at=_VOIDED_AT,
+        ),
+    ).model_dump(mode="json")
+]
+
 _REFUSED_BESIDES: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
-    "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
-    "- in any text: characters that SQS and SNS do not carry (control characters other "
-    "than tab, line feed and carriage return, lone surrogates, U+FFFE, U+FFFF);\n"
-    "- in `title`, `reporter`, each of `labels` and each name in `attributes`: every "
-    "control character (U+0000 to U+001F, U+007F to U+009F), the separators U+2028 and "
-    "U+2029, and text that is nothing but white space."
+    "- a body that starts with a byte-order mark, or repeats a name in an object.\n"
+    "Patterns hold for the whole text, so that a last line break counts, and see code "
+    "points, as in ECMA-262 with the flag `u`."
 )
 
 _FOR_SUBSCRIBERS: Final = (
@@ -62,6 +77,7 @@ _FOR_SUBSCRIBERS: Final = (
 _ADDED: Final[dict[str, tuple[str, list[Schema]]]] = {
     CreateTicket.__name__: (_REFUSED_BESIDES, _REQUESTS),
     TicketNumberAssigned.__name__: (_FOR_SUBSCRIBERS, _EVENTS),
+    TicketVoided.__name__: (_FOR_SUBSCRIBERS, _VOIDINGS),
 }
 
 
@@ -99,10 +115,22 @@ def ticket_number_assigned() -> Schema:
     return _identified("ticket-number-assigned", schema)
 
 
+def ticket_voided() -> Schema:
+    """Return the schema of what subscribers receive when a ticket is voided."""
+    schema = TicketVoided.model_json_schema(
+        schema_generator=_Generator, mode="serialization"
+    )
+    return _identified("ticket-voided", schema)
+
+
 def components() -> dict[str, Schema]:
-    """Return both schemas and what they refer to, as parts of an AsyncAPI document."""
+    """Return the schemas and what they refer to, as parts of an AsyncAPI document."""
     _, generated = models_json_schema(
-        [(CreateTicket, "validation"), (TicketNumberAssigned, "serialization")],
+        [
+            (CreateTicket, "validation"),
+            (TicketNumberAssigned, "serialization"),
+            (TicketVoided, "serialization"),
+        ],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Generator,
     )

@@ -11,10 +11,9 @@ from ticketctl.sam_files import DIRECTORY
 SHELL_FILE = DIRECTORY / "env"
 
 
-def write_shell_file(stack: LocalStack, path: Path = SHELL_FILE) -> None:
-    """Write a file to `source`; what would lead to a real account is unset."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    variables = {
+def variables(stack: LocalStack) -> dict[str, str]:
+    """Return what leads the tools to a local system, and what it asks of them."""
+    return {
         "AWS_ENDPOINT_URL": stack.endpoint_url,
         "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
         "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
@@ -22,10 +21,18 @@ def write_shell_file(stack: LocalStack, path: Path = SHELL_FILE) -> None:
         "AWS_DEFAULT_REGION": stack.region,
         "TICKETCTL_STACK": stack.name,
     }
+
+
+def write_shell_file(stack: LocalStack, path: Path = SHELL_FILE) -> None:
+    """Write a file to `source`; what would lead to a real account is unset."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     directory = shlex.quote(str(Path(sys.executable).parent))
     lines = [
         "unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN",
-        *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
+        *(
+            f"export {name}={shlex.quote(value)}"
+            for name, value in variables(stack).items()
+        ),
         f'export PATH={directory}:"$PATH"',
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

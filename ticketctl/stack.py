@@ -107,7 +107,8 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             f"complete ({found['StackStatus']}): it has no output {missing[0]}"
         )
         raise StackError(message)
-    return Stack(name, place, outputs, parameters, session)
+    # It can be asked for by its ARN, too.
+    return Stack(found["StackName"], place, outputs, parameters, session)
 
 
 def _client(session: boto3.Session, service_name: str) -> Any:

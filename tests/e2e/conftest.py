@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.e2e.ctl import Ctl, local_environment
-from ticketctl.audit import ProjectAudit, audit
+from ticketctl.auditing.audit import ProjectAudit, audit
 from ticketctl.local_stack import LocalStack, local_stack
 from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
 
@@ -92,7 +92,7 @@ class System:
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         projects = audit(self.stack.client("dynamodb"), *tables)
-        nothing = ProjectAudit(project_id, (), (), (), ())
+        nothing = ProjectAudit(project_id)
         found = (each for each in projects if each.project_id == project_id)
         return next(found, nothing)
 

@@ -19,7 +19,7 @@ from tests.e2e.fault_proxy import FaultProxy
 from tests.e2e.faults import DECKS, Fault
 from ticket_numbering.memory import LONGEST_PAUSE_SECONDS
 from ticket_numbering.messages import RequestKey
-from ticketctl.audit import ProjectAudit, audit, tickets_of
+from ticketctl.auditing.audit import ProjectAudit, audit, tickets_of
 from ticketctl.poison import POISON
 from ticketctl.queues import Sent, messages_on_queue
 

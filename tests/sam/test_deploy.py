@@ -19,7 +19,7 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.unit.template_loader import source
 from ticketctl.artifact import ROOT, build_artifact
-from ticketctl.audit import ProjectAudit
+from ticketctl.auditing.audit import ProjectAudit
 from ticketctl.clients import Clients
 from ticketctl.emulator import Emulator, running_emulator
 from ticketctl.local_stack import LocalStack

@@ -18,7 +18,7 @@ from tests.sam.conftest import Invocation, LocalSystem, look_until, run_sam
 from tests.unit.test_events import EXPECTED, FILES, read
 from ticketctl import events
 from ticketctl.artifact import ROOT
-from ticketctl.audit import ProjectAudit, audit
+from ticketctl.auditing.audit import ProjectAudit, audit
 from ticketctl.queues import Received
 
 Invoke = Callable[[Path], Invocation]

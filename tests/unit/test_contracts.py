@@ -18,6 +18,10 @@ from ticket_numbering.announcements import Announcement, SNSAnnouncer
 from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
 from ticketctl import contracts
+from ticketctl.items import Ticket
+from ticketctl.numbers.publishing import announce
+from ticketctl.numbers.ticket_voided import TicketVoided
+from ticketctl.numbers.voiding import Voided
 
 STAMP = "2026-11-21T06:30:00.123Z"
 
@@ -30,6 +34,7 @@ def document(name: str) -> dict[str, Any]:
 
 REQUEST = document("schemas/create-ticket.schema.json")
 EVENT = document("schemas/ticket-number-assigned.schema.json")
+VOIDED = document("schemas/ticket-voided.schema.json")
 ASYNCAPI = document("asyncapi.json")
 
 
@@ -109,9 +114,11 @@ class TestNoDrift:
         contracts.main([str(tmp_path), "--check"])
 
 
-@pytest.mark.parametrize("schema", [REQUEST, EVENT], ids=lambda each: each["title"])
+@pytest.mark.parametrize(
+    "schema", [REQUEST, EVENT, VOIDED], ids=lambda each: each["title"]
+)
 class TestSchemas:
-    """Both files are complete JSON Schemas."""
+    """The files are complete JSON Schemas."""
 
     def test_schema_is_valid_draft_2020_12(self, schema: dict[str, Any]) -> None:
         """It says which draft it is of, and is valid under it."""
@@ -219,17 +226,17 @@ SAMPLES = [
     bad("attribute without a name", attributes={"": "x"}),
     bad("name of attribute too long", attributes={"n" * 129: "x"}),
     bad("attribute too long", attributes={"a": "v" * 1025}),
-    beyond_schema("title of two lines", title="a\nb"),
-    beyond_schema("title with a paragraph separator", title="a\u2029b"),
-    beyond_schema("title with a C1 control", title="a\u0085b"),
-    beyond_schema("title of white space", title="\u3000 "),
-    beyond_schema("reporter of white space", reporter=" "),
-    beyond_schema("label of two lines", labels=["a\nb"]),
-    beyond_schema("name of attribute with a tab", attributes={"a\tb": "x"}),
-    beyond_schema("attribute with a control character", attributes={"a": "\x1b"}),
-    beyond_schema("description with NUL", description="a\0b"),
-    beyond_schema("description with U+FFFF", description="\uffff"),
-    beyond_schema("description with a lone surrogate", description="\ud83d"),
+    bad("title of two lines", title="a\nb"),
+    bad("title with a paragraph separator", title="a\u2029b"),
+    bad("title with a C1 control", title="a\u0085b"),
+    bad("title of white space", title="\u3000 "),
+    bad("reporter of white space", reporter=" "),
+    bad("label of two lines", labels=["a\nb"]),
+    bad("name of attribute with a tab", attributes={"a\tb": "x"}),
+    bad("attribute with a control character", attributes={"a": "\x1b"}),
+    bad("description with NUL", description="a\0b"),
+    bad("description with U+FFFF", description="\uffff"),
+    bad("description with a lone surrogate", description="\ud83d"),
     # Python's `$` matches before a last line break; in ECMA-262, which JSON Schema
     # names, and in the model, it does not.
     beyond_schema("project with a last line break", project_id="PROJ\n"),
@@ -293,9 +300,7 @@ class TestCreateTicket:
         """Each rule that only the model enforces is told in words."""
         text = REQUEST["description"]
 
-        for word in ("262144", "byte-order mark", "repeats a name", "control char"):
-            assert word in text
-        for word in ("surrogates", "U+FFFF", "U+2028", "white space"):
+        for word in ("262144", "byte-order mark", "repeats a name", "last line break"):
             assert word in text
 
 
@@ -456,12 +461,15 @@ class TestAsyncAPI:
         for name, schema in (
             ("CreateTicket", REQUEST),
             ("TicketNumberAssigned", EVENT),
+            ("TicketVoided", VOIDED),
         ):
             assert schemas[name]["description"] == schema["description"]
             assert schemas[name]["required"] == schema["required"]
             assert set(schemas[name]["properties"]) == set(schema["properties"])
         assert schemas["CreateTicket"]["properties"] == REQUEST["properties"]
         assert schemas["AssignedTicket"]["properties"] == ticket["properties"]
+        voided = VOIDED["$defs"]["VoidedTicket"]
+        assert schemas["VoidedTicket"]["properties"] == voided["properties"]
 
     def test_schemas_are_of_the_draft_that_asyncapi_extends(self) -> None:
         """A schema without a format of its own is one of draft 7, or nearly."""
@@ -478,6 +486,84 @@ class TestAsyncAPI:
         assert "drop repeats by `id`" in messages["TicketNumberAssigned"]["description"]
         assert "at least once" in announce["description"]
         assert "same `id`" in announce["description"]
+
+
+@dataclass
+class Topic:
+    """A stack of one topic, and what was published to it."""
+
+    published: list[dict[str, Any]] = field(default_factory=list)
+    outputs: Mapping[str, str] = field(
+        default_factory=lambda: {"AssignmentsTopicArn": "topic"}
+    )
+
+    def client(self, service_name: str) -> Any:
+        """Return itself for the client of SNS."""
+        assert service_name == "sns"
+        return self
+
+    def publish(self, **request: Any) -> None:
+        """Take a message."""
+        self.published.append(request)
+
+
+def announce_voided(*, replayed: bool = False, **fields: Any) -> dict[str, Any]:
+    """Return what is published for a voided ticket."""
+    topic = Topic()
+    request = create_ticket(**fields).model_dump(exclude_defaults=True)
+    stored = {**request, "voided_at": STAMP, "voided_reason": "duplicate"}
+    announce(topic, Voided(Ticket(request["project_id"], 42, stored), replayed))
+    [published] = topic.published
+    return published
+
+
+class TestTicketVoided:
+    """The schema describes what is announced when a ticket is voided."""
+
+    @pytest.mark.parametrize(
+        "sample", [each for each in SAMPLES if each.model], ids=lambda each: each.name
+    )
+    def test_schema_accepts_the_announcement_of_every_ticket(
+        self, sample: Sample
+    ) -> None:
+        """Whatever was asked for may be voided."""
+        event = json.loads(announce_voided(**sample.message)["Message"])
+
+        Draft202012Validator(VOIDED).validate(event)
+        assert set(VOIDED["required"]) == set(event)
+        assert set(VOIDED["$defs"]["VoidedTicket"]["required"]) == set(event["data"])
+
+    def test_schema_refuses_another_event(self) -> None:
+        """Subscribers tell them apart by `type`, and by their members."""
+        assert not schema_accepts(VOIDED, event_of())
+        assert not schema_accepts(EVENT, json.loads(announce_voided()["Message"]))
+
+    @pytest.mark.parametrize("example", VOIDED["examples"])
+    def test_example_is_what_is_published(self, example: dict[str, Any]) -> None:
+        """Member for member."""
+        assert TicketVoided.model_validate(example).model_dump(mode="json") == example
+
+    def test_fields_that_both_events_have_are_alike(self) -> None:
+        """The tools do not import the worker, so they say them anew."""
+        voided = VOIDED["$defs"]["VoidedTicket"]["properties"]
+        assigned = EVENT["$defs"]["AssignedTicket"]["properties"]
+
+        for name in voided.keys() & assigned.keys():
+            rules = [
+                {key: rule for key, rule in each[name].items() if key != "description"}
+                for each in (voided, assigned)
+            ]
+            assert rules[0] == rules[1]
+
+    @pytest.mark.parametrize("replayed", [True, False])
+    def test_announcement_has_the_documented_headers(self, *, replayed: bool) -> None:
+        """Each of them, with a documented value, and no other."""
+        attributes = announce_voided(replayed=replayed)["MessageAttributes"]
+        headers = {name: each["StringValue"] for name, each in attributes.items()}
+
+        documented = ASYNCAPI["components"]["messages"]["TicketVoided"]["headers"]
+        Draft202012Validator(documented).validate(headers)
+        assert set(headers) == set(documented["required"])
 
 
 class Recorder:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -650,23 +650,6 @@ class TestAlarms:
                 assert len(seen) >= alarm["DatapointsToAlarm"]
 
 
-class TestDashboard:
-    """The dashboard shows metrics that exist."""
-
-    def test_dashboard_shows_each_of_our_metrics(self) -> None:
-        """All of them, under the stack's name, and none that nobody reports."""
-        ours = [each for each in _drawn() if each[0] == "TicketNumbering"]
-
-        assert {name for _, name, *_ in ours} == set(Metric)
-        assert {tuple(each[2:4]) for each in ours} == {("service", "<AWS::StackName>")}
-
-    def test_dashboard_shows_the_metrics_that_raise_alarms(self) -> None:
-        """Who is called by an alarm sees its curve."""
-        drawn = {(each[0], each[1]) for each in _drawn()}
-
-        assert {(each.namespace, each.metric) for each in WATCHED.values()} <= drawn
-
-
 class TestForPeople:
     """Whoever deploys, sends, subscribes or operates is told what is what."""
 
@@ -724,17 +707,6 @@ def _periods_with_a_delivery(start: int, wait: int, period: int) -> set[int]:
 def _retention_pattern() -> str:
     pattern: str = parameters()["IdempotencyRetentionDays"]["AllowedPattern"]
     return pattern
-
-
-def _drawn() -> list[list[Any]]:
-    """Return the metrics of all widgets, with references made readable."""
-    body = the_only("AWS::CloudWatch::Dashboard")["DashboardBody"]["Fn::Sub"]
-    dashboard = json.loads(re.sub(r"\$\{([^}]+)\}", r"<\1>", body))
-    return [
-        metric
-        for widget in dashboard["widgets"]
-        for metric in widget["properties"]["metrics"]
-    ]
 
 
 class TestGradualDeployment:

@@ -9,6 +9,7 @@ import typer
 from ticketctl.app import LOCAL, app
 from ticketctl.command import errors_in_a_line
 from ticketctl.errors import Status
+from ticketctl.sample import many_messages
 
 Fifo = Annotated[
     bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
@@ -38,6 +39,20 @@ def up(*, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too."""
     with errors_in_a_line():
         _local_session().up(fifo=fifo)
+
+
+@app.command(rich_help_panel=LOCAL)
+def sample(
+    number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,
+    *,
+    poison: Annotated[
+        int, typer.Option(min=0, help="So many of them with a mistake.")
+    ] = 0,
+) -> None:
+    """Print create-ticket messages to try things with, a JSON object a line."""
+    with errors_in_a_line():
+        for body in many_messages(number, poison):
+            typer.echo(body)
 
 
 @app.command(rich_help_panel=LOCAL)

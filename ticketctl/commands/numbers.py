@@ -1,1 +1,166 @@
 """The commands that seed, import and void."""
+
+from typing import Annotated
+
+import typer
+
+from ticketctl.app import NUMBERS, app
+from ticketctl.asking import agreed
+from ticketctl.command import stack_command
+from ticketctl.errors import InputError, Status
+from ticketctl.lookup import checked_project, find_ticket, parse_ticket_key
+from ticketctl.numbers.import_run import (
+    import_all,
+    print_plan,
+    print_report,
+    read_tickets,
+)
+from ticketctl.numbers.importing import Import
+from ticketctl.numbers.publishing import announce
+from ticketctl.numbers.seeding import Seed, Seeded
+from ticketctl.numbers.sequences import MAX_NUMBER, last_number
+from ticketctl.numbers.voiding import check_voidable, checked_reason
+from ticketctl.numbers.voiding import void as void_ticket
+from ticketctl.output import console, notes, visible
+from ticketctl.sending.request_file import RequestFile
+from ticketctl.stack import Stack
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
+
+
+@stack_command(
+    app,
+    "seed",
+    panel=NUMBERS,
+    examples=(
+        "ticketctl seed PROJ --last 1234",
+        'ticketctl seed PROJ --last 1234 --reason "moved from Jira" --yes',
+    ),
+)
+def seed(
+    stack: Stack,
+    project: Annotated[
+        str, typer.Argument(metavar="PROJECT", help="The project's id.")
+    ],
+    *,
+    last: Annotated[
+        int,
+        typer.Option(help="The last number used elsewhere.", min=1, max=MAX_NUMBER),
+    ],
+    reason: Annotated[str, typer.Option(help="Recorded with the numbers.")] = "",
+    yes: Yes = False,
+) -> None:
+    """Go on with the number after one that was used elsewhere.
+
+    For a project that comes from another system. It cannot be undone: the numbers up
+    to the last one are used, and none of them will ever be given. If workers gave
+    some of them meanwhile, they are told, and the status is 1.
+    """
+    checked_project(project)
+    if reason:
+        checked_reason(reason)
+    before = last_number(stack, project)
+    question = (
+        f"{project}: the last number is {before or 'none yet'}; the next will be "
+        f"{last + 1}, and none between will ever be given. Go on?"
+    )
+    if before < last and not agreed(question, yes=yes):
+        message = f"{project} is left as it is"
+        raise InputError(message)
+    print_seeded(Seed(stack, project, last, reason).plant())
+
+
+def print_seeded(seeded: Seeded) -> None:
+    """Say where the sequence stands now.
+
+    Raises:
+        Exit: Workers gave numbers between.
+    """
+    project, last = seeded.project_id, seeded.last
+    if seeded.was_already:
+        where = f"its last number is {seeded.before}"
+        console().print(f"{project} is seeded up to {last} already; {where}")
+        return
+    console().print(f"{project} goes on with {last + 1} (it was at {seeded.before})")
+    if seeded.given_within:
+        keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
+        notes().print(f"given by workers while it was being seeded: {keys}")
+        raise typer.Exit(Status.FOUND)
+
+
+@stack_command(
+    app,
+    "import",
+    panel=NUMBERS,
+    examples=(
+        "ticketctl import tickets.jsonl --dry-run",
+        "ticketctl import tickets.jsonl",
+        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ",
+    ),
+)
+def import_tickets(
+    stack: Stack,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Tickets, a JSON object a line; - for standard input."
+        ),
+    ],
+    *,
+    project: Annotated[
+        str | None, typer.Option(help="The project of tickets that name none.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only check the file, and tell.")
+    ] = False,
+) -> None:
+    """Take over tickets that have their numbers already.
+
+    A line has the fields of a create-ticket message and `number`; `assigned_at` says
+    when it got it, else it is now. Without an `idempotency_key` it gets
+    `import:PROJ-42`. A project whose last number is lower is seeded up to the highest
+    one of the file; the worker goes on after it. Nothing is written if a line is
+    wrong; whatever is interrupted goes on when it is run again. Imported tickets are
+    not announced. Ends with status 1 if a ticket could not be imported.
+    """
+    project = project and checked_project(project)
+    tickets = read_tickets(RequestFile(file, "jsonl"), project)
+    if dry_run:
+        print_plan(stack, tickets)
+        return
+    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
+    print_report(import_all(Import(stack, days), tickets))
+
+
+@stack_command(
+    app,
+    "void",
+    panel=NUMBERS,
+    examples=('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"',),
+)
+def void(
+    stack: Stack,
+    ticket_key: Annotated[
+        str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
+    ],
+    *,
+    reason: Annotated[str, typer.Option(help="Why; recorded and announced.")],
+    yes: Yes = False,
+) -> None:
+    """Mark a ticket as one that should not have been, and announce that.
+
+    It keeps its number and is never deleted, and it cannot be undone. Run again with
+    the same reason, it announces again. Ends with status 1 if there is no such ticket.
+    """
+    project_id, number = parse_ticket_key(ticket_key)
+    checked_reason(reason)
+    found = find_ticket(stack, project_id, number)
+    check_voidable(found, reason)
+    title = visible(str(found.fields.get("title", "")))
+    if not agreed(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes):
+        message = f"{ticket_key} is left as it is"
+        raise InputError(message)
+    voided = void_ticket(stack, project_id, number, reason)
+    announce(stack, voided)
+    was = "was voided already; announced again" if voided.was_already else "is voided"
+    console().print(f"{ticket_key} {was}")

@@ -1,1 +1,122 @@
 """The commands that show, list and find tickets."""
+
+from typing import Annotated
+
+import typer
+
+from ticketctl.app import TICKETS, app
+from ticketctl.command import Json, stack_command
+from ticketctl.errors import NotThereError
+from ticketctl.items import as_json
+from ticketctl.lookup import (
+    checked_project,
+    find_record,
+    find_ticket,
+    latest_tickets,
+    parse_ticket_key,
+)
+from ticketctl.lookup_report import print_fields, print_tickets, ticket_json
+from ticketctl.output import notes, print_json, print_json_line
+from ticketctl.stack import Stack
+
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+
+
+@stack_command(
+    app,
+    "show",
+    panel=TICKETS,
+    examples=("ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title"),
+)
+def show(
+    stack: Stack,
+    ticket_key: Annotated[
+        str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
+    ],
+    *,
+    as_document: Json = False,
+) -> None:
+    """Show one ticket whole, with its description.
+
+    Ends with status 1 if there is no such ticket.
+    """
+    ticket = find_ticket(stack, *parse_ticket_key(ticket_key))
+    if as_document:
+        print_json(ticket_json(ticket))
+    else:
+        print_fields(ticket.ticket_key, ticket.fields)
+
+
+@stack_command(
+    app,
+    "list",
+    panel=TICKETS,
+    examples=(
+        "ticketctl list PROJ",
+        "ticketctl list PROJ --limit 100 --before 4200",
+        "ticketctl list PROJ --json | jq -r .title",
+    ),
+)
+def list_tickets(
+    stack: Stack,
+    project: Project,
+    *,
+    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    before: Annotated[
+        int | None, typer.Option(min=1, help="Only those with lower numbers.")
+    ] = None,
+    as_document: Json = False,
+) -> None:
+    """List a project's latest tickets, newest first.
+
+    With --json each is a whole JSON document on a line.
+    Ends with status 1 if there are none.
+    """
+    found = latest_tickets(stack, checked_project(project), limit, before)
+    if not found:
+        below = f" below {before}" if before else ""
+        message = f"{project} has no tickets{below}"
+        raise NotThereError(message)
+    shown = found[:limit]
+    if as_document:
+        for each in shown:
+            print_json_line(ticket_json(each))
+    else:
+        print_tickets(shown)
+    if len(found) > limit:
+        more = f"ticketctl list {project} --limit {limit} --before {shown[-1].number}"
+        notes().print(f"there are more: {more}", markup=False)
+
+
+@stack_command(
+    app,
+    "find",
+    panel=TICKETS,
+    examples=("ticketctl find PROJ form-7f3a", "ticketctl find PROJ form-7f3a --json"),
+)
+def find(
+    stack: Stack,
+    project: Project,
+    idempotency_key: Annotated[
+        str, typer.Argument(metavar="KEY", help="The request's idempotency key.")
+    ],
+    *,
+    as_document: Json = False,
+) -> None:
+    """Find the ticket that a request got, by its idempotency key.
+
+    Ends with status 1 if the request has no number.
+    """
+    record = find_record(stack, checked_project(project), idempotency_key)
+    ticket = find_ticket(stack, record.project_id, record.number)
+    if ticket.idempotency_key != record.idempotency_key:
+        message = (
+            f"the key is recorded for {ticket.ticket_key}, which has another key; "
+            f"see: ticketctl audit --project {project}"
+        )
+        raise NotThereError(message)
+    if as_document:
+        print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
+    else:
+        print_fields(ticket.ticket_key, ticket.fields)
+        print_fields("record of the key", record.fields)

@@ -1,1 +1,135 @@
 """The commands that watch announcements."""
+
+import re
+from contextlib import suppress
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+import typer
+
+from ticketctl.app import TICKETS, app
+from ticketctl.command import Json, stack_command
+from ticketctl.errors import InputError, Status
+from ticketctl.hearing.heard import ASSIGNED, VOIDED, Filter
+from ticketctl.hearing.subscriber_messages import (
+    PEEK_COUNT,
+    PEEK_SECONDS,
+    consume,
+    peek,
+)
+from ticketctl.hearing.subscriber_queue import find_queue
+from ticketctl.hearing.watching import Limits, Screen, watch_topic
+from ticketctl.stack import Stack
+
+
+class Priority(StrEnum):
+    """Priorities of tickets."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+EventType = Literal["assigned", "voided", "all"]
+
+_TYPES: Final[dict[EventType, tuple[str, ...]]] = {
+    "assigned": (ASSIGNED,),
+    "voided": (VOIDED,),
+    "all": (),
+}
+_PROJECT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@stack_command(
+    app,
+    "watch",
+    panel=TICKETS,
+    examples=(
+        "ticketctl watch",
+        "ticketctl watch --project WEB --project API --priority urgent",
+        "ticketctl watch --project WEB --count 1 --for 60 --json",
+        "ticketctl watch --from my-queue",
+    ),
+)
+def watch(  # noqa: PLR0913 - one parameter for each option.
+    stack: Stack,
+    *,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="Of this project alone; can be repeated."),
+    ] = None,
+    priority: Annotated[
+        list[Priority] | None,
+        typer.Option(help="Tickets of this priority alone; can be repeated."),
+    ] = None,
+    event_type: Annotated[
+        EventType, typer.Option("--type", help="Which announcements.")
+    ] = "all",
+    count: Annotated[
+        int | None, typer.Option(min=1, help="End after so many lines.")
+    ] = None,
+    seconds: Annotated[
+        int | None, typer.Option("--for", min=1, help="End after so many seconds.")
+    ] = None,
+    from_queue: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="QUEUE",
+            help="Show what lies on a subscriber's queue (URL, name or ARN) instead: "
+            f"{PEEK_COUNT} messages, in {PEEK_SECONDS} seconds at most. Meanwhile "
+            "nobody else gets them; then they are given back. Each look counts as a "
+            "delivery, and so brings them nearer to the queue's own dead-letter queue.",
+        ),
+    ] = None,
+    delete: Annotated[
+        bool,
+        typer.Option(
+            "--delete", help="With --from: delete what is shown, and wait for more."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show each number as it is announced, until Ctrl-C.
+
+    It listens through a queue of its own, which it removes when it ends.
+    What was announced before it started is not shown.
+    A replay may have been announced before; a repeat was shown before.
+    With --count and --for, status 1 says that fewer came.
+    """
+    wanted = _filter(project, priority, event_type)
+    limits, screen = Limits(count, seconds), Screen(as_json)
+    # Ctrl-C is the way to end a watch.
+    with suppress(KeyboardInterrupt):
+        if from_queue is None:
+            _refuse(delete, "--delete needs --from")
+            enough = watch_topic(stack, wanted, screen, limits)
+        elif delete:
+            _refuse(
+                wanted != Filter(),
+                "--delete takes whatever lies there: leave out the choice of messages",
+            )
+            enough = consume(find_queue(stack, from_queue), screen, limits)
+        else:
+            enough = peek(find_queue(stack, from_queue), wanted, screen, limits)
+        if not enough:
+            raise typer.Exit(Status.FOUND)
+
+
+def _filter(
+    projects: list[str] | None, priorities: list[Priority] | None, kind: EventType
+) -> Filter:
+    """Return which announcements are wanted.
+
+    Raises:
+        InputError: No announcement could be one of them.
+    """
+    for each in projects or []:
+        _refuse(not _PROJECT.fullmatch(each), f"no project can be called {each!r}")
+    return Filter(tuple(projects or ()), tuple(priorities or ()), _TYPES[kind])
+
+
+def _refuse(wrong: object, message: str) -> None:
+    if wrong:
+        raise InputError(message)

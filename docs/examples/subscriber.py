@@ -1,0 +1,57 @@
+"""A subscriber: handles each announcement on its queue once, then deletes it.
+
+    python subscriber.py https://sqs.eu-west-1.amazonaws.com/123456789012/my-queue
+
+It needs boto3 alone. How to make the queue is told in docs/consuming.md.
+"""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+import boto3
+
+parser = argparse.ArgumentParser(description="Handle announcements, each once.")
+parser.add_argument("queue_url")
+parser.add_argument("--count", type=int, help="end after so many announcements")
+arguments = parser.parse_args()
+
+# A real subscriber keeps these with what it does, in one transaction with it: in a
+# table whose primary key is the event's id, say. In memory they last until the end.
+handled: set[str] = set()
+
+
+def event_of(body: str) -> dict[str, Any]:
+    """Return the CloudEvents object, delivered raw or in the envelope of SNS."""
+    event: dict[str, Any] = json.loads(body)
+    if event.get("Type") == "Notification":
+        event = json.loads(event["Message"])
+    return event
+
+
+def handle(event: dict[str, Any]) -> None:
+    """Do what the subscriber is there for; here it prints."""
+    data = event["data"]
+    print(f"{data['ticket_key']}: {data.get('title', event['type'])}", flush=True)
+
+
+sqs = boto3.client("sqs")
+while arguments.count is None or len(handled) < arguments.count:
+    answer = sqs.receive_message(
+        QueueUrl=arguments.queue_url, MaxNumberOfMessages=10, WaitTimeSeconds=20
+    )
+    for message in answer.get("Messages", []):
+        try:
+            event = event_of(message["Body"])
+            if event["id"] not in handled:  # Announced at least once: drop repeats.
+                handle(event)
+                handled.add(event["id"])
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            # Not deleted: it comes again, and then goes to the dead-letter queue.
+            print(f"cannot handle {message['MessageId']}: {error}", file=sys.stderr)
+            continue
+        # Only now: whoever dies before this is given the message again.
+        sqs.delete_message(
+            QueueUrl=arguments.queue_url, ReceiptHandle=message["ReceiptHandle"]
+        )

@@ -1,0 +1,67 @@
+"""Items written past the worker, and taken away again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ticketctl.stack import System
+
+Item = dict[str, dict[str, Any]]
+
+
+def ticket_item(project_id: str, number: int, key: str | None, **more: str) -> Item:
+    """Return a ticket."""
+    texts = {"title": f"Ticket {number}", "priority": "medium"} | more
+    if key is not None:
+        texts["idempotency_key"] = key
+    return {
+        "project_id": {"S": project_id},
+        "number": {"N": str(number)},
+        "assigned_at": {"S": "2026-11-21T05:53:00.123Z"},
+        **{name: {"S": text} for name, text in texts.items()},
+    }
+
+
+def key_item(project_id: str, number: int, key: str) -> Item:
+    """Return the record of a key."""
+    return {
+        "id": {"S": f"{project_id}#{key}"},
+        "project_id": {"S": project_id},
+        "idempotency_key": {"S": key},
+        "number": {"N": str(number)},
+        "fingerprint": {"S": "v1:planted"},
+        "assigned_at": {"S": "2026-11-21T05:53:00.123Z"},
+    }
+
+
+@contextmanager
+def planted(stack: System, *items: Item) -> Iterator[None]:
+    """Have these items in the tables that they belong to, for a while."""
+    dynamodb = stack.client("dynamodb")
+    places = [_place(stack, each) for each in items]
+    for (table, _), item in zip(places, items, strict=True):
+        dynamodb.put_item(TableName=table, Item=item)
+    try:
+        yield
+    finally:
+        for table, key in places:
+            dynamodb.delete_item(TableName=table, Key=key)
+
+
+def sequence(project_id: str, *numbers: int, start: str = "key") -> list[Item]:
+    """Return tickets of these numbers, and the records of their keys."""
+    return [
+        item
+        for number in numbers
+        for item in (
+            ticket_item(project_id, number, f"{start}-{number}"),
+            key_item(project_id, number, f"{start}-{number}"),
+        )
+    ]
+
+
+def _place(stack: System, item: Item) -> tuple[str, Item]:
+    if "id" in item:
+        return stack.outputs["IdempotencyKeysTableName"], {"id": item["id"]}
+    key = {name: item[name] for name in ("project_id", "number")}
+    return stack.outputs["TicketsTableName"], key

@@ -1,0 +1,116 @@
+"""The tour of the README: what a newcomer types, and what comes of it."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ticketctl.artifact import ROOT
+from ticketctl.shell_file import SHELL_FILE
+
+pytestmark = pytest.mark.emulator
+
+SECONDS = 120
+TICKETS = 1000
+POISON = 3
+TICKETCTL = f"{shlex.quote(sys.executable)} -m ticketctl"
+EDITOR = """#!/bin/sh
+sed -i.before 's/"whenever"/"high"/' "$1"
+"""
+
+
+@pytest.fixture
+def up() -> Iterator[None]:
+    """Start the system as `make up` does, and stop it as Ctrl-C does."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "ticketctl", "up"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "Stop with Ctrl-C" in line:
+                break
+        yield
+        # Else it could not print what it has seen.
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+        assert process.returncode == 0
+
+
+def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
+    """Start a command in a shell that has sourced the file."""
+    own = {"EDITOR": str(directory / "editor"), "TICKETCTL": TICKETCTL}
+    # What a newcomer's shell may hold must not lead elsewhere.
+    foreign = {"AWS_PROFILE": "foreign", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    script = f"source {shlex.quote(str(SHELL_FILE))} && {command}"
+    return subprocess.Popen(  # noqa: S603 - our own commands.
+        ["/bin/bash", "-c", script.replace("ticketctl ", f"{TICKETCTL} ")],
+        cwd=directory,
+        env=os.environ | foreign | own | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(command: str, directory: Path, status: int = 0) -> str:
+    """Run a command to its end; return what it printed, remarks included."""
+    with typed(command, directory) as process:
+        out, remarks = process.communicate(timeout=SECONDS)
+    assert process.returncode == status, out + remarks
+    return out + remarks
+
+
+class TestTour:
+    """A thousand tickets, three of them wrong, one of these mended."""
+
+    @pytest.mark.usefixtures("up")
+    def test_tour_ends_with_a_clean_audit(self, tmp_path: Path) -> None:
+        """Every command of the tour does what the README says of it."""
+        editor = tmp_path / "editor"
+        editor.write_text(EDITOR)
+        editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+
+        first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
+        assert "MINE-1" in first
+        said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)
+        refused = said("ticketctl send t.jsonl", tmp_path, status=2)
+        assert refused.count("t.jsonl:") == POISON + 1
+        expected = TICKETS - POISON + 1
+        with typed(f"ticketctl watch --count {expected}", tmp_path) as watch:
+            assert watch.stderr is not None
+            assert "watching" in watch.stderr.readline()
+            said("ticketctl send t.jsonl --unchecked", tmp_path)
+            letters = self._all_letters(tmp_path)
+            assert len(letters) == POISON
+            [broken] = [each for each in letters if "priority" in str(each)]
+            letter = str(broken["message_id"])[:8]
+            said(f"ticketctl dead-letters edit {letter}", tmp_path)
+            watched, _ = watch.communicate(timeout=SECONDS)
+        assert len(set(re.findall(r"^\S+", watched, re.MULTILINE))) == expected
+        listed = said("ticketctl list WEB --limit 1", tmp_path)
+        assert "there are more" in listed
+        report = json.loads(said("ticketctl audit --json", tmp_path))
+        assert report["clean"]
+        assert report["tickets_read"] == expected + 1
+
+    def _all_letters(self, directory: Path) -> list[dict[str, object]]:
+        """Look until the letters are there: the queue is worked on meanwhile."""
+        for _ in range(SECONDS):
+            out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
+            letters: list[dict[str, object]] = json.loads(out)["letters"]
+            if len(letters) >= POISON:
+                break
+        return letters

@@ -1,0 +1,1 @@
+"""What `audit` does: reads both tables, and says what does not fit."""

@@ -1,0 +1,93 @@
+"""What an audit can find, each as one line that says what to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+MANUAL: Final = "docs/operations.md"
+
+
+class Kind(StrEnum):
+    """Kinds of findings, as JSON names them."""
+
+    GAP = "gap"
+    DUPLICATE = "two-tickets-of-one-key"
+    KEY_WITHOUT_TICKET = "key-without-ticket"
+    TICKET_WITHOUT_KEY = "ticket-without-key"
+    MISMATCH = "key-names-another-ticket"
+    MALFORMED = "malformed-item"
+    NO_TICKETS = "project-without-tickets"
+
+
+_LINES: Final[Mapping[Kind, str]] = {
+    Kind.GAP: (
+        "{numbers}: missing; no ticket is ever deleted by the system, so look for "
+        "them in a backup of the tickets' table"
+    ),
+    Kind.DUPLICATE: (
+        "{numbers}: tickets of one key, {key}; one request got several numbers: "
+        "find out who else writes to the tables, and void all but the ticket in use"
+    ),
+    Kind.KEY_WITHOUT_TICKET: (
+        "{numbers}: named by the key {key}, but there is no such ticket; look for it "
+        "in a backup: a repeat of the request is announced with this number"
+    ),
+    Kind.TICKET_WITHOUT_KEY: (
+        "{numbers}: the ticket's key {key} is not recorded; a repeat of the request "
+        "would get a second number, so restore the record (or were keys once kept "
+        "for a shorter time?)"
+    ),
+    Kind.MISMATCH: (
+        "{numbers}: the ticket's key {key} is recorded for {recorded}; a repeat of the "
+        "request is announced with that number: mend the record"
+    ),
+    Kind.MALFORMED: (
+        "{key}: the item is not as the system writes it; find out who else writes to "
+        "the tables"
+    ),
+    Kind.NO_TICKETS: "there is no ticket of this project; is its name right?",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as promised."""
+
+    kind: Kind
+    project_id: str
+    numbers: tuple[int, ...] = ()
+    """The tickets' numbers; of a gap, its first and its last."""
+    idempotency_key: str = ""
+    recorded: int | None = None
+    """The number that the key's record names, where it is another one."""
+    item: str = ""
+    """What a malformed item is, in its table."""
+
+    def __str__(self) -> str:
+        """Say what is wrong, and what to do."""
+        said = _LINES[self.kind].format(
+            numbers=self._numbers(),
+            key=self.idempotency_key or self.item,
+            recorded=f"{self.project_id}-{self.recorded}",
+        )
+        return f"{self.project_id}: {self.kind}: {said}; see {MANUAL}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a script may want to know."""
+        return {
+            "kind": str(self.kind),
+            "project_id": self.project_id,
+            "numbers": [*self.numbers],
+            "idempotency_key": self.idempotency_key or None,
+            "recorded_number": self.recorded,
+            "item": self.item or None,
+            "message": str(self),
+        }
+
+    def _numbers(self) -> str:
+        if self.kind is not Kind.GAP:
+            return ", ".join(f"{self.project_id}-{each}" for each in self.numbers)
+        first, last = self.numbers
+        key = f"{self.project_id}-{first}"
+        return key if first == last else f"{key} to {self.project_id}-{last}"

@@ -1,0 +1,1 @@
+"""What `dead-letters` does: looks, mends, sends back, deletes, and loses nothing."""

@@ -1,0 +1,1 @@
+"""What `watch` does: hears announcements, and leaves nothing behind."""

@@ -1,0 +1,156 @@
+"""Hears the announcements live, through a queue of its own that goes when it ends."""
+
+import signal
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ticketctl.cloud_errors import explained
+from ticketctl.errors import CloudError
+from ticketctl.hearing.heard import Filter, Heard, NotAnAnnouncement, heard
+from ticketctl.hearing.leftovers import sweep
+from ticketctl.hearing.temporary_names import NamedSystem
+from ticketctl.hearing.temporary_queue import TemporaryQueue, make_queue, not_there
+from ticketctl.output import notes, visible
+
+__all__ = ["Filter", "Heard", "Listener", "NotAnAnnouncement", "listening"]
+
+MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
+MAX_MESSAGES: Final = 10  # ReceiveMessage, and a batch of deletions.
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Hears the announcements that are wanted, from when it was made."""
+
+    queue: TemporaryQueue
+    wanted: Filter
+
+    def poll(self, wait_seconds: int) -> list[Heard]:
+        """Wait for announcements, and take them; call it every few minutes at least.
+
+        Raises:
+            CloudError: The queue is gone, or does not give up what was taken.
+        """
+        return [each for each in self.receive(wait_seconds) if isinstance(each, Heard)]
+
+    def receive(self, wait_seconds: int) -> list[Heard | NotAnAnnouncement]:
+        """Wait for announcements, and take them, and whatever else came.
+
+        Raises:
+            CloudError: The queue is gone, or does not give up what was taken.
+        """
+        try:
+            self.queue.keep_alive()
+            messages = self._take(wait_seconds)
+        except ClientError as error:
+            if not not_there(error):
+                raise
+            message = (
+                "the temporary queue is gone: this computer slept for too long, or "
+                "somebody deleted it; announcements may be missing, so start again"
+            )
+            raise CloudError(message) from error
+        found = [heard(each) for each in messages]
+        return [
+            each
+            for each in found
+            # SNS takes up to a quarter of an hour until it heeds a filter policy.
+            if isinstance(each, NotAnAnnouncement) or self.wanted.lets_through(each)
+        ]
+
+    def _take(self, wait_seconds: int) -> list[dict[str, Any]]:
+        sqs = self.queue.stack.client("sqs")
+        messages: list[dict[str, Any]] = sqs.receive_message(
+            QueueUrl=self.queue.url,
+            MaxNumberOfMessages=MAX_MESSAGES,
+            WaitTimeSeconds=min(wait_seconds, MAX_WAIT_SECONDS),
+            MessageAttributeNames=["All"],
+        ).get("Messages", [])
+        delete(sqs, self.queue.url, messages)
+        return messages
+
+
+@contextmanager
+def listening(
+    stack: NamedSystem,
+    projects: Collection[str] | None = None,
+    *,
+    priorities: Collection[str] = (),
+    types: Collection[str] = (),
+) -> Iterator[Listener]:
+    """Hear the announcements for a while, through a temporary queue.
+
+    The queue and its subscription go at the end, also when that is an error, Ctrl-C, or
+    a signal to end or hang up. What a killed one left, the next one removes.
+
+    Args:
+        stack: Whose announcements.
+        projects: Of these alone; else of all.
+        priorities: Of these alone; else of all.
+        types: Events of these types alone; else of all.
+
+    Raises:
+        CloudError: SNS does not confirm the subscription.
+    """
+    wanted = Filter(projects or (), priorities, types)
+    with _signals_as_interrupts():
+        queue = make_queue(stack)
+        try:
+            _sweep(stack)
+            queue.subscribe(wanted)
+            yield Listener(queue, wanted)
+        finally:
+            queue.remove()
+
+
+def delete(sqs: Any, queue_url: str, messages: list[dict[str, Any]]) -> None:
+    """Delete at most ten messages that were received.
+
+    Raises:
+        CloudError: SQS says that it will not delete one.
+    """
+    if not messages:
+        return
+    answer = sqs.delete_message_batch(
+        QueueUrl=queue_url,
+        Entries=[
+            {"Id": str(place), "ReceiptHandle": each["ReceiptHandle"]}
+            for place, each in enumerate(messages)
+        ],
+    )
+    # What failed by a fault of SQS's own comes again, and is then seen to be a repeat.
+    if refused := [each for each in answer.get("Failed", []) if each["SenderFault"]]:
+        why = f"{refused[0]['Code']}: {refused[0].get('Message', '')}"
+        message = f"SQS does not delete a message that was taken: {why}"
+        raise CloudError(message)
+
+
+def _sweep(stack: NamedSystem) -> None:
+    """Remove leftovers; listening goes on if that fails."""
+    try:
+        sweep(stack)
+    except (BotoCoreError, ClientError) as error:
+        why = visible(str(explained(error)))
+        notes().print(f"leftover queues are not removed: {why}", markup=False)
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Let `kill`, `timeout` and a closed terminal do what Ctrl-C does."""
+    kinds = []
+    if threading.current_thread() is threading.main_thread():
+        # What is ignored stays so: `nohup` wants it.
+        all_kinds = (signal.SIGTERM, signal.SIGHUP)
+        kinds = [each for each in all_kinds if signal.getsignal(each) == signal.SIG_DFL]
+    for kind in kinds:
+        signal.signal(kind, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            signal.signal(kind, signal.SIG_DFL)

@@ -1,0 +1,1 @@
+"""What `seed`, `import` and `void` do: write beside the worker, and leave no gap."""

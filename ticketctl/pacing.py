@@ -1,0 +1,28 @@
+"""Keeps to a number of messages a second."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class Pace:
+    """Lets so many messages a second go, one batch after the other."""
+
+    rate: float | None = None
+    """Without one, it never waits."""
+    clock: Callable[[], float] = time.monotonic
+    _free_at: float = 0.0
+
+    def batch_size(self, most: int) -> int:
+        """Return how many messages to send at once: a second's share at most."""
+        return most if self.rate is None else max(1, min(most, int(self.rate)))
+
+    def delay(self, count: int) -> float:
+        """Return how many seconds to wait until so many messages more may go."""
+        if self.rate is None:
+            return 0
+        now = self.clock()
+        start = max(now, self._free_at)
+        self._free_at = start + count / self.rate
+        return start - now

@@ -1,0 +1,1 @@
+"""What `send` does: reads, checks and completes requests, and queues them."""

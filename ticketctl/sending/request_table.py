@@ -1,0 +1,116 @@
+"""Reads requests for tickets from CSV: a header of field names, a ticket a row.
+
+An empty cell means that the field is absent. `labels` are separated by semicolons;
+`attributes` come as a JSON object in one cell, or as columns `attributes.NAME`.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
+from typing import BinaryIO, Final
+
+from ticketctl.contract import ContractError, Fields, field_names, read_object
+from ticketctl.errors import MessageFileError
+from ticketctl.output import visible
+from ticketctl.sending.request_lines import MAX_LINE_BYTES, Line
+
+_ATTRIBUTES: Final = "attributes"
+_PREFIX: Final = "attributes."
+_LABELS: Final = "labels"
+_NOT_UTF8: Final = re.compile("[\udc80-\udcff]")  # As `surrogateescape` reads it.
+
+Row = tuple[int, list[str] | str]
+"""Of which line, and its cells, or why it cannot be read."""
+
+
+def table_rows(stream: BinaryIO, name: str) -> Iterator[Line]:
+    """Read a row a ticket; rows without any cell ask for nothing.
+
+    Args:
+        stream: The file.
+        name: What the file is called in errors.
+
+    Raises:
+        MessageFileError: The header is not one of ours.
+    """
+    csv.field_size_limit(MAX_LINE_BYTES)
+    # A row that is not UTF-8 must harm only itself.
+    text = TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+    try:
+        rows = (row for row in _rows(text) if row[1])
+        columns = _header(next(rows, (1, [])), name)
+        for number, cells in rows:
+            yield _line(number, cells, columns)
+    finally:
+        text.detach()  # Whoever opened the stream closes it.
+
+
+def _rows(text: TextIOWrapper) -> Iterator[Row]:
+    reader = csv.reader(text, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield number, f"not CSV: {error}"
+        else:
+            yield number, cells if any(map(str.strip, cells)) else []
+
+
+def _header(row: Row, name: str) -> list[str]:
+    number, cells = row
+    if isinstance(cells, str):
+        message = f"{name}:{number}: header: {cells}"
+        raise MessageFileError(message)
+    columns = [each.strip() for each in cells]
+    for column in columns:
+        own = column.startswith(_PREFIX) and column != _PREFIX
+        twice = columns.count(column) > 1
+        if twice or not (own or column in field_names()):
+            what = "stands twice" if twice else "is no field"
+            known = f"{', '.join(field_names())} and attributes.NAME"
+            shown = visible(column, 64) or "a nameless column"
+            message = f"{name}:{number}: {shown}: {what}; the header may name {known}"
+            raise MessageFileError(message)
+    return columns
+
+
+def _line(number: int, cells: list[str] | str, columns: Sequence[str]) -> Line:
+    if isinstance(cells, str):
+        return Line(number, {}, f"body: {cells}")
+    if len(cells) != len(columns):
+        problem = f"body: {len(cells)} cells, but the header has {len(columns)}"
+        return Line(number, {}, problem)
+    if any(map(_NOT_UTF8.search, cells)):
+        return Line(number, {}, "body: not UTF-8")
+    try:
+        return Line(number, _fields(dict(zip(columns, cells, strict=True))))
+    except ContractError as error:
+        return Line(number, {}, str(error))
+
+
+def _fields(cells: dict[str, str]) -> Fields:
+    fields: Fields = {name: cell for name, cell in cells.items() if cell}
+    if _LABELS in fields:
+        labels = [each.strip() for each in fields[_LABELS].split(";")]
+        fields[_LABELS] = [each for each in labels if each]
+    own = [each for each in fields if each.startswith(_PREFIX)]
+    attributes = {each.removeprefix(_PREFIX): fields.pop(each) for each in own}
+    if _ATTRIBUTES in fields:
+        attributes = _merged(fields.pop(_ATTRIBUTES), attributes)
+    return fields | ({_ATTRIBUTES: attributes} if attributes else {})
+
+
+def _merged(cell: str, attributes: dict[str, str]) -> Fields:
+    try:
+        given = read_object(cell)
+    except ContractError as error:
+        message = f"attributes: {str(error).removeprefix('body: ')}"
+        raise ContractError(message) from error
+    if twice := given.keys() & attributes.keys():
+        message = f"attributes: {visible(min(twice), 64)} stands in two cells"
+        raise ContractError(message)
+    return given | attributes

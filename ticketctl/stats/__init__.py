@@ -1,0 +1,1 @@
+"""What `stats` does: asks SQS, CloudWatch and CloudFormation, and draws a screen."""
