@@ -92,11 +92,17 @@ def stack_command(
         shown: Any = command
         shown.__signature__ = signature.replace(parameters=[*own, *options])
         shown.__annotations__ = {each.name: each.annotation for each in own + options}
-        epilog = "Examples:\n\n" + "\n\n".join(f"$ {each}" for each in examples)
-        app.command(name, epilog=epilog, rich_help_panel=panel)(command)
+        app.command(name, epilog=example_lines(*examples), rich_help_panel=panel)(
+            command
+        )
         return function
 
     return register
+
+
+def example_lines(*examples: str) -> str:
+    """Return command lines as the end of a help shows them."""
+    return "Examples:\n\n" + "\n\n".join(f"$ {each}" for each in examples)
 
 
 @contextmanager

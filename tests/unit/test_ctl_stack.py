@@ -345,8 +345,8 @@ class TestHelp:
         )
 
         assert result.exit_code == 0
+        assert f"$ ticketctl {' '.join(words)}" in result.stdout
         if words[0] not in LOCAL:
-            assert f"$ ticketctl {' '.join(words)}" in result.stdout
             for option in ("--stack", "--region", "--profile"):
                 assert option in result.stdout
 

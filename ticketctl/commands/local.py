@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ticketctl.app import LOCAL, app
-from ticketctl.command import errors_in_a_line
+from ticketctl.command import errors_in_a_line, example_lines
 from ticketctl.errors import Status
 from ticketctl.sample import many_messages
 
@@ -16,7 +16,14 @@ Fifo = Annotated[
 ]
 
 
-@app.command(rich_help_panel=LOCAL)
+@app.command(
+    rich_help_panel=LOCAL,
+    epilog=example_lines(
+        "ticketctl run",
+        "ticketctl run my.jsonl",
+        "ticketctl run --fifo",
+    ),
+)
 def run(
     file: Annotated[
         Path | None, typer.Argument(help="Your own messages: a JSON object a line.")
@@ -34,14 +41,25 @@ def run(
         raise typer.Exit(Status.OK if clean else Status.FOUND)
 
 
-@app.command(rich_help_panel=LOCAL)
+@app.command(
+    rich_help_panel=LOCAL,
+    epilog=example_lines(
+        "ticketctl up",
+        "ticketctl up --fifo",
+    ),
+)
 def up(*, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too."""
     with errors_in_a_line():
         _local_session().up(fifo=fifo)
 
 
-@app.command(rich_help_panel=LOCAL)
+@app.command(
+    rich_help_panel=LOCAL,
+    epilog=example_lines(
+        "ticketctl sample 1000 --poison 3 > tickets.jsonl",
+    ),
+)
 def sample(
     number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,
     *,
@@ -55,7 +73,13 @@ def sample(
             typer.echo(body)
 
 
-@app.command(rich_help_panel=LOCAL)
+@app.command(
+    rich_help_panel=LOCAL,
+    epilog=example_lines(
+        "ticketctl bench",
+        "ticketctl bench --contender ours --json",
+    ),
+)
 def bench(
     *,
     contender: Annotated[
