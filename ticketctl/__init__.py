@@ -22,6 +22,7 @@ The command line:
     numbers/              seed, import, void
     stats/                stats
     pacing.py, queues.py  what several of them share
+    signals.py            lets `kill` and a closed terminal do what Ctrl-C does
 
 The main job, shown (`make run`):
 

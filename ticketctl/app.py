@@ -12,7 +12,8 @@ LOCAL: Final = "On this machine, without an AWS account"
 _STATUSES = (
     "Exit status: 0 done; 1 done, and something is wrong with what was looked at, or "
     "is not there; 2 not done: an option or a file is not as it must be; 3 not done: "
-    "AWS cannot be reached or refuses; 130 interrupted."
+    "AWS cannot be reached or refuses; 130 interrupted, where that is not the way to "
+    "end it."
 )
 
 app = typer.Typer(

@@ -2,7 +2,9 @@
 
 import sys
 
-from ticketctl.errors import InputError
+import typer
+
+from ticketctl.errors import InputError, Status
 from ticketctl.output import notes
 
 
@@ -11,23 +13,30 @@ def is_somebody_there() -> bool:
     return sys.stdin.isatty()
 
 
-def agreed(question: str, *, yes: bool) -> bool:
-    """Ask for a yes; anything else is a no.
+def consent(question: str, *, yes: bool) -> None:
+    """Go on only if a person wants it; a no is their wish, and no failure.
 
     Args:
         question: What is going to happen.
         yes: The answer was given on the command line.
 
     Raises:
+        Exit: They do not want it.
         InputError: Nobody is there to answer.
     """
-    if yes:
-        return True
+    if not (yes or agreed(question)):
+        notes().print("nothing was done")
+        raise typer.Exit(Status.OK)
+
+
+def agreed(question: str) -> bool:
+    """Ask for a yes; anything else is a no.
+
+    Raises:
+        InputError: Nobody is there to answer.
+    """
     if not is_somebody_there():
         message = "nobody is there to be asked; say --yes to do it"
         raise InputError(message)
     notes().print(f"{question} [y/N] ", end="", markup=False)
-    if sys.stdin.readline().strip().casefold() in {"y", "yes"}:
-        return True
-    notes().print("nothing is done")
-    return False
+    return sys.stdin.readline().strip().casefold() in {"y", "yes"}

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticketctl.cloud_errors import explained
-from ticketctl.errors import Status, ToolError
+from ticketctl.errors import InputError, Status, ToolError
 from ticketctl.stack import DEFAULT_STACK, find_stack
 
 _AWS: Final = "Which system"
@@ -124,6 +124,9 @@ def errors_in_a_line() -> Iterator[None]:
         # Whoever reads has enough (`| head`); Python must not complain once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(Status.FOUND) from None
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        fail(InputError(f"{where}{error.strerror or error}"))
 
 
 def fail(error: ToolError) -> NoReturn:

@@ -20,18 +20,20 @@ def told(error: ValidationError, inside: tuple[Any, ...] = ()) -> Iterator[str]:
     where = ".".join(shown(str(each)) for each in place) or "body"
     limit: Any = error.validator_value
     given: Any = error.instance
+    schema: Any = error.schema
     match error.validator:
         case "required":
             for name in limit:
                 if name not in given:
                     yield f"{name}: is missing"
         case "additionalProperties":
-            known: Any = error.schema
             for name in given:
-                if name not in known["properties"]:
+                if name not in schema["properties"]:
                     yield f"{shown(name)}: is no field of a ticket"
         case "anyOf" | "allOf":
             yield from _of_the_alternative(error, place)
+        case "type" if "enum" in schema:
+            return  # What it may be is told, which says more.
         case _:
             yield f"{where}: {_limit_in_words(error, limit)}"
 

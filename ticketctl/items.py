@@ -1,11 +1,14 @@
 """What the two tables hold, as the tools read it; `docs/operations.md` describes it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer
+
+from ticketctl.errors import NotThereError
 
 ELSEWHERE: Final = "elsewhere"
 """A ticket's `origin`, where another system gave the number; else it has none."""
@@ -15,6 +18,12 @@ RESERVED: Final = "reserved"
 
 VOIDED: Final = "voided"
 """A ticket's `status`, where it should not have been; it keeps its number."""
+
+PROJECT_ID: Final = re.compile("[A-Za-z0-9._-]{1,64}")
+"""A project's id, as the worker takes it."""
+
+IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,128}")
+"""A request's key, as the worker takes it: visible ASCII characters."""
 
 _deserialize = TypeDeserializer().deserialize
 
@@ -72,11 +81,21 @@ def ticket(item: Mapping[str, Any]) -> Ticket:
 
 
 def key_record(item: Mapping[str, Any]) -> KeyRecord:
-    """Read an item of the idempotency keys' table."""
+    """Read an item of the idempotency keys' table.
+
+    Raises:
+        NotThereError: It is not as the system writes it.
+    """
     fields = plain(item)
-    return KeyRecord(
-        fields["project_id"], fields["idempotency_key"], int(fields["number"]), fields
-    )
+    match fields:
+        case {
+            "project_id": str(project_id),
+            "idempotency_key": str(key),
+            "number": Decimal() as number,
+        } if fields["id"] == f"{project_id}#{key}":
+            return KeyRecord(project_id, key, int(number), fields)
+    message = f"the record {fields['id']} is malformed; see: ticketctl audit"
+    raise NotThereError(message)
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,20 @@ from itertools import islice
 from typing import Final
 
 from ticketctl.errors import InputError, NotThereError
-from ticketctl.items import KeyRecord, Ticket, key_record, ticket
+from ticketctl.items import (
+    IDEMPOTENCY_KEY,
+    PROJECT_ID,
+    KeyRecord,
+    Ticket,
+    key_record,
+    ticket,
+)
 from ticketctl.stack import System
 
-_PROJECT_ID: Final = re.compile("[A-Za-z0-9._-]{1,64}")
+HIGHEST: Final = 10**19 - 1
+"""The highest number that can be asked for."""
+
 _NUMBER: Final = re.compile("[1-9][0-9]{0,18}")
-_IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,128}")
 
 
 def checked_project(project_id: str) -> str:
@@ -23,7 +31,7 @@ def checked_project(project_id: str) -> str:
     Raises:
         InputError: No project can have that id.
     """
-    if not _PROJECT_ID.fullmatch(project_id):
+    if not PROJECT_ID.fullmatch(project_id):
         message = (
             f"no project id: {project_id!r}; it has 1 to 64 letters, digits, '.', "
             "'_' and '-'"
@@ -39,7 +47,7 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
         InputError: It is no ticket key.
     """
     project_id, _, number = ticket_key.rpartition("-")
-    if not (_PROJECT_ID.fullmatch(project_id) and _NUMBER.fullmatch(number)):
+    if not (PROJECT_ID.fullmatch(project_id) and _NUMBER.fullmatch(number)):
         message = f"no ticket key: {ticket_key!r}; one looks like PROJ-42"
         raise InputError(message)
     return project_id, int(number)
@@ -51,17 +59,39 @@ def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
     Raises:
         NotThereError: There is none of that number.
     """
-    key = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-    answer = stack.client("dynamodb").get_item(
-        TableName=stack.outputs["TicketsTableName"], Key=key, ConsistentRead=True
-    )
-    if "Item" not in answer:
+    found = _ticket(stack, project_id, number)
+    if found is None:
         message = (
             f"there is no ticket {project_id}-{number}; "
             f"see the latest with: ticketctl list {project_id}"
         )
         raise NotThereError(message)
-    return ticket(answer["Item"])
+    return found
+
+
+def find_recorded_ticket(stack: System, record: KeyRecord) -> Ticket:
+    """Return the ticket that a request got.
+
+    Raises:
+        NotThereError: The one that is recorded is gone, or has another key.
+    """
+    found = _ticket(stack, record.project_id, record.number)
+    if found and found.idempotency_key == record.idempotency_key:
+        return found
+    why = "which has another key" if found else "but there is no such ticket"
+    message = (
+        f"the key is recorded for {record.project_id}-{record.number}, {why}; "
+        "see: ticketctl audit"
+    )
+    raise NotThereError(message)
+
+
+def _ticket(stack: System, project_id: str, number: int) -> Ticket | None:
+    key = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
+    answer = stack.client("dynamodb").get_item(
+        TableName=stack.outputs["TicketsTableName"], Key=key, ConsistentRead=True
+    )
+    return ticket(answer["Item"]) if "Item" in answer else None
 
 
 def latest_tickets(
@@ -110,9 +140,9 @@ def find_record(stack: System, project_id: str, idempotency_key: str) -> KeyReco
 
     Raises:
         InputError: No request can have that key.
-        NotThereError: Nothing is recorded.
+        NotThereError: Nothing is recorded, or not as the system does it.
     """
-    if not _IDEMPOTENCY_KEY.fullmatch(idempotency_key):
+    if not IDEMPOTENCY_KEY.fullmatch(idempotency_key):
         message = (
             f"no idempotency key: {idempotency_key!r}; "
             "it has 1 to 128 visible ASCII characters"

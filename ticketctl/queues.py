@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ticketctl.errors import SendError
+from ticketctl.errors import CloudError, SendError
 from ticketctl.stack import System
 
 MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 MAX_MESSAGE_BYTES = 1024 * 1024  # Of one message, and of all messages of a batch.
 FIFO_SUFFIX = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
-_GROUP_ID = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
+GROUP_ID = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 
 
 Message = TypeVar("Message")
@@ -145,7 +145,11 @@ def topic_may_send(queue_arn: str, topic_arn: str) -> str:
 
 
 def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
-    """Receive some messages of a queue, and delete them."""
+    """Receive some messages of a queue, and delete them.
+
+    Raises:
+        CloudError: SQS says that it will not delete one.
+    """
     sqs = stack.client("sqs")
     messages = sqs.receive_message(
         QueueUrl=queue_url,
@@ -153,15 +157,30 @@ def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]
         WaitTimeSeconds=wait_seconds,
         MessageAttributeNames=["All"],
     ).get("Messages", [])
-    if messages:
-        sqs.delete_message_batch(
-            QueueUrl=queue_url,
-            Entries=[
-                {"Id": str(place), "ReceiptHandle": each["ReceiptHandle"]}
-                for place, each in enumerate(messages)
-            ],
-        )
+    delete(sqs, queue_url, messages)
     return [_received(each) for each in messages]
+
+
+def delete(sqs: Any, queue_url: str, messages: Sequence[dict[str, Any]]) -> None:
+    """Delete at most ten messages that were received.
+
+    Raises:
+        CloudError: SQS says that it will not delete one.
+    """
+    if not messages:
+        return
+    answer = sqs.delete_message_batch(
+        QueueUrl=queue_url,
+        Entries=[
+            {"Id": str(place), "ReceiptHandle": each["ReceiptHandle"]}
+            for place, each in enumerate(messages)
+        ],
+    )
+    # What failed by a fault of SQS's own comes again, and is then seen to be a repeat.
+    if refused := [each for each in answer.get("Failed", []) if each["SenderFault"]]:
+        why = f"{refused[0]['Code']}: {refused[0].get('Message', '')}"
+        message = f"SQS does not delete a message that was taken: {why}"
+        raise CloudError(message)
 
 
 def messages_on_queue(stack: System) -> int:
@@ -181,7 +200,7 @@ def messages_on(stack: System, output: str) -> int:
 def _group(body: str) -> dict[str, str]:
     """Make a project one tenant of a fair queue: a busy one does not starve others."""
     key = Sent("", body).key
-    return {"MessageGroupId": key[0]} if key and _GROUP_ID.fullmatch(key[0]) else {}
+    return {"MessageGroupId": key[0]} if key and GROUP_ID.fullmatch(key[0]) else {}
 
 
 def _in_order(body: str) -> dict[str, str]:

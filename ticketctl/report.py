@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ticketctl.auditing.findings import Kind
+from ticketctl.hearing.heard import ASSIGNED, Heard, NotAnAnnouncement
+from ticketctl.hearing.watching import line_of
 from ticketctl.local_stack import LocalStack
 from ticketctl.output import visible
 from ticketctl.queues import Received
@@ -18,6 +19,8 @@ from ticketctl.shell_file import SHELL_FILE
 
 _KEY_WIDTH = 10
 _BODY_WIDTH = 60
+# Of an announced number.
+_SHOWN = ("ticket_key", "number", "project_id", "title")
 
 
 class Report:
@@ -31,15 +34,15 @@ class Report:
         """Print what is being done before anything can be shown."""
         self._console.print(Text(f"... {text}", style="dim"))
 
-    def announced(self, event: dict[str, Any], replayed: bool) -> None:  # noqa: FBT001
-        """Print an announcement: number, project, title, whether a replay."""
-        data = event["data"]
-        line = Text.assemble(
-            (f"{data['ticket_key']:<{_KEY_WIDTH}}", "bold green"),
-            f" number {data['number']:<4} of project {data['project_id']:<8} ",
-            data["title"],
-            ("  (replay)", "yellow") if replayed else "",
-        )
+    def announced(self, message: Heard | NotAnAnnouncement) -> None:
+        """Print what came from the topic, whatever it is."""
+        match message:
+            case NotAnAnnouncement(body):
+                line = Text(f"not an announcement: {visible(body, _BODY_WIDTH)}")
+            case Heard() if _is_number(message):
+                line = _number_line(message)
+            case Heard():
+                line = Text(line_of(message))
         self._console.print(line, soft_wrap=True)
 
     def dead_letters(self, letters: Iterable[Received]) -> None:
@@ -129,3 +132,18 @@ Numbers appear here as they come. Stop with Ctrl-C.
             ),
             soft_wrap=True,
         )
+
+
+def _is_number(heard: Heard) -> bool:
+    return heard.type == ASSIGNED and heard.data.keys() >= {*_SHOWN}
+
+
+def _number_line(heard: Heard) -> Text:
+    """Return number, project, title, and whether it is a replay."""
+    key, number, project, title = (visible(str(heard.data[name])) for name in _SHOWN)
+    return Text.assemble(
+        (f"{key:<{_KEY_WIDTH}}", "bold green"),
+        f" number {number:<4} of project {project:<8} ",
+        title,
+        ("  (replay)", "yellow") if heard.replayed else "",
+    )

@@ -1,12 +1,12 @@
 """The main job, shown: messages go in, numbers come out, and the tables agree."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ticketctl.auditing.audit import ProjectAudit, audit, tickets_of
+from ticketctl.hearing.heard import ASSIGNED, Heard, NotAnAnnouncement, announcement
 from ticketctl.items import VOIDED
 from ticketctl.local_stack import LocalStack
 from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
@@ -21,9 +21,9 @@ class Watch:
 
     stack: LocalStack
     announcements_url: str
-    on_announced: Callable[[dict[str, Any], bool], None]
+    on_announced: Callable[[Heard | NotAnAnnouncement], None]
     events: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Announced events by id, without their repeats."""
+    """Announced numbers by the event's id, without their repeats."""
     replays: int = 0
     dead_letters: list[Received] = field(default_factory=list)
 
@@ -35,15 +35,18 @@ class Watch:
         return heard or len(self.dead_letters) > known
 
     def listen(self, wait_seconds: int = 0) -> bool:
-        """Take what was announced; tell whether anything was."""
-        announced = take(self.stack, self.announcements_url, wait_seconds)
-        for message in announced:
-            event = json.loads(message.body)
-            replayed = message.attributes["replayed"] == "true"
-            self.events[event["id"]] = event
-            self.replays += replayed
-            self.on_announced(event, replayed)
-        return bool(announced)
+        """Take what came from the topic; tell whether anything did.
+
+        Numbers are not all that is announced there.
+        """
+        messages = take(self.stack, self.announcements_url, wait_seconds)
+        for message in messages:
+            heard = announcement(message.body, message.attributes)
+            if isinstance(heard, Heard) and heard.type == ASSIGNED:
+                self.events[heard.event_id] = heard.event
+                self.replays += heard.replayed
+            self.on_announced(heard)
+        return bool(messages)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Verdict:
 
 
 def start_watch(
-    stack: LocalStack, on_announced: Callable[[dict[str, Any], bool], None]
+    stack: LocalStack, on_announced: Callable[[Heard | NotAnAnnouncement], None]
 ) -> Watch:
     """Subscribe a queue of our own to the topic, before anything is sent."""
     return Watch(stack, subscribe(stack, "run"), on_announced)

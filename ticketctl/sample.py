@@ -73,6 +73,8 @@ def _endless_poison() -> Iterator[str]:
         yield json.dumps(fields | {"priority": "whenever"})
         # The key is that of the first good ticket.
         yield json.dumps(fields | {"idempotency_key": "web-form-0001"})
+        # A key of its own, for the first one's is taken once that is mended.
+        fields["idempotency_key"] = f"web-untitled-{serial:04}"
         del fields["title"]
         yield json.dumps(fields)
 

@@ -4,6 +4,7 @@ The same for a real account and for the local system, which answers under
 `AWS_ENDPOINT_URL`. Nothing here needs the worker's code.
 """
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from ticketctl.cloud_errors import error_code
-from ticketctl.errors import StackError
+from ticketctl.errors import CloudError, StackError
 
 DEFAULT_STACK: Final = "ticket-numbering"
 
@@ -81,6 +82,8 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         BotoCoreError: No credentials, no Region, no such profile, no connection.
         ClientError: CloudFormation refuses.
     """
+    # boto3 does not look at the variable that the AWS CLI looks at first.
+    region = region or os.environ.get("AWS_REGION")
     session = boto3.Session(profile_name=profile, region_name=region)
     cloudformation = _client(session, "cloudformation")
     place = cloudformation.meta.region_name
@@ -114,4 +117,9 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
 def _client(session: boto3.Session, service_name: str) -> Any:
     # The name is not a literal here, so no overload of the stubs fits.
     create: Any = session.client
-    return create(service_name, config=_CONFIG)
+    try:
+        return create(service_name, config=_CONFIG)
+    except ValueError as error:
+        # botocore's way to refuse an address.
+        message = f"{error}; check AWS_ENDPOINT_URL and the Region"
+        raise CloudError(message) from error

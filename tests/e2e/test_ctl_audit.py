@@ -71,6 +71,16 @@ class TestFindings:
         assert document.json["clean"] is False
         assert of(after, project) == []
 
+    def test_table_shows_all_findings_when_the_terminal_is_narrow(
+        self, deployed: LocalStack, project: str, ctl: Ctl
+    ) -> None:
+        """A terminal of 80 columns, and every pipe."""
+        lone = ticket_item(project, 4, "lone")
+        with planted(deployed, *sequence(project, 1, 2), lone):
+            ended = ctl("audit", "--project", project, COLUMNS="80")
+
+        assert f"│ {project:<7} │ 3-3  │     1 │" in ended.out
+
     def test_audit_tells_numbers_from_elsewhere_from_gaps(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
@@ -176,10 +186,21 @@ class TestCoverage:
         assert document.json["keys_read"] == 0
         assert 0 < document.json["tickets_read"] < 5
 
+    def test_audit_keeps_to_the_budget_when_many_threads_are_asked_for(
+        self, deployed: LocalStack, project: str, ctl: Ctl
+    ) -> None:
+        """Each of them would take what the others had left."""
+        with tables(deployed, project, *sequence(project, *range(1, 41))) as options:
+            budget = [*options, "--max-read-units", "2", "--segments", "50"]
+            ended = ctl("audit", *budget, "--json")
+
+        assert ended.status == 1
+        assert 0 < ended.json["read_units"] <= 2
+
     def test_audit_is_complete_when_it_reads_slowly(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
-        """Small pages, and pauses between them."""
+        """With pauses between pages."""
         with tables(deployed, project, *sequence(project, *range(1, 9))) as options:
             ended = ctl("audit", *options, "--read-units-per-second", "8", "--json")
 
@@ -226,7 +247,9 @@ class TestBadInput:
             ["--project", "A#B"],
             ["--segments", "0"],
             ["--max-read-units", "0"],
+            ["--max-read-units", "inf"],
             ["--read-units-per-second", "none"],
+            ["--read-units-per-second", "inf"],
         ],
     )
     def test_options_that_make_no_sense_are_refused(

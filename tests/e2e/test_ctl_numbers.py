@@ -179,6 +179,34 @@ class TestSeed:
             assert "has numbers up to 3 already" in ended.err
         assert sorted(sequence.tickets()) == [1, 2, 3]
 
+    def test_seed_is_refused_when_its_number_was_only_skipped(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Neither the ends of guard and seal nor a ticket among them end a sequence."""
+        ctl("seed", sequence.project, "--last", "1234", "--yes")
+
+        for last in ("1", "99", "100", "199"):
+            ended = ctl("seed", sequence.project, "--last", last, "--yes")
+
+            assert ended.status == Status.USAGE
+            assert "has numbers up to 1234 already" in ended.err
+        ctl("import", lines(existing(sequence.project, 199)), "--yes")
+        ended = ctl("seed", sequence.project, "--last", "199", "--yes")
+        assert "has numbers up to 1234 already" in ended.err
+
+    def test_seed_is_refused_when_its_number_is_all_of_a_guard(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Also where a worker gave the number after it before the seal."""
+        sequence.put(2, status="reserved", origin="elsewhere", reserved_as="guard")
+        sequence.put(3, title="given within")
+        sequence.put(300, status="reserved", origin="elsewhere", reserved_as="last")
+
+        ended = ctl("seed", sequence.project, "--last", "2", "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "has numbers up to 300 already" in ended.err
+
     def test_seed_says_so_when_it_was_done_already(
         self, ctl: Ctl, sequence: Sequence
     ) -> None:
@@ -287,7 +315,7 @@ class TestImport:
         first = existing(project, 7, idempotency_key="old-7", **fields)
         dated = existing(project, 9, assigned_at="2019-05-04T12:00:00+02:00")
 
-        ended = ctl("import", lines(first, dated))
+        ended = ctl("import", lines(first, dated), "--yes")
         replay = {name: first[name] for name in first if name != "number"}
         sequence.system.send(replay)
         [new] = sequence.number(1)
@@ -318,7 +346,7 @@ class TestImport:
         )
         twin = message | {"idempotency_key": "twin"}
 
-        ctl("import", lines(twin | {"number": 2}))
+        ctl("import", lines(twin | {"number": 2}), "--yes")
 
         tickets = sequence.tickets()
         for each in tickets.values():
@@ -330,12 +358,12 @@ class TestImport:
     ) -> None:
         """After an interruption it goes on; the second run changes nothing."""
         tickets = [existing(sequence.project, number) for number in range(1, 21)]
-        ctl("import", lines(*tickets[:5], existing(sequence.project, 20)))
+        ctl("import", lines(*tickets[:5], existing(sequence.project, 20)), "--yes")
         before = sequence.tickets()
 
-        second = ctl("import", lines(*tickets))
+        second = ctl("import", lines(*tickets), "--yes")
         after = sequence.tickets()
-        third = ctl("import", lines(*tickets))
+        third = ctl("import", lines(*tickets), "--yes")
 
         assert "imported 14, there already 6, refused 0" in second.out
         assert "imported 0, there already 20, refused 0" in third.out
@@ -388,6 +416,7 @@ class TestImport:
                 existing(project, 3, idempotency_key=given["idempotency_key"]),
                 existing(project, 4),
             ),
+            "--yes",
         )
 
         assert ended.status == Status.FOUND
@@ -405,7 +434,7 @@ class TestImport:
         sequence.put(1, title="a")
         sequence.put(3, title="c")
 
-        ended = ctl("import", lines(existing(sequence.project, 2)))
+        ended = ctl("import", lines(existing(sequence.project, 2)), "--yes")
 
         assert ended.status == Status.FOUND
         assert "it is missing among numbers that were given here" in ended.err
@@ -421,7 +450,10 @@ class TestImport:
         ended = ctl("import", lines(line), "--dry-run", "--project", sequence.project)
 
         assert ended.status == Status.OK
-        assert f"{sequence.project}: 1 tickets up to 8; last number 0" in ended.out
+        assert ended.out == (
+            f"{sequence.project}: 1 tickets up to 8; "
+            "the last number is none yet, the next will be 9\n"
+        )
         assert sequence.tickets() == {}
 
     def test_import_is_refused_when_there_is_no_ticket(
@@ -434,11 +466,21 @@ class TestImport:
         assert (missing.status, empty.status) == (Status.USAGE, Status.USAGE)
         assert "holds no ticket" in empty.err
 
+    def test_import_is_refused_when_nobody_can_be_asked(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """No terminal, no `--yes`: the sequence stays where it is."""
+        ended = ctl("import", lines(existing(sequence.project, 10**15)))
+
+        assert ended.status == Status.USAGE
+        assert "--yes" in ended.err
+        assert sequence.tickets() == {}
+
     def test_import_reads_standard_input(self, ctl: Ctl, sequence: Sequence) -> None:
         """From a pipe."""
         line = json.dumps(existing(sequence.project, 2))
 
-        ended = ctl("import", "-", typed=line + "\n")
+        ended = ctl("import", "-", "--yes", typed=line + "\n")
 
         assert ended.status == Status.OK
         assert sequence.given() == [2]
@@ -608,6 +650,19 @@ class TestVoid:
 
         assert ended.status == Status.USAGE
         assert "only reserved" in ended.err
+
+    def test_voiding_is_refused_when_the_ticket_is_malformed(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Nothing is written that could not be announced."""
+        sequence.put(1, title="without a key")
+
+        ended = ctl("void", f"{sequence.project}-1", "--reason", "spam", "--yes")
+
+        assert ended.status == Status.FOUND
+        assert "malformed (idempotency_key)" in ended.err
+        assert "see: ticketctl audit" in ended.err
+        assert "status" not in sequence.tickets()[1]
 
     def test_voiding_is_refused_when_nobody_can_be_asked(
         self, ctl: Ctl, sequence: Sequence

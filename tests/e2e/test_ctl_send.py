@@ -202,6 +202,7 @@ class TestFile:
 
         assert (first.status, second.status) == (0, 0)
         assert first.out == second.out == "sent 12 of 12 messages\n"
+        assert "keys made from the prefix my.csv" in first.err
         assert settled(system, project, 24) == numbers == tuple(range(1, 13))
         assert sorted(system.replays(project)) == [False] * 12 + [True] * 12
 

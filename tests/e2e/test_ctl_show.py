@@ -153,7 +153,15 @@ class TestList:
 
     @pytest.mark.parametrize(
         "arguments",
-        [["PR#J"], ["P", "--limit", "0"], ["P", "--before", "x"], ["P" * 65], []],
+        [
+            ["PR#J"],
+            ["P", "--limit", "0"],
+            ["P", "--limit", "9" * 23],
+            ["P", "--before", "x"],
+            ["P", "--before", "9" * 40],
+            ["P" * 65],
+            [],
+        ],
     )
     def test_list_refuses_what_makes_no_sense(
         self, ctl: Ctl, arguments: list[str]
@@ -192,13 +200,35 @@ class TestFind:
     def test_find_says_so_when_record_and_ticket_do_not_match(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
-        """The audit says more."""
+        """The audit of all projects says more: the ticket is gone, or another's."""
         wrong = ticket_item(project, 1, "a"), key_item(project, 1, "b")
-        with planted(deployed, *wrong):
-            ended = ctl("find", project, "b")
+        with planted(deployed, *wrong, key_item(project, 2, "gone")):
+            another, none = ctl("find", project, "b"), ctl("find", project, "gone")
 
-        assert ended.status == 1
-        assert f"ticketctl audit --project {project}" in ended.err
+        assert (another.status, none.status) == (1, 1)
+        assert f"{project}-1, which has another key" in another.err
+        assert f"{project}-2, but there is no such ticket" in none.err
+        for ended in (another, none):
+            assert ended.err.endswith("see: ticketctl audit\n")
+
+    @pytest.mark.parametrize(
+        "flaw", [{"number": {"S": "1"}}, {"project_id": {"S": "B"}}, {"number": None}]
+    )
+    def test_find_names_the_audit_when_the_record_is_malformed(
+        self,
+        deployed: LocalStack,
+        project: str,
+        ctl: Ctl,
+        flaw: dict[str, dict[str, str] | None],
+    ) -> None:
+        """One line: an attribute of another type, another's, or none."""
+        item = key_item(project, 1, "odd") | flaw
+        odd = {name: value for name, value in item.items() if value}
+        with planted(deployed, odd):
+            ended = ctl("find", project, "odd")
+
+        assert (ended.status, ended.out, ended.err.count("\n")) == (1, "", 1)
+        assert f"{project}#odd is malformed; see: ticketctl audit" in ended.err
 
     @pytest.mark.parametrize("key", ["", "with space", "k" * 129, "ü"])
     def test_find_refuses_what_no_key_can_be(self, ctl: Ctl, key: str) -> None:

@@ -325,16 +325,28 @@ class TestNothingIsLeft:
 
         assert leftovers.nothing
 
-    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize(
+        ("kind", "options", "status"),
+        [
+            (signal.SIGINT, (), 0),
+            (signal.SIGTERM, (), 0),
+            (signal.SIGINT, ("--count", "5"), 1),
+        ],
+    )
     def test_nothing_is_left_when_a_signal_ends_it(
-        self, ctl: Ctl, leftovers: Leftovers, kind: signal.Signals
+        self,
+        ctl: Ctl,
+        leftovers: Leftovers,
+        kind: signal.Signals,
+        options: tuple[str, ...],
+        status: int,
     ) -> None:
-        """Ctrl-C is the way to end it, so the status is 0; `kill` does the same."""
-        with watching(ctl) as process:
+        """Ctrl-C is the way to end it, unless it was to wait for so many; as `kill`."""
+        with watching(ctl, *options) as process:
             process.send_signal(kind)
             out, err = process.communicate(timeout=30)
 
-        assert (process.returncode, out, err) == (0, "", "")
+        assert (process.returncode, out, err) == (status, "", "")
         assert leftovers.nothing
 
     def test_next_one_removes_what_is_left_when_one_was_killed(

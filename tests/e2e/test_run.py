@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.builders import ticket_fields
 from ticketctl.artifact import ROOT
+from ticketctl.hearing.heard import ASSIGNED, VOIDED, announcement
 from ticketctl.local_stack import LocalStack
 from ticketctl.queues import Received, Sent
+from ticketctl.report import Report
 from ticketctl.run import judge_messages, run_messages, start_watch
 
 pytestmark = pytest.mark.emulator
@@ -90,6 +93,33 @@ class TestCommand:
         assert result.stdout == ""
 
 
+class TestReport:
+    """Whatever comes from the topic is shown, and stops nothing."""
+
+    @pytest.mark.parametrize(
+        ("body", "shown"),
+        [
+            ("no JSON\x1b[2J", "not an announcement: no JSON\ufffd[2J"),
+            ('{"type": "else"}', 'not an announcement: {"type": "else"}'),
+            ('{"id": "X-1", "type": "other.v1"}', "X-1"),
+            (json.dumps({"id": "X-1", "type": ASSIGNED, "data": {}}), "X-1"),
+            (
+                json.dumps({"id": "X-1", "type": VOIDED, "data": {"reason": "why"}}),
+                "X-1 voided: why",
+            ),
+        ],
+    )
+    def test_message_is_shown_when_it_is_no_number(
+        self, body: str, shown: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The topic carries more than numbers, and somebody may publish by hand."""
+        report = Report(Console(highlight=False))
+
+        report.announced(announcement(body, {}))
+
+        assert shown in capsys.readouterr().out
+
+
 class TestVerdict:
     """It is computed from the tables, so what is wrong there shows."""
 
@@ -129,7 +159,7 @@ class TestVerdict:
     ) -> None:
         """Its key has a ticket, but not the one that it asked for."""
         message = ticket_fields(project)
-        watch = start_watch(deployed, lambda _event, _replayed: None)
+        watch = start_watch(deployed, lambda _: None)
         run_messages(watch, [json.dumps(message)])
         lost = Sent("no-such-id", json.dumps(message | change))
 
@@ -141,7 +171,7 @@ class TestVerdict:
         self, deployed: LocalStack
     ) -> None:
         """Byte for byte is part of the promise."""
-        watch = start_watch(deployed, lambda _event, _replayed: None)
+        watch = start_watch(deployed, lambda _: None)
         watch.dead_letters.append(Received("other-id", "{ ", {"SourceMessageId": "id"}))
 
         verdict = judge_messages(watch, [Sent("id", "{")])
@@ -151,7 +181,7 @@ class TestVerdict:
 
 def judge(deployed: LocalStack, *messages: dict[str, Any]) -> Any:
     """Run messages through the deployed system."""
-    watch = start_watch(deployed, lambda _event, _replayed: None)
+    watch = start_watch(deployed, lambda _: None)
     return run_messages(watch, [json.dumps(each) for each in messages])
 
 

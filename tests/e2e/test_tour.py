@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,25 +28,40 @@ sed -i.before 's/"whenever"/"high"/' "$1"
 """
 
 
+def wait_for(text: str, path: Path) -> None:
+    """Wait until a file holds a text.
+
+    Raises:
+        TimeoutError: It still does not.
+    """
+    deadline = time.monotonic() + SECONDS
+    while text not in path.read_text():
+        if time.monotonic() > deadline:
+            raise TimeoutError(path.read_text())
+        time.sleep(0.1)
+
+
 @pytest.fixture
-def up() -> Iterator[None]:
-    """Start the system as `make up` does, and stop it as Ctrl-C does."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "ticketctl", "up"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "Stop with Ctrl-C" in line:
-                break
-        yield
-        # Else it could not print what it has seen.
+def printed(tmp_path: Path) -> Iterator[Path]:
+    """Start the system as `make up` does, and stop it as Ctrl-C does.
+
+    Gives the file that takes what it prints.
+    """
+    path = tmp_path / "up.txt"
+    with (
+        path.open("wb") as out,
+        subprocess.Popen(
+            [sys.executable, "-m", "ticketctl", "up"],
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        wait_for("Stop with Ctrl-C", path)
+        yield path
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=SECONDS)
-        assert process.returncode == 0
+        assert process.wait(SECONDS) == 0
 
 
 def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
@@ -76,8 +92,7 @@ def said(command: str, directory: Path, status: int = 0) -> str:
 class TestTour:
     """A thousand tickets, three of them wrong, one of these mended."""
 
-    @pytest.mark.usefixtures("up")
-    def test_tour_ends_with_a_clean_audit(self, tmp_path: Path) -> None:
+    def test_tour_ends_with_a_clean_audit(self, printed: Path, tmp_path: Path) -> None:
         """Every command of the tour does what the README says of it."""
         editor = tmp_path / "editor"
         editor.write_text(EDITOR)
@@ -102,6 +117,9 @@ class TestTour:
         assert len(set(re.findall(r"^\S+", watched, re.MULTILINE))) == expected
         listed = said("ticketctl list WEB --limit 1", tmp_path)
         assert "there are more" in listed
+        said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)
+        # The system shows whatever is announced, and goes on.
+        wait_for("MINE-1 voided: a mistake", printed)
         report = json.loads(said("ticketctl audit --json", tmp_path))
         assert report["clean"]
         assert report["tickets_read"] == expected + 1

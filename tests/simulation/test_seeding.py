@@ -3,6 +3,8 @@
 The seed of `ticketctl` runs at any moment of histories in which everything goes wrong.
 """
 
+import operator
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,6 +40,7 @@ LAST_NUMBERS: Final = (1, 4, 30, 98, 99, 100, 101, 150, 100_000)
 TIMES: Final = (0.0, 0.2, 60.0)
 PATIENCE_SECONDS: Final = 10.0
 MOST_CALLS: Final = 100
+SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 
 Way = Callable[[Any], Any]
 """Wraps the client of who seeds: the real way leaves it as it is."""
@@ -135,7 +138,9 @@ class RangeQueries:
 
     def query(self, **request: Any) -> Any:
         """Read the partition, and return the part of it."""
-        side = "<" if "#number < :number" in request["KeyConditionExpression"] else ">"
+        [side] = re.findall(
+            "#number (<|>|>=) :number", request["KeyConditionExpression"]
+        )
         bound = int(request["ExpressionAttributeValues"][":number"]["N"])
         answer = self.real.query(
             TableName=request["TableName"],
@@ -143,14 +148,14 @@ class RangeQueries:
             ExpressionAttributeValues={
                 ":project": request["ExpressionAttributeValues"][":project"]
             },
-            ScanIndexForward=request["ScanIndexForward"],
+            ScanIndexForward=request.get("ScanIndexForward", True),
             ConsistentRead=request["ConsistentRead"],
         )
         numbers = [int(plain(item["number"])) for item in answer["Items"]]
         found = [
             item
             for number, item in zip(numbers, answer["Items"], strict=True)
-            if (number < bound if side == "<" else number > bound)
+            if SIDES[side](number, bound)
         ]
         return {"Items": found[: request["Limit"]]}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from ticketctl.auditing.audit import audit_tables
@@ -31,7 +32,9 @@ class Tables:
     busy: bool = False
     """Whether a BatchGetItem leaves out half of the keys."""
     page: int = 1
-    """Items on a page."""
+    """Items on a page; each page takes a read unit."""
+    item_units: float = 0
+    """Read units for each item of a page, instead."""
 
     def ticket(
         self, project: str, number: object, key: str | None, **more: str
@@ -71,7 +74,7 @@ class Tables:
             for place, item in self.items[table].items()
             if sum(place[0].encode()) % of == segment
         }
-        answer = _page(mine, request, self.page)
+        answer = self._page(mine, request)
         if "LastEvaluatedKey" not in answer:
             self.after.pop(table, lambda: None)()
         return answer
@@ -80,14 +83,17 @@ class Tables:
         """Return the next ticket of a range of a project's."""
         table, values = request["TableName"], request["ExpressionAttributeValues"]
         self._begin("query", table, request)
-        first, last = int(values[":first"]["N"]), int(values[":last"]["N"])
+        first, last = (
+            float(values[name]["N"]) if name in values else end
+            for name, end in ((":first", -inf), (":last", inf))
+        )
         mine = {
             place: item
             for place, item in self.items[table].items()
             if place[0] == values[":project"]["S"]
             and first <= float(item["number"]["N"]) <= last
         }
-        return _page(mine, request, self.page)
+        return self._page(mine, request)
 
     def get_item(self, **request: Any) -> dict[str, Any]:
         """Return an item, if it is there."""
@@ -112,6 +118,25 @@ class Tables:
             "UnprocessedKeys": {table: wanted | {"Keys": later}} if later else {},
             "ConsumedCapacity": [{"TableName": table, "CapacityUnits": len(now)}],
         }
+
+    def _page(
+        self, items: dict[tuple[str, ...], Item], request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Page as DynamoDB does: ascending, from behind the key that ended the last."""
+        size = min(self.page, request["Limit"])
+        order = sorted(items, key=_order)
+        if start := request.get("ExclusiveStartKey"):
+            order = [each for each in order if _order(each) > _order(_place(start))]
+        units = self.item_units * len(order[:size]) or 1.0
+        answer: dict[str, Any] = {
+            "Items": [items[place] for place in order[:size]],
+            "ConsumedCapacity": {"CapacityUnits": units},
+        }
+        if order[size:]:
+            last = order[size - 1]
+            names = ["id"] if len(last) == 1 else ["project_id", "number"]
+            answer["LastEvaluatedKey"] = {name: items[last][name] for name in names}
+        return answer
 
     def _begin(self, operation: str, table: str, request: Mapping[str, Any]) -> None:
         assert request["ConsistentRead"]
@@ -144,21 +169,3 @@ def _place(key: Item) -> tuple[str, ...]:
 
 def _order(place: tuple[str, ...]) -> tuple[str, float]:
     return place[0], float((*place, "0")[1])
-
-
-def _page(
-    items: dict[tuple[str, ...], Item], request: Mapping[str, Any], size: int
-) -> dict[str, Any]:
-    """Page as DynamoDB does: ascending, from behind the key that ended the last."""
-    order = sorted(items, key=_order)
-    if start := request.get("ExclusiveStartKey"):
-        order = [each for each in order if _order(each) > _order(_place(start))]
-    answer: dict[str, Any] = {
-        "Items": [items[place] for place in order[:size]],
-        "ConsumedCapacity": {"CapacityUnits": 1.0},
-    }
-    if order[size:]:
-        last = order[size - 1]
-        names = ["id"] if len(last) == 1 else ["project_id", "number"]
-        answer["LastEvaluatedKey"] = {name: items[last][name] for name in names}
-    return answer

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,6 +17,8 @@ from ticketctl.dead_letters.letters import Letter
 DEAD = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"
 FIFO_QUEUE = f"{QUEUE}.fifo"
+
+_LONG = 0.05
 
 _serial = count(1)
 
@@ -41,6 +44,15 @@ def letters(count_of: int, project_id: str = "PROJ") -> list[Letter]:
     return [letter(project_id) for _ in range(count_of)]
 
 
+def interrupt(kind: signal.Signals) -> None:
+    """Let a signal come to the main thread, in the middle of a call that takes long."""
+    main = threading.main_thread().ident
+    assert main is not None
+    time.sleep(_LONG)
+    signal.pthread_kill(main, kind)
+    time.sleep(_LONG)
+
+
 @dataclass
 class Sqs:
     """A dead-letter queue and its source, which refuse what they are told to."""
@@ -53,8 +65,8 @@ class Sqs:
     """Message ids; their handles are of no use any more."""
     broken: set[str] = field(default_factory=set)
     """Operations that fail as a whole."""
-    interrupts: bool = False
-    """Somebody presses Ctrl-C before the first letters arrive."""
+    interrupted_by: signal.Signals | None = None
+    """Comes before the first letters arrive; Ctrl-C is SIGINT."""
     extra_receives: int = 0
     """How often SQS gives what it gave before."""
     calls: list[str] = field(default_factory=list)
@@ -94,11 +106,9 @@ class Sqs:
         given = visible[:3]
         seconds = call["VisibilityTimeout"]
         self.hidden |= {each.message_id: seconds for each in given}
-        if self.interrupts:
-            self.interrupts = False
-            main = threading.main_thread().ident
-            assert main is not None
-            signal.pthread_kill(main, signal.SIGINT)
+        if self.interrupted_by:
+            interrupt(self.interrupted_by)
+            self.interrupted_by = None
         return {
             "Messages": [
                 {

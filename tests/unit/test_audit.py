@@ -188,21 +188,77 @@ class TestKeys:
         assert [*findings(audited(tables))] == [(Kind.KEY_WITHOUT_TICKET, (1,), "x")]
 
     @pytest.mark.parametrize("number", ["1.5", "0", "-3", "9" * 30])
-    def test_audit_goes_on_when_an_item_is_malformed(self, number: str) -> None:
+    @pytest.mark.parametrize("projects", [(), ("A",)])
+    def test_audit_goes_on_when_an_item_is_malformed(
+        self, number: str, projects: tuple[str, ...]
+    ) -> None:
         """It is named, and the rest is read."""
         tables = sequence(1)
         tables.ticket("A", number, "x")
         tables.ticket("A", 2, None)
         tables.key("A", 1, "odd")
         tables.items["keys"][("A#odd",)]["project_id"] = {"S": "B"}
+        no_ticket = set() if projects else {"the record A#odd"}
+
+        project = only(audited(tables, *projects))
+
+        assert {each.item for each in project.findings} == no_ticket | {
+            f"the ticket A, {number}",
+            "the ticket A, 2",
+        }
+
+    @pytest.mark.parametrize(
+        "key", ["k" * 129, "k" * 3000, "two words", "ü", ""], ids=len
+    )
+    @pytest.mark.parametrize("projects", [(), ("A",)])
+    def test_key_that_no_request_can_have_is_never_looked_up(
+        self, key: str, projects: tuple[str, ...]
+    ) -> None:
+        """DynamoDB would refuse it if it is long, and the audit would end."""
+        tables = sequence(1, 3)
+        tables.ticket("A", 2, key)
+
+        project = only(audited(tables, *projects))
+
+        assert [each.item for each in project.findings] == ["the ticket A, 2"]
+        assert project.numbers == (1, 2, 3)
+
+    def test_item_of_no_possible_project_is_malformed(self) -> None:
+        """Its keys could not be looked up, either."""
+        tables = sequence(1)
+        tables.both("P" * 65, 1)
+
+        found = [each.kind for each in audited(tables).findings]
+
+        assert found == [Kind.MALFORMED] * 2
+
+    def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(self) -> None:
+        """Only the numbers beside it are; its key's record need not be told, too."""
+        tables = sequence(1, 4)
+        tables.both("A", 2)
+        tables.ticket("A", 2, None)
 
         project = only(audited(tables))
 
-        assert {each.item for each in project.findings} == {
-            f"the ticket A, {number}",
-            "the ticket A, 2",
-            "the record A#odd",
-        }
+        assert project.gaps == ((3, 3),)
+        assert [each.kind for each in project.findings] == [Kind.GAP, Kind.MALFORMED]
+        assert len(project.present) == 3
+
+    def test_malformed_ticket_is_not_missing_when_it_shows_late(self) -> None:
+        """It is seen when the gap is read again."""
+        tables = sequence(1, 3)
+        tables.before["get_item tickets"] = lambda: tables.ticket("A", 2, None)
+
+        [finding] = only(audited(tables)).findings
+
+        assert finding.item == "the ticket A, 2"
+
+    def test_malformed_ticket_explains_numbers_before_it_as_another_would(self) -> None:
+        """Its origin can be read."""
+        tables = sequence(1)
+        tables.ticket("A", 5, None, origin="elsewhere")
+
+        assert only(audited(tables)).elsewhere == ((2, 4),)
 
     def test_finding_is_one_line_that_says_where_to_look(self) -> None:
         """With the ticket keys, and the manual."""
@@ -415,11 +471,26 @@ class TestBudget:
         assert [*report.findings] == []
 
     def test_reading_stops_when_the_budget_is_spent(self) -> None:
-        """A page a thread may come on top."""
+        """Page by page."""
         report = audited(sequence(*range(1, 100)), most=10)
 
         assert report.read_units == 10
         assert report.tickets_read == 10
+
+    @pytest.mark.parametrize("projects", [(), ("A",)])
+    @pytest.mark.parametrize("item_units", [0.1, 0.5, 1])
+    @pytest.mark.parametrize("most", [1, 2, 7, 50, 101])
+    def test_budget_is_not_exceeded_when_pages_are_large(
+        self, projects: tuple[str, ...], item_units: float, most: int
+    ) -> None:
+        """They are as small as what is left; so are the batches of keys."""
+        tables = sequence(*range(1, 600))
+        tables.page, tables.item_units = 1000, item_units
+
+        report = audited(tables, *projects, most=most)
+
+        assert most - 1 < report.read_units <= most
+        assert report.coverage.budget_spent
 
     def test_audit_is_complete_when_the_budget_suffices(self) -> None:
         """A budget alone changes nothing."""

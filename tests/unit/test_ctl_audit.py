@@ -72,6 +72,34 @@ class TestReport:
         assert str(gap) in out
         assert out.rstrip().endswith("NOT CLEAN: 1 finding")
 
+    @pytest.mark.parametrize(
+        ("columns", "left_out"),
+        [
+            (90, ""),
+            (80, "no room for: voided"),
+            (60, "no room for: next, elsewhere, voided"),
+            (20, "no room for: count"),
+        ],
+    )
+    def test_table_keeps_the_findings_when_there_is_little_room(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        columns: int,
+        left_out: str,
+    ) -> None:
+        """The least important columns go, and are named."""
+        monkeypatch.setenv("COLUMNS", str(columns))
+
+        print_report(report(clean("PROJECT-IN-FULL"), clean("P" * 64)), "here")
+
+        table = capsys.readouterr().out.partition("2 projects")[0]
+        assert max(map(len, table.splitlines())) <= columns
+        assert left_out in " ".join(table.split())
+        assert ("no room" in table) is bool(left_out)
+        if columns > 20:
+            assert "┃ gaps ┃ other ┃ count ┃" in table
+
     def test_json_has_every_project(self) -> None:
         """However many there are."""
         document = report_json(report(*[clean(f"P{n}") for n in range(80)]), "here")
@@ -124,9 +152,9 @@ class TestMeter:
     """Reading keeps to what it may take."""
 
     def test_turn_is_refused_when_the_budget_is_spent(self) -> None:
-        """Not before."""
+        """Not before: a read takes a unit."""
         meter = ReadMeter(most=10)
-        meter.add(9.5)
+        meter.add(9)
         meter.wait_for_turn()
         meter.add(0.5)
 
@@ -156,10 +184,17 @@ class TestMeter:
         with pytest.raises(ReadingStoppedError):
             meter.wait_for_turn()
 
-    def test_page_is_no_larger_than_the_pace(self) -> None:
-        """A page of 1 MB would take 250 units at once."""
-        assert ReadMeter(per_second=25).page_limit == {"Limit": 25}
-        assert ReadMeter().page_limit == {}
+    def test_page_is_no_larger_than_what_is_left_of_the_budget(self) -> None:
+        """Each item takes a unit, unless it is larger than 4 KB."""
+        meter = ReadMeter(most=25)
+        meter.add(7.5)
+
+        assert (meter.at_most(100), meter.at_most(9)) == (17, 9)
+        assert ReadMeter().at_most(100) == 100
+
+    def test_page_is_as_large_as_ever_when_the_pace_is_low(self) -> None:
+        """Small pages would take more units; the pause comes after the page."""
+        assert ReadMeter(per_second=1).at_most(100) == 100
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
     def test_all_threads_stop_when_one_fails(self, error: type[BaseException]) -> None:

@@ -174,6 +174,10 @@ class TestClearWords:
                     {"priority": "HIGH"},
                     "priority: must be one of low, medium, high, urgent",
                 ),
+                "null priority": (
+                    {"priority": None},
+                    "priority: must be one of low, medium, high, urgent",
+                ),
                 "nullable": ({"reporter": 7}, "reporter: must be text"),
                 "item": ({"labels": ["a", ""]}, "labels.1: is empty"),
                 "value": ({"attributes": {"a": 1}}, "attributes.a: must be text"),

@@ -1,13 +1,15 @@
 """What is known of a dead letter, and how it looks."""
 
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from rich.console import Console
 
 from tests.unit.dead_letter_queue import letter
 from ticketctl.dead_letters.choosing import Choice
 from ticketctl.dead_letters.letters import Filter, Letter
-from ticketctl.dead_letters.views import age, unmasked
+from ticketctl.dead_letters.views import age, print_table, unmasked
 from ticketctl.errors import InputError
 
 
@@ -59,6 +61,23 @@ class TestLetter:
     def test_age_is_unknown_when_sqs_does_not_tell(self) -> None:
         """No guess."""
         assert age(letter()) == "-"
+
+
+class TestTable:
+    """A line for each letter."""
+
+    def test_lines_are_whole_when_nobody_but_a_pipe_reads_them(self) -> None:
+        """For `grep`, however narrow the terminal was."""
+        dead = letter("P" * 99, ErrorType="Error", ErrorMessage="why " * 50)
+        console = Console(file=io.StringIO(), width=80)
+
+        print_table(console, [dead])
+
+        assert isinstance(console.file, io.StringIO)
+        _, line = console.file.getvalue().splitlines()
+        assert f" {dead.message_id} " in line
+        assert f" {dead.project_id} " in line
+        assert line.strip().endswith("Error: " + "why " * 49 + "why")
 
 
 class TestChoice:

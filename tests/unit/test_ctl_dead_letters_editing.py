@@ -2,14 +2,17 @@
 
 import io
 import json
+import resource
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.builders import ticket_fields
 from tests.unit.dead_letter_queue import DEAD, Site, Sqs, letter
-from ticketctl.asking import agreed
+from ticketctl.asking import agreed, consent
 from ticketctl.dead_letters.choosing import Choice
 from ticketctl.dead_letters.copies import save
 from ticketctl.dead_letters.correcting import Wishes, correct
@@ -72,6 +75,28 @@ class TestText:
         """A name that stands twice, say."""
         assert pretty(body) == body
 
+    def test_lone_surrogate_stays_an_escape_when_the_rest_is_laid_out(self) -> None:
+        """No encoding has it, but a broken producer may send it."""
+        laid_out = pretty(r'{"a":"\ud800 ü \ud83d\udd11"}')
+
+        assert laid_out == '{\n  "a": "\\ud800 ü 🔑"\n}'
+        assert laid_out.encode()
+
+    def test_no_file_stays_when_the_text_does_not_fit_the_disk(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """There is nothing in it that anybody wrote."""
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+        try:
+            with pytest.raises(OSError, match="too large"), text_file("text"):
+                pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+        assert list(tmp_path.iterdir()) == []
+
     def test_text_is_kept_when_sending_it_fails(
         self, capsys: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
@@ -97,6 +122,14 @@ class TestChange:
     def test_layout_is_no_change(self, text: str) -> None:
         """An editor may add a line break."""
         assert is_unchanged(text, letter(body=ACCEPTED))
+
+    @pytest.mark.parametrize("body", ["[1,2]", "7", '{"a":NaN}', '{"a":1,"a":2}'])
+    def test_layout_is_no_change_when_the_json_is_no_request(self, body: str) -> None:
+        """Nobody has mended it yet."""
+        dead = letter(body=body)
+
+        assert is_unchanged(f"{pretty(body)}\n", dead)
+        assert not is_unchanged("[]", dead)
 
     def test_text_that_is_no_json_is_compared_as_it_is(self) -> None:
         """But for its margins."""
@@ -229,11 +262,34 @@ class TestAgreed:
         """All else is a no."""
         monkeypatch.setattr("sys.stdin", Terminal(typed))
 
-        assert agreed("Really?", yes=False) is answer
+        assert agreed("Really?") is answer
 
     def test_nobody_is_asked_when_it_was_said_before(self) -> None:
         """With --yes."""
-        assert agreed("Really?", yes=True)
+        consent("Really?", yes=True)
+
+    def test_status_is_0_when_a_person_declines(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is what they want, and they are told that it is so."""
+        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+
+        with pytest.raises(typer.Exit) as ended:
+            consent("Really?", yes=False)
+
+        assert ended.value.exit_code == 0
+        assert capsys.readouterr().err.endswith("nothing was done\n")
+
+    def test_status_is_2_when_nobody_can_be_asked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What a script pipes in is no answer."""
+        monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+
+        with pytest.raises(InputError, match="--yes") as refused:
+            consent("Really?", yes=False)
+
+        assert refused.value.status == 2
 
 
 class TestSaved:

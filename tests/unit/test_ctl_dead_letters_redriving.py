@@ -1,5 +1,6 @@
 """A letter leaves the dead-letter queue after its successor is on the queue."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -233,12 +234,13 @@ class TestHold:
 
         assert sqs.hidden == dict.fromkeys(sqs.ids, 0)
 
-    def test_letters_are_visible_again_when_ctrl_c_comes_while_they_are_received(
-        self, sqs: Sqs
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    def test_letters_are_visible_again_when_a_signal_comes_while_they_are_received(
+        self, sqs: Sqs, kind: signal.Signals
     ) -> None:
         """SQS has hidden them, but its answer is still on its way."""
         sqs.letters = letters(3)
-        sqs.interrupts = True
+        sqs.interrupted_by = kind
 
         with pytest.raises(KeyboardInterrupt), holding(sqs, DEAD) as held:
             list(held.receive())
@@ -364,6 +366,16 @@ class TestIds:
         choose(held, by_id(sqs.ids[0]))
 
         assert sqs.calls.count("receive") == 1
+
+    def test_neighbours_are_visible_at_once_when_ids_are_whole(
+        self, held: Hold, sqs: Sqs
+    ) -> None:
+        """Also those that came with the chosen one and were not looked at."""
+        one, two, three, _ = sqs.ids
+
+        choose(held, by_id(one))
+
+        assert sqs.hidden == {one: HOLD_SECONDS, two: 0, three: 0}
 
     @pytest.mark.parametrize("start", ["aaa", ""])
     def test_id_is_refused_when_it_begins_several(self, held: Hold, start: str) -> None:

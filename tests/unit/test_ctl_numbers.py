@@ -1,13 +1,17 @@
 """What seed, import and void are made of, without a system."""
 
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+import typer
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from hypothesis import given
@@ -16,7 +20,8 @@ from hypothesis import strategies as st
 from tests.builders import create_ticket, ticket_fields
 from ticket_numbering import ticket_items
 from ticket_numbering.messages import CreateTicket
-from ticketctl.errors import BusyError, InputError
+from ticketctl.commands import numbers
+from ticketctl.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.items import Ticket
 from ticketctl.numbers.fingerprint import fingerprint
 from ticketctl.numbers.import_lines import Existing, Reading
@@ -226,6 +231,10 @@ class FakeDynamoDB:
     transactions: list[Any] = field(default_factory=list)
     on_write: Callable[[], None] = lambda: None
 
+    def get_item(self, **_: Any) -> dict[str, Any]:
+        """Return the item that is there."""
+        return {"Item": self.there} if self.there else {}
+
     def query(self, **_: Any) -> dict[str, Any]:
         """Return the item that is there."""
         return {"Items": [self.there] if self.there else []}
@@ -251,6 +260,8 @@ class FakeStack:
         }
     )
 
+    parameters: dict[str, str] = field(default_factory=dict)
+
     def client(self, _: str) -> Any:
         """Return the client."""
         return self.one
@@ -264,9 +275,12 @@ RESERVED = {
 }
 
 
-def importing(dynamodb: FakeDynamoDB) -> Import:
+LOST = "its idempotency_key is recorded without the ticket"
+
+
+def importing(dynamodb: FakeDynamoDB, tries: int = 3) -> Import:
     """Return an import that never really waits."""
-    return Import(FakeStack(dynamodb), pace=Pace(tries=3, sleep=lambda _: None))
+    return Import(FakeStack(dynamodb), pace=Pace(tries=tries, sleep=lambda _: None))
 
 
 class TestImport:
@@ -302,6 +316,33 @@ class TestImport:
         outcome = importing(FakeDynamoDB(RESERVED, [error])).write(existing())
 
         assert outcome == "its idempotency_key is that of PROJ-7"
+
+    @pytest.mark.parametrize(
+        ("times", "outcome"),
+        [
+            (5, "written"),
+            (6, f"{LOST}; see: ticketctl audit"),
+        ],
+    )
+    def test_ticket_is_refused_when_its_key_stays_there_without_it(
+        self, times: int, outcome: str
+    ) -> None:
+        """Another import that commits just now may only be half seen, and soon is."""
+        record = key_item(existing(), 0)
+        errors = [cancelled("None", "ConditionalCheckFailed", Item=record)] * times
+
+        told = importing(FakeDynamoDB(RESERVED, errors), 40).write(existing())
+
+        assert told == outcome
+
+    def test_ticket_is_refused_when_its_key_is_malformed(self) -> None:
+        """The others are imported."""
+        record = {"id": key_item(existing(), 0)["id"]}
+        error = cancelled("None", "ConditionalCheckFailed", Item=record)
+
+        outcome = importing(FakeDynamoDB(RESERVED, [error])).write(existing())
+
+        assert "is malformed; see: ticketctl audit" in outcome
 
     def test_ticket_is_not_written_when_the_next_number_was_given_here(self) -> None:
         """Only numbers before one from elsewhere are explained."""
@@ -484,3 +525,86 @@ class TestVoid:
         fields = create_ticket().model_dump()
 
         check_voidable(Ticket("PROJ", 42, fields), "spam")
+
+    @pytest.mark.parametrize(
+        ("wrong", "name"),
+        [
+            ({"idempotency_key": None}, "idempotency_key"),
+            ({"idempotency_key": "a key"}, "idempotency_key"),
+            ({"idempotency_key": Decimal(1)}, "idempotency_key"),
+            ({"priority": Decimal(1)}, "priority"),
+            ({"priority": ""}, "priority"),
+            ({"status": "lost"}, "reason"),
+            ({"status": None}, "reason"),
+            ({"status": "voided", "voided_reason": "spam"}, "voided_at"),
+        ],
+    )
+    def test_ticket_cannot_be_voided_when_it_could_not_be_announced(
+        self, wrong: dict[str, Any], name: str
+    ) -> None:
+        """It would be voided for ever, and nobody would hear of it."""
+        fields = create_ticket().model_dump() | wrong
+
+        with pytest.raises(NotThereError, match=rf"\({name}\).* ticketctl audit"):
+            check_voidable(Ticket("PROJ", 42, fields), "spam")
+
+
+class Terminal(io.StringIO):
+    """A person, who types."""
+
+    def isatty(self) -> bool:
+        """Return that it is one."""
+        return True
+
+
+class TestAsked:
+    """What cannot be undone is done only if a person wants it."""
+
+    def test_import_shows_its_plan_and_does_nothing_when_declined(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        tmp_path: Path,
+    ) -> None:
+        """Where each project goes to; a no is no failure."""
+        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+        file = tmp_path / "tickets.jsonl"
+        far, near = line(10**15), line(7, project_id="OTHER")
+        file.write_text(f"{json.dumps(far)}\n{json.dumps(near)}\n", encoding="utf-8")
+        dynamodb = FakeDynamoDB(RESERVED)
+
+        with pytest.raises(typer.Exit) as ended:
+            numbers.import_tickets(FakeStack(dynamodb), str(file))
+
+        told = capsys.readouterr().err
+        assert "PROJ: 1 tickets up to 1000000000000000; the last number is 50" in told
+        assert "the next will be 1000000000000001\n" in told
+        assert "the last number is 50, the next stays 51\n" in told
+        assert "nothing was done" in told
+        assert ended.value.exit_code == Status.OK
+        assert dynamodb.transactions == []
+
+    def test_seed_does_nothing_when_declined(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A no is no failure."""
+        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+        dynamodb = FakeDynamoDB(RESERVED)
+
+        with pytest.raises(typer.Exit) as ended:
+            numbers.seed(FakeStack(dynamodb), "PROJ", last=99)
+
+        assert ended.value.exit_code == Status.OK
+        assert dynamodb.transactions == []
+
+    def test_void_does_nothing_when_declined(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A no is no failure; what could update the ticket is never called."""
+        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+        item = ticket_item(existing())
+
+        with pytest.raises(typer.Exit) as ended:
+            numbers.void(FakeStack(FakeDynamoDB(item)), "PROJ-42", reason="spam")
+
+        assert ended.value.exit_code == Status.OK

@@ -3,7 +3,15 @@
 import io
 import json
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +19,13 @@ from typing import Any
 import pytest
 
 from tests.builders import ticket_fields
-from ticketctl.errors import InputError, MessageFileError
+from tests.cases import cases
+from ticketctl.errors import InputError, MessageFileError, Status
 from ticketctl.hearing.heard import ASSIGNED, VOIDED, Heard
 from ticketctl.pacing import Pace
+from ticketctl.sending import delivering
 from ticketctl.sending.awaiting import Awaiting
+from ticketctl.sending.delivering import Delivery, deliver
 from ticketctl.sending.derived_keys import DerivedKeys
 from ticketctl.sending.preparing import (
     MAX_TOLD,
@@ -26,6 +37,7 @@ from ticketctl.sending.preparing import (
 from ticketctl.sending.request_file import Format, RequestFile
 from ticketctl.sending.request_lines import MAX_LINE_BYTES, Line
 from ticketctl.sending.requests_asked import Choice, named_values, requests_of
+from ticketctl.sending.send_report import Report
 from ticketctl.sending.sending import MAX_TRIES, Outcome, Sending
 
 STANDARD = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
@@ -124,8 +136,6 @@ class TestTable:
         [
             ("a,b,c", "body: 3 cells, but the header has 2"),
             ("a", "body: 1 cells, but the header has 2"),
-            ('a,"b"c', "body: not CSV: "),
-            ('"a', "body: not CSV: "),
             ("a,{", "attributes: not JSON"),
             ("a,[1]", "attributes: not a JSON object"),
             ("\udcff,", "body: not UTF-8"),
@@ -143,6 +153,42 @@ class TestTable:
         assert bad.number == 4
         assert str(bad.problem).startswith(problem)
 
+    @pytest.mark.parametrize(
+        "rest",
+        cases(
+            {
+                "quote in a quoted cell": '"He said "hi"\nsecond line"\nlast\n',
+                "quote that does not end": '"a\nb\nc\n',
+                "endless cell": '"' + "x\n" * MAX_LINE_BYTES + '"\nlast\n',
+                "endless line": "a," * MAX_LINE_BYTES + "\nlast\n",
+                "endless row": '"x\n",' * MAX_LINE_BYTES + "\nlast\n",
+            }
+        ),
+    )
+    def test_file_is_refused_when_a_row_has_no_end_that_is_sure(
+        self, tmp_path: Path, rest: str
+    ) -> None:
+        """What comes behind may be the rest of a cell, so nothing may be skipped."""
+        path = tmp_path / "tickets.csv"
+        path.write_text(f"title\n\nfirst\n{rest}")
+        choice = Choice("PROJ", from_line=9, skip_invalid=True, unchecked=True)
+
+        with (
+            pytest.raises(MessageFileError) as refused,
+            requests_of(RequestFile(str(path)), choice),
+        ):
+            pass
+
+        assert str(refused.value).startswith(f"{path}:4: not CSV from here on")
+
+    def test_row_is_read_when_it_is_just_not_too_long(self, tmp_path: Path) -> None:
+        """With its line breaks; the next one may be as long."""
+        row = '"' + "x\n" * (MAX_LINE_BYTES // 2 - 2) + '"\n'
+
+        lines = read(tmp_path, f"title\n{row}{row}", "csv")
+
+        assert [each.problem for each in lines] == [None, None]
+
     def test_attribute_is_bad_when_it_stands_in_two_cells(self, tmp_path: Path) -> None:
         """Nobody could say which one counts."""
         content = 'attributes,attributes.a\n"{""a"": ""1""}",2\n'
@@ -159,7 +205,7 @@ class TestTable:
             ("title,", "a nameless column: is no field"),
             ("attributes.", "attributes.: is no field"),
             ("\x1b[2J", "[2J: is no field"),
-            ('"title"x', "header: not CSV"),
+            ('"title"x', "not CSV"),
         ],
     )
     def test_file_is_refused_when_its_header_is_wrong(
@@ -223,6 +269,13 @@ class TestKeysOfAFile:
     def test_key_is_the_same_when_the_file_lies_elsewhere(self) -> None:
         """Its folder is no part of its name."""
         assert RequestFile("/a/t.csv").key_prefix == RequestFile("t.csv").key_prefix
+
+    def test_prefix_is_remembered_when_a_key_was_made(self) -> None:
+        """Whoever sends is to know what another file would share."""
+        keys = DerivedKeys("a.csv")
+
+        assert prepare([ticket_fields()], keys=keys).key_prefix is None
+        assert prepare([ticket_fields(), keyless()], keys=keys).key_prefix == "a.csv"
 
     @pytest.mark.parametrize("prefix", ["", "a b", "\u00e9", "x" * 65])
     def test_prefix_is_refused_when_it_cannot_begin_a_key(self, prefix: str) -> None:
@@ -478,6 +531,19 @@ class TestNothingLostOnTheWay:
 
         assert len(outcomes) == 10 * (len(queue.calls) - 1)
 
+    def test_outcomes_are_counted_when_nobody_reads_them_any_more(self) -> None:
+        """As `| head -1` does: each print fails, and what SQS took is told."""
+        queue, outcomes = Queue(), list[Outcome]()
+
+        def tell(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            raise BrokenPipeError
+
+        with pytest.raises(BrokenPipeError):
+            Sending(queue, STANDARD, tell).run(requests(600))
+
+        assert len(outcomes) == sum(map(len, queue.calls)) < 600
+
 
 class TestOrder:
     """On a FIFO queue the order of the file is the order of the numbers."""
@@ -587,6 +653,20 @@ def number_of(request: Request, kind: str = ASSIGNED) -> Heard:
     return Heard({"id": f"{project}-1", "type": kind, "data": data}, replayed=False)
 
 
+@dataclass(frozen=True)
+class OneQueue:
+    """A system of which only the queue of requests is asked."""
+
+    name: str = "tickets"
+    outputs: Mapping[str, str] = field(
+        default_factory=lambda: {"CreateTicketQueueUrl": STANDARD}
+    )
+
+    def client(self, _service_name: str) -> Queue:
+        """Return the client of SQS."""
+        return Queue()
+
+
 class TestWaiting:
     """The number of each request is told once, and those that are missing."""
 
@@ -635,6 +715,46 @@ class TestWaiting:
         awaiting.glance()
 
         assert len(told) == 1
+
+    def test_glance_is_the_last_when_it_fails(self) -> None:
+        """The rest of what was sent is counted without another call for each."""
+        clock, [request] = Clock(), requests(1)
+
+        def fail(_: Heard) -> None:
+            raise BrokenPipeError
+
+        listener = Listener(clock, [number_of(request), number_of(request)])
+        awaiting = Awaiting(listener, fail, clock)
+        awaiting.expect([request])
+        with pytest.raises(BrokenPipeError):
+            awaiting.glance()
+        clock.sleep(60)
+
+        awaiting.glance()
+
+        assert len(listener.news) == 1
+
+    def test_projects_of_the_file_are_listened_to_when_sending_waits(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not all that others get numbers for meanwhile."""
+        prepared = prepare([ticket_fields("A"), ticket_fields("B")])
+        news = [number_of(each) for each in prepared.requests()]
+        heard_of: list[Collection[str] | None] = []
+
+        @contextmanager
+        def listening(
+            _: object, projects: Collection[str] | None = None
+        ) -> Iterator[Listener]:
+            heard_of.append(projects)
+            yield Listener(Clock(), news)
+
+        monkeypatch.setattr(delivering, "listening", listening)
+        report = Report("a.jsonl", prepared.good, as_json=False, wait=True)
+
+        status = deliver(OneQueue(), prepared, report, Delivery(wait=True))
+
+        assert (status, heard_of) == (Status.OK, [{"A", "B"}])
 
     def test_request_that_was_not_sent_is_not_waited_for(self) -> None:
         """Its number cannot come."""

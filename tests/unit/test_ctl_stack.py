@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from ticketctl.__main__ import app as whole_app
 from ticketctl.cloud_errors import error_code, explained
 from ticketctl.command import errors_in_a_line, stack_command
-from ticketctl.errors import InputError, NotThereError, Status, ToolError
+from ticketctl.errors import CloudError, InputError, NotThereError, Status, ToolError
 from ticketctl.output import print_json, print_json_line, visible
 from ticketctl.stack import NEEDED_OUTPUTS, Stack, find_stack
 
@@ -180,6 +180,49 @@ class TestStack:
             find_stack("mine", region, profile)
 
 
+class TestPlace:
+    """The Region is found as the AWS CLI finds it, an address as the SDK does."""
+
+    @pytest.mark.parametrize(
+        ("given", "variables", "expected"),
+        [
+            ("eu-north-1", {"AWS_REGION": "eu-west-2"}, "eu-north-1"),
+            (
+                None,
+                {"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-3"},
+                "eu-west-2",
+            ),
+            (None, {"AWS_DEFAULT_REGION": "eu-west-3"}, "eu-west-3"),
+        ],
+    )
+    def test_region_is_the_first_that_is_named(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        given: str | None,
+        variables: dict[str, str],
+        expected: str,
+    ) -> None:
+        """By the option, then by either variable."""
+        for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        # Refused before anything is asked, in the words of the Region's own address.
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "garbage")
+        sessions: list[str | None] = []
+        make = boto3.Session
+
+        def session(**options: Any) -> boto3.Session:
+            made = make(**options)
+            sessions.append(made.region_name)
+            return made
+
+        monkeypatch.setattr(boto3, "Session", session)
+        with pytest.raises(CloudError, match="AWS_ENDPOINT_URL"):
+            find_stack("mine", given, None)
+        assert sessions == [expected]
+
+
 class TestErrors:
     """Whatever AWS or its SDK says becomes one line that says what to do."""
 
@@ -250,6 +293,7 @@ class TestCommand:
             (InputError("why"), 2),
             (refusal("Throttling", "why"), 3),
             (sdk.NoRegionError(), 3),
+            (OSError(28, "No space left on device"), 2),
         ],
     )
     def test_status_says_how_it_ended(

@@ -1,6 +1,7 @@
 """What a watch reads, chooses, prints and removes, without a service."""
 
 import json
+import signal
 from typing import Any, Final
 
 import boto3
@@ -8,6 +9,7 @@ import pytest
 from botocore.config import Config
 from botocore.stub import ANY, Stubber
 
+from tests.unit.dead_letter_queue import interrupt
 from ticketctl.errors import CloudError
 from ticketctl.hearing.heard import (
     ASSIGNED,
@@ -17,10 +19,13 @@ from ticketctl.hearing.heard import (
     NotAnAnnouncement,
     heard,
 )
-from ticketctl.hearing.listening import Listener, delete
+from ticketctl.hearing.listening import Listener
+from ticketctl.hearing.subscriber_messages import peek
+from ticketctl.hearing.subscriber_queue import SubscriberQueue
 from ticketctl.hearing.temporary_names import arn_start, made_at, name_start, new_name
 from ticketctl.hearing.temporary_queue import TemporaryQueue, make_queue
 from ticketctl.hearing.watching import Limits, Screen, line_of, watch
+from ticketctl.queues import delete, take
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
 
@@ -353,6 +358,45 @@ class TestFailedEntriesAreSeen:
         _refuse_deletion(system, by_sender=False)
 
         delete(system.client("sqs"), "https://q", [delivered("")])
+
+    def test_take_fails_when_sqs_does_not_delete(self) -> None:
+        """What is taken again would look like a repeat of the system's."""
+        system = FakeSystem()
+        answer = {"Messages": [delivered("")]}
+        system.stubs["sqs"].add_response("receive_message", answer)
+        _refuse_deletion(system, by_sender=True)
+
+        with pytest.raises(CloudError, match="that was taken: Invalid: no"):
+            take(system, "https://q")
+
+
+class TestNothingStaysHidden:
+    """A look gives back what it got, also what it never saw."""
+
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    def test_messages_are_given_back_when_a_signal_comes_while_they_are_received(
+        self, kind: signal.Signals
+    ) -> None:
+        """SQS has hidden them, but its answer is still on its way."""
+        system = FakeSystem()
+        sqs, client = system.stubs["sqs"], system.client("sqs")
+        sqs.add_response("receive_message", {"Messages": [delivered("")]})
+        entry = {"Id": "0", "ReceiptHandle": "r-1", "VisibilityTimeout": 0}
+        sqs.add_response(
+            "change_message_visibility_batch",
+            {"Successful": [{"Id": "0"}], "Failed": []},
+            {"QueueUrl": "https://q", "Entries": [entry]},
+        )
+        client.meta.events.register(
+            "provide-client-params.sqs.ReceiveMessage", lambda **_: interrupt(kind)
+        )
+
+        with pytest.raises(KeyboardInterrupt):
+            peek(
+                SubscriberQueue(client, "https://q", None), Filter(), Screen(), Limits()
+            )
+
+        sqs.assert_no_pending_responses()
 
 
 def _refuse_deletion(system: FakeSystem, *, by_sender: bool) -> None:

@@ -46,6 +46,14 @@ class TestManyMessages:
         assert len(bodies) == 100
         assert bad == poison
 
+    def test_poison_has_a_key_for_each_ticket_when_it_is_mended(self) -> None:
+        """Only the mistake that is a reused key is one."""
+        bodies = map(json.loads, many_messages(9, 9))
+        keys = [each["idempotency_key"] for each in bodies]
+
+        own = [each for each in keys if each != "web-form-0001"]
+        assert (len(own), len({*own})) == (6, 6)
+
     def test_sample_is_all_poison_when_that_is_asked_for(self) -> None:
         """More poison than places leaves no good one."""
         assert len([*many_messages(3, 3)]) == 3

@@ -3,6 +3,9 @@
 import time
 from collections.abc import Callable
 from threading import Event, Lock
+from typing import Final
+
+_LEAST: Final = 1  # Read units for a consistent read of an item of up to 4 KB.
 
 
 class ReadingStoppedError(Exception):
@@ -13,9 +16,10 @@ class ReadMeter:
     """Shared by the threads of one reading.
 
     Args:
-        most: Read units after which nothing more is read; what is on its way then is
-            still counted, so up to a page a thread comes on top.
-        per_second: Read units a second, on average since the start.
+        most: Read units that are not to be exceeded. It holds for one thread; only
+            items of more than 4 KB can take the last request past it.
+        per_second: Read units a second, on average since the start: after a page, a
+            thread waits for as long as the page was worth.
         clock: Tells seconds.
     """
 
@@ -36,12 +40,13 @@ class ReadMeter:
     @property
     def is_spent(self) -> bool:
         """Whether the budget is used up."""
-        return self.most is not None and self.units >= self.most
+        return self.most is not None and self.units + _LEAST > self.most
 
-    @property
-    def page_limit(self) -> dict[str, int]:
-        """How a page is kept small enough for the pace, as a request says it."""
-        return {"Limit": max(1, int(self.per_second))} if self.per_second else {}
+    def at_most(self, items: int) -> int:
+        """Return how many of these items the budget allows in one request."""
+        if self.most is None:
+            return items
+        return max(1, min(items, int((self.most - self.units) / _LEAST)))
 
     @property
     def seconds_to_wait(self) -> float:

@@ -92,20 +92,20 @@ class AuditReading:
             ReadingStoppedError: Not all could be looked for.
         """
         late = [
-            row
+            item
             for name, project in self.index.projects.items()
             for first, last, explained in project.missing()
             if not explained
-            for row in self.recheck.existing(name, first, last)
+            for item in self.recheck.existing(name, first, last)
         ]
         if late:
-            self._add(late)
+            self._add([*self._rows(late, self._ticket)])
             self.index.seal()
 
     def _read_project(self, project_id: str) -> None:
         table = self.plan.tickets_table
         for page in self.reader.partition(table, project_id, TICKET_ATTRIBUTES):
-            rows = [*self._rows(page, ticket_row)]
+            rows = [*self._rows(page, self._ticket)]
             named = {each.idempotency_key for each in rows} - {None}
             keys = [{"id": {"S": f"{project_id}#{each}"}} for each in named]
             found = self.reader.items(self.plan.keys_table, keys, KEY_ATTRIBUTES)
@@ -115,8 +115,17 @@ class AuditReading:
             self._count(tickets=len(page), keys=len(records))
 
     def _add_tickets(self, page: Sequence[Item]) -> None:
-        self._add([*self._rows(page, ticket_row)])
+        self._add([*self._rows(page, self._ticket)])
         self._count(tickets=len(page))
+
+    def _ticket(self, item: Item) -> TicketRow:
+        """Read a ticket; what can be read of a malformed one is indexed at once."""
+        try:
+            return ticket_row(item)
+        except RowError as error:
+            if error.row:
+                self._add([error.row])
+            raise
 
     def _add(
         self, rows: Sequence[TicketRow], met: Collection[tuple[str | None, int]] = ()

@@ -57,7 +57,7 @@ class Recheck:
             and row.idempotency_key == idempotency_key
         ]
         kind = self._kind(record, holders)
-        if kind is None:
+        if kind is None or self._is_found_already(kind, project_id, named):
             return None
         found = tuple(each.number for each in holders) or tuple(named)
         other = named - {*found}
@@ -75,6 +75,15 @@ class Recheck:
         # Where a key expired and was used again, its record names the latest.
         return None if record.number == holders[-1].number else Kind.MISMATCH
 
+    def _is_found_already(
+        self, kind: Kind, project_id: str, named: Collection[int]
+    ) -> bool:
+        """Tell whether the missing ticket is there and malformed."""
+        return kind is Kind.KEY_WITHOUT_TICKET and any(
+            self._item(project_id, number) and not self.ticket(project_id, number)
+            for number in named
+        )
+
     def _expired_between(self, holders: list[TicketRow]) -> bool:
         """Tell whether a key had expired each time that it was used again."""
         if not self.retention:
@@ -87,34 +96,31 @@ class Recheck:
         except (TypeError, ValueError):
             return False
 
-    def existing(self, project_id: str, first: int, last: int) -> Iterator[TicketRow]:
+    def existing(self, project_id: str, first: int, last: int) -> Iterator[Item]:
         """Return the tickets of a range in which a scan saw none."""
         if last - first < _ONE_BY_ONE:
             for number in range(first, last + 1):
-                if row := self.ticket(project_id, number):
-                    yield row
+                if item := self._item(project_id, number):
+                    yield item
             return
         pages = self.reader.partition(
             self.tickets_table, project_id, TICKET_ATTRIBUTES, (first, last)
         )
-        for item in chain.from_iterable(pages):
-            if row := _readable(item):
-                yield row
+        yield from chain.from_iterable(pages)
 
     def ticket(self, project_id: str, number: int) -> TicketRow | None:
         """Read a ticket, if there is one that can be read."""
+        item = self._item(project_id, number)
+        try:
+            return ticket_row(item) if item else None
+        except RowError:
+            return None
+
+    def _item(self, project_id: str, number: int) -> Item | None:
         key = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-        item = self.reader.item(self.tickets_table, key)
-        return _readable(item) if item else None
+        return self.reader.item(self.tickets_table, key)
 
     def _key(self, project_id: str, idempotency_key: str) -> KeyRow | None:
         key = {"id": {"S": f"{project_id}#{idempotency_key}"}}
         item = self.reader.item(self.keys_table, key)
         return key_row(item) if item else None
-
-
-def _readable(item: Item) -> TicketRow | None:
-    try:
-        return ticket_row(item)
-    except RowError:
-        return None

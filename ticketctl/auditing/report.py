@@ -1,6 +1,6 @@
 """Prints what an audit came to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rich.table import Table
@@ -12,6 +12,15 @@ from ticketctl.output import console, visible
 
 _MOST_ROWS: Final = 50
 """Projects in the table, unless something was found in them."""
+
+_COLUMNS: Final = (
+    *("project", "gaps", "other", "count", "first", "last", "next"),
+    *("elsewhere", "voided"),
+)
+"""By importance: the last ones go first where there is no room."""
+
+_FOLDED: Final = {"project": 14, "gaps": 20}
+"""Columns that may take several lines, each with the width that is enough."""
 
 
 def report_json(report: AuditReport, region: str) -> dict[str, Any]:
@@ -40,7 +49,7 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
 def print_report(report: AuditReport, region: str) -> None:
     """Print projects, findings, what was covered and the verdict."""
     out = console()
-    out.print(_table(report.projects), soft_wrap=False)
+    out.print(_table(report.projects, out.width), soft_wrap=False)
     for line in _summary(report, region):
         out.print(Text(line, style="dim"))
     for finding in report.findings:
@@ -80,19 +89,33 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         )
 
 
-def _table(projects: Sequence[ProjectAudit]) -> Table:
-    table = Table()
-    table.add_column("project", overflow="fold", min_width=12)
-    for name in ("count", "first", "last", "next", "voided", "elsewhere"):
-        table.add_column(name, justify="right")
-    table.add_column("gaps")
-    table.add_column("other", justify="right")
-    for each in _shown(projects):
-        table.add_row(*map(Text, _row(each)))
-    if len(projects) > 1:
+def _table(projects: Sequence[ProjectAudit], width: int) -> Table:
+    rows = [_row(each) for each in _shown(projects)]
+    totals = [_totals(projects)] if len(projects) > 1 else []
+    names = _fitting([*rows, *totals], width)
+    left_out = ", ".join(_COLUMNS[len(names) :])
+    table = Table(caption=f"no room for: {left_out}" if left_out else None)
+    for name in names:
+        if name in _FOLDED:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for section in (rows, totals):
+        for row in section:
+            table.add_row(*(Text(row[name]) for name in names))
         table.add_section()
-        table.add_row(*map(Text, _totals(projects)))
     return table
+
+
+def _fitting(rows: Sequence[Mapping[str, str]], width: int) -> tuple[str, ...]:
+    """Return the columns for which there is room, but all that tell of findings."""
+    room = width - 1  # The frame's edge; each column brings a line and two spaces.
+    for place, name in enumerate(_COLUMNS):
+        needed = max(map(len, [name, *(row[name] for row in rows)]))
+        room -= min(needed, _FOLDED.get(name, needed)) + 3
+        if room < 0:
+            return _COLUMNS[: max(place, 3)]
+    return _COLUMNS
 
 
 def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:
@@ -103,32 +126,34 @@ def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:
     ]
 
 
-def _row(project: ProjectAudit) -> list[str]:
-    ends = (project.first, project.last, project.last + 1)
-    others = len(project.findings) - len(project.gaps)
-    return [
-        visible(project.project_id),
-        f"{len(project.present):,}",
-        *map(str, ends),
-        f"{project.voided:,}",
-        f"{project.from_elsewhere + _length(project.elsewhere):,}",
-        _ranges(project.gaps),
-        str(others),
-    ]
+def _row(project: ProjectAudit) -> dict[str, str]:
+    return {
+        "project": visible(project.project_id),
+        "gaps": _ranges(project.gaps),
+        "other": f"{len(project.findings) - len(project.gaps):,}",
+        "count": f"{len(project.present):,}",
+        "first": str(project.first),
+        "last": str(project.last),
+        "next": str(project.last + 1),
+        "voided": f"{project.voided:,}",
+        "elsewhere": f"{project.from_elsewhere + _length(project.elsewhere):,}",
+    }
 
 
-def _totals(projects: Sequence[ProjectAudit]) -> list[str]:
+def _totals(projects: Sequence[ProjectAudit]) -> dict[str, str]:
     gaps = sum(len(each.gaps) for each in projects)
     elsewhere = sum(each.from_elsewhere + _length(each.elsewhere) for each in projects)
-    return [
-        "total",
-        f"{sum(len(each.present) for each in projects):,}",
-        *("", "", ""),
-        f"{sum(each.voided for each in projects):,}",
-        f"{elsewhere:,}",
-        f"{gaps:,}",
-        f"{sum(len(each.findings) for each in projects) - gaps:,}",
-    ]
+    return {
+        "project": "total",
+        "gaps": f"{gaps:,}",
+        "other": f"{sum(len(each.findings) for each in projects) - gaps:,}",
+        "count": f"{sum(len(each.present) for each in projects):,}",
+        "first": "",
+        "last": "",
+        "next": "",
+        "voided": f"{sum(each.voided for each in projects):,}",
+        "elsewhere": f"{elsewhere:,}",
+    }
 
 
 def _ranges(ranges: Sequence[Range]) -> str:

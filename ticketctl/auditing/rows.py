@@ -1,13 +1,13 @@
 """What the audit needs of an item, and whether the item is as the system writes it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ticketctl.auditing.findings import Finding, Kind
 from ticketctl.auditing.table_scan import Item
-from ticketctl.items import ELSEWHERE, RESERVED, VOIDED
+from ticketctl.items import ELSEWHERE, IDEMPOTENCY_KEY, PROJECT_ID, RESERVED, VOIDED
 
 TICKET_ATTRIBUTES: Final = (
     "project_id",
@@ -30,7 +30,7 @@ class TicketRow:
     project_id: str
     number: int
     idempotency_key: str | None
-    """None of a number that is only reserved."""
+    """None of a number that is only reserved, and of a malformed ticket."""
     status: str
     is_from_elsewhere: bool
     assigned_at: str
@@ -53,11 +53,17 @@ class KeyRow:
 
 
 class RowError(Exception):
-    """The item is not as the system writes it."""
+    """The item is not as the system writes it.
 
-    def __init__(self, finding: Finding) -> None:
+    Args:
+        finding: What it is to the report.
+        row: What can be read of a ticket all the same: its number is not missing.
+    """
+
+    def __init__(self, finding: Finding, row: TicketRow | None = None) -> None:
         super().__init__(str(finding))
         self.finding = finding
+        self.row = row
 
 
 def ticket_row(item: Item) -> TicketRow:
@@ -67,12 +73,13 @@ def ticket_row(item: Item) -> TicketRow:
         RowError: It has no key though it is no reserved number, say.
     """
     project_id, written = item["project_id"]["S"], item["number"]["N"]
+    name = f"the ticket {project_id}, {written}"
+    finding = Finding(Kind.MALFORMED, project_id, item=name)
     number, key = _number(item), _text(item, "idempotency_key")
+    if number is None:
+        raise RowError(finding)
     status = _text(item, "status") or ""
-    if number is None or (key is None and status != RESERVED):
-        name = f"the ticket {project_id}, {written}"
-        raise RowError(Finding(Kind.MALFORMED, project_id, item=name))
-    return TicketRow(
+    row = TicketRow(
         project_id,
         number,
         key,
@@ -80,6 +87,10 @@ def ticket_row(item: Item) -> TicketRow:
         _text(item, "origin") == ELSEWHERE,
         _text(item, "assigned_at") or "",
     )
+    is_right = status == RESERVED if key is None else _is_askable(project_id, key)
+    if not is_right:
+        raise RowError(finding, replace(row, idempotency_key=None))
+    return row
 
 
 def key_row(item: Item) -> KeyRow:
@@ -92,10 +103,16 @@ def key_row(item: Item) -> KeyRow:
     project_id, _, key = identity.partition("#")
     said = _text(item, "project_id"), _text(item, "idempotency_key")
     number = _number(item)
-    if number is None or said != (project_id, key):
+    is_right = said == (project_id, key) and _is_askable(project_id, key)
+    if number is None or not is_right:
         name = f"the record {identity}"
         raise RowError(Finding(Kind.MALFORMED, project_id, item=name))
     return KeyRow(project_id, key, number)
+
+
+def _is_askable(project_id: str, key: str) -> bool:
+    """Tell a request's key from others, which may be too long to be looked up."""
+    return bool(PROJECT_ID.fullmatch(project_id) and IDEMPOTENCY_KEY.fullmatch(key))
 
 
 def _text(item: Item, name: str) -> str | None:

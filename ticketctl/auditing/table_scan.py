@@ -18,7 +18,7 @@ from ticketctl.errors import InputError
 Item = Mapping[str, Any]
 
 _BATCH: Final = 100  # BatchGetItem: keys in a request.
-_HIGHEST: Final = 10**38 - 1  # DynamoDB's numbers have 38 digits.
+_PAGE: Final = 10_000  # More than 1 MB holds, at which DynamoDB ends a page itself.
 
 
 @dataclass(frozen=True)
@@ -78,28 +78,28 @@ class TableReader:
         table: str,
         project_id: str,
         attributes: Sequence[str],
-        numbers: tuple[int, int] = (0, _HIGHEST),
+        numbers: tuple[int, int] | None = None,
     ) -> Iterator[Sequence[Item]]:
-        """Read a project's tickets in this range, ascending, page by page.
+        """Read a project's tickets, or those in a range, ascending, page by page.
 
         Args:
             table: The tickets' table.
             project_id: Whose tickets.
             attributes: What to return of each; `project_id` and `number` come first.
-            numbers: The first and the last.
+            numbers: The first and the last; all, even negative ones, if not given.
         """
-        first, last = numbers
+        # The aliases of the first two attributes: `number` is a reserved word.
+        condition, values = "#0 = :project", {":project": {"S": project_id}}
+        if numbers:
+            condition += " AND #1 BETWEEN :first AND :last"
+            ends = zip((":first", ":last"), numbers, strict=True)
+            values |= {name: {"N": str(number)} for name, number in ends}
         return self._pages(
             "query",
             table,
             attributes,
-            # The aliases of the first two attributes: `number` is a reserved word.
-            KeyConditionExpression="#0 = :project AND #1 BETWEEN :first AND :last",
-            ExpressionAttributeValues={
-                ":project": {"S": project_id},
-                ":first": {"N": str(first)},
-                ":last": {"N": str(last)},
-            },
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
         )
 
     def item(self, table: str, key: Item) -> Item | None:
@@ -112,23 +112,25 @@ class TableReader:
         self, table: str, keys: Sequence[Item], attributes: Sequence[str]
     ) -> Iterator[Item]:
         """Read the items of these keys, each given once; the absent are left out."""
-        for start in range(0, len(keys), _BATCH):
-            wanted = {"Keys": keys[start : start + _BATCH], "ConsistentRead": True}
-            left: Mapping[str, Any] = {table: wanted | _only(attributes)}
-            while left:
-                answer = self._read("batch_get_item", RequestItems=left)
-                yield from answer["Responses"].get(table, [])
-                # What DynamoDB leaves out it was too busy for.
-                left = answer.get("UnprocessedKeys", {})
-                time.sleep(self.pause_seconds if left else 0)
+        waiting = [*keys]
+        while waiting:
+            size = self.meter.at_most(_BATCH)
+            now, waiting = waiting[:size], waiting[size:]
+            wanted = {"Keys": now, "ConsistentRead": True, **_only(attributes)}
+            answer = self._read("batch_get_item", RequestItems={table: wanted})
+            yield from answer["Responses"].get(table, [])
+            # What DynamoDB leaves out it was too busy for.
+            left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+            waiting = [*left, *waiting]
+            time.sleep(self.pause_seconds if left else 0)
 
     def _pages(
         self, operation: str, table: str, attributes: Sequence[str], **request: Any
     ) -> Iterator[Sequence[Item]]:
         request |= {"TableName": table, "ConsistentRead": True, **_only(attributes)}
-        request |= self.meter.page_limit
         while True:
-            answer = self._read(operation, **request)
+            limit = self.meter.at_most(_PAGE)
+            answer = self._read(operation, Limit=limit, **request)
             yield answer["Items"]
             if not (start := answer.get("LastEvaluatedKey")):
                 return

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from math import isfinite
 from typing import Annotated, Final
 
 import typer
@@ -21,6 +22,14 @@ from ticketctl.output import print_json
 from ticketctl.stack import Stack
 
 _READING: Final = "Reading"
+
+
+def _finite(value: float | None) -> float | None:
+    """Refuse `inf`, which is a number to Python, and above every minimum."""
+    if value is not None and not isfinite(value):
+        message = f"{value} is not a finite number."
+        raise typer.BadParameter(message)
+    return value
 
 
 @stack_command(
@@ -50,12 +59,20 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     max_read_units: Annotated[
         float | None,
         typer.Option(
-            min=1, help="Stop when so many are used up.", rich_help_panel=_READING
+            min=1,
+            callback=_finite,
+            help="Use no more than that; a single thread reads then.",
+            rich_help_panel=_READING,
         ),
     ] = None,
     read_units_per_second: Annotated[
         float | None,
-        typer.Option(min=1, help="Read no faster than that.", rich_help_panel=_READING),
+        typer.Option(
+            min=1,
+            callback=_finite,
+            help="Read no faster than that, on average.",
+            rich_help_panel=_READING,
+        ),
     ] = None,
     segments: Annotated[
         int,
@@ -79,7 +96,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
         tuple(dict.fromkeys(map(checked_project, project or ()))),
-        segments,
+        1 if max_read_units else segments,  # What others take could not be foreseen.
         _retention(stack),
     )
     meter = ReadMeter(max_read_units, read_units_per_second)

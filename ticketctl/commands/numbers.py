@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from ticketctl.app import NUMBERS, app
-from ticketctl.asking import agreed
+from ticketctl.asking import consent
 from ticketctl.command import stack_command
-from ticketctl.errors import InputError, Status
+from ticketctl.errors import Status
 from ticketctl.lookup import checked_project, find_ticket, parse_ticket_key
 from ticketctl.numbers.import_run import (
     import_all,
-    print_plan,
+    plan,
     print_report,
     read_tickets,
 )
@@ -64,9 +64,8 @@ def seed(
         f"{project}: the last number is {before or 'none yet'}; the next will be "
         f"{last + 1}, and none between will ever be given. Go on?"
     )
-    if before < last and not agreed(question, yes=yes):
-        message = f"{project} is left as it is"
-        raise InputError(message)
+    if before < last:
+        consent(question, yes=yes)
     print_seeded(Seed(stack, project, last, reason).plant())
 
 
@@ -95,7 +94,7 @@ def print_seeded(seeded: Seeded) -> None:
     examples=(
         "ticketctl import tickets.jsonl --dry-run",
         "ticketctl import tickets.jsonl",
-        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ",
+        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
     ),
 )
 def import_tickets(
@@ -113,21 +112,25 @@ def import_tickets(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only check the file, and tell.")
     ] = False,
+    yes: Yes = False,
 ) -> None:
     """Take over tickets that have their numbers already.
 
     A line has the fields of a create-ticket message and `number`; `assigned_at` says
     when it got it, else it is now. Without an `idempotency_key` it gets
     `import:PROJ-42`. A project whose last number is lower is seeded up to the highest
-    one of the file; the worker goes on after it. Nothing is written if a line is
-    wrong; whatever is interrupted goes on when it is run again. Imported tickets are
-    not announced. Ends with status 1 if a ticket could not be imported.
+    one of the file; the worker goes on after it. That cannot be undone, so you are
+    asked first. Nothing is written if a line is wrong; whatever is interrupted goes on
+    when it is run again. Imported tickets are not announced. Ends with status 1 if a
+    ticket could not be imported.
     """
     project = project and checked_project(project)
     tickets = read_tickets(RequestFile(file, "jsonl"), project)
+    planned = plan(stack, tickets)
     if dry_run:
-        print_plan(stack, tickets)
+        console().print(planned, markup=False)
         return
+    consent(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
     days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
     print_report(import_all(Import(stack, days), tickets))
 
@@ -150,16 +153,15 @@ def void(
     """Mark a ticket as one that should not have been, and announce that.
 
     It keeps its number and is never deleted, and it cannot be undone. Run again with
-    the same reason, it announces again. Ends with status 1 if there is no such ticket.
+    the same reason, it announces again. Ends with status 1 if there is no such ticket,
+    or it is malformed and could not be announced.
     """
     project_id, number = parse_ticket_key(ticket_key)
     checked_reason(reason)
     found = find_ticket(stack, project_id, number)
     check_voidable(found, reason)
     title = visible(str(found.fields.get("title", "")))
-    if not agreed(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes):
-        message = f"{ticket_key} is left as it is"
-        raise InputError(message)
+    consent(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes)
     voided = void_ticket(stack, project_id, number, reason)
     announce(stack, voided)
     was = "was voided already; announced again" if voided.was_already else "is voided"

@@ -37,7 +37,7 @@ _SENDING: Final = "Sending"
         'ticketctl send --project WEB --title "Login page flickers" --wait',
         "ticketctl send tickets.jsonl --dry-run",
         "ticketctl send tickets.csv --project WEB --rate 100",
-        "export-tickets | ticketctl send - --key-prefix nightly --json",
+        'export-tickets | ticketctl send - --key-prefix "nightly-$(date +%F)"',
     ),
 )
 def send(  # noqa: PLR0913 - one parameter for each option.
@@ -97,7 +97,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="What the keys of lines without a key begin with, and are made from; "
-            "else the file's name.",
+            "else the file's name, so that files of one name share keys.",
             rich_help_panel=_FILE,
         ),
     ] = None,
@@ -113,7 +113,8 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             "--skip-invalid",
-            help="Send the good lines of a file that has bad ones; ends with status 1.",
+            help="Send the good lines of a file that has bad ones; ends with status 1. "
+            "CSV with broken quotes is refused all the same.",
             rich_help_panel=_FILE,
         ),
     ] = False,
@@ -171,7 +172,9 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     A line without an idempotency_key gets one that is made from the file's name and
     from what the line says. So the same file can be sent again, after Ctrl-C or with
     lines added: what was sent before keeps its number, and nothing is created twice. A
-    line that was changed since asks for another ticket.
+    line that was changed since asks for another ticket. Another file of the same name
+    shares its keys, in whatever folder: an export of each night needs a --key-prefix of
+    its own, or keys in its lines, else a line that was there before is no new ticket.
 
     With --json it prints a JSON document a line: for each message, or with --wait for
     each number.
@@ -195,7 +198,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
             _tell_checked(prepared, name, as_json=as_json)
             status = Status.OK
         else:
-            report = Report(name, prepared.good, as_json, wait)
+            report = Report(name, prepared.good, as_json, wait, prepared.key_prefix)
             status = deliver(stack, prepared, report, delivery)
     skipped = Status.FOUND if prepared.bad else Status.OK
     raise typer.Exit(status or skipped)

@@ -9,8 +9,10 @@ from ticketctl.command import Json, stack_command
 from ticketctl.errors import NotThereError
 from ticketctl.items import as_json
 from ticketctl.lookup import (
+    HIGHEST,
     checked_project,
     find_record,
+    find_recorded_ticket,
     find_ticket,
     latest_tickets,
     parse_ticket_key,
@@ -61,9 +63,10 @@ def list_tickets(
     stack: Stack,
     project: Project,
     *,
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 20,
     before: Annotated[
-        int | None, typer.Option(min=1, help="Only those with lower numbers.")
+        int | None,
+        typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
     ] = None,
     as_document: Json = False,
 ) -> None:
@@ -108,13 +111,7 @@ def find(
     Ends with status 1 if the request has no number.
     """
     record = find_record(stack, checked_project(project), idempotency_key)
-    ticket = find_ticket(stack, record.project_id, record.number)
-    if ticket.idempotency_key != record.idempotency_key:
-        message = (
-            f"the key is recorded for {ticket.ticket_key}, which has another key; "
-            f"see: ticketctl audit --project {project}"
-        )
-        raise NotThereError(message)
+    ticket = find_recorded_ticket(stack, record)
     if as_document:
         print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
     else:

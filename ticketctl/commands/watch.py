@@ -1,6 +1,5 @@
 """The commands that watch announcements."""
 
-import re
 from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -19,6 +18,7 @@ from ticketctl.hearing.subscriber_messages import (
 )
 from ticketctl.hearing.subscriber_queue import find_queue
 from ticketctl.hearing.watching import Limits, Screen, watch_topic
+from ticketctl.items import PROJECT_ID
 from ticketctl.stack import Stack
 
 
@@ -38,7 +38,6 @@ _TYPES: Final[dict[EventType, tuple[str, ...]]] = {
     "voided": (VOIDED,),
     "all": (),
 }
-_PROJECT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @stack_command(
@@ -100,21 +99,35 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     """
     wanted = _filter(project, priority, event_type)
     limits, screen = Limits(count, seconds), Screen(as_json)
-    # Ctrl-C is the way to end a watch.
+    _refuse(delete and from_queue is None, "--delete needs --from")
+    _refuse(
+        delete and wanted != Filter(),
+        "--delete takes whatever lies there: leave out the choice of messages",
+    )
+    # Ctrl-C is the way to end a watch that waits for no number of messages.
+    enough = count is None
     with suppress(KeyboardInterrupt):
-        if from_queue is None:
-            _refuse(delete, "--delete needs --from")
-            enough = watch_topic(stack, wanted, screen, limits)
-        elif delete:
-            _refuse(
-                wanted != Filter(),
-                "--delete takes whatever lies there: leave out the choice of messages",
-            )
-            enough = consume(find_queue(stack, from_queue), screen, limits)
-        else:
-            enough = peek(find_queue(stack, from_queue), wanted, screen, limits)
-        if not enough:
-            raise typer.Exit(Status.FOUND)
+        enough = _watch(stack, from_queue, wanted, screen, limits, delete=delete)
+    if not enough:
+        raise typer.Exit(Status.FOUND)
+
+
+def _watch(  # noqa: PLR0913 - what the options say.
+    stack: Stack,
+    from_queue: str | None,
+    wanted: Filter,
+    screen: Screen,
+    limits: Limits,
+    *,
+    delete: bool,
+) -> bool:
+    """Show messages; tell whether as many came as were to come."""
+    if from_queue is None:
+        return watch_topic(stack, wanted, screen, limits)
+    queue = find_queue(stack, from_queue)
+    if delete:
+        return consume(queue, screen, limits)
+    return peek(queue, wanted, screen, limits)
 
 
 def _filter(
@@ -126,7 +139,7 @@ def _filter(
         InputError: No announcement could be one of them.
     """
     for each in projects or []:
-        _refuse(not _PROJECT.fullmatch(each), f"no project can be called {each!r}")
+        _refuse(not PROJECT_ID.fullmatch(each), f"no project can be called {each!r}")
     return Filter(tuple(projects or ()), tuple(priorities or ()), _TYPES[kind])
 
 

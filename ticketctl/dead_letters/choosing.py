@@ -54,8 +54,7 @@ def choose(held: Hold, choice: Choice) -> list[Letter]:
     else:
         chosen = [each for each in seen if choice.filter.passes(each)]
     chosen = list({each.message_id: each for each in chosen}.values())
-    kept = {each.message_id for each in chosen}
-    held.release([each for each in seen if each.message_id not in kept])
+    held.release(but=chosen)
     return chosen
 
 

@@ -69,7 +69,7 @@ def correct(letter: Letter, text: Callable[[], str], wishes: Wishes) -> str | No
             return body
         for each in found:
             notes().print(visible(each), markup=False)
-        if not (wishes.may_ask and agreed("Edit again?", yes=False)):
+        if not (wishes.may_ask and agreed("Edit again?")):
             message = "the new body is not valid; nothing is sent"
             raise InputError(message)
 

@@ -14,7 +14,9 @@ def pretty(body: str) -> str:
     """Return JSON laid out for people, if nothing of it gets lost; else the body."""
     try:
         parsed = json.loads(body, object_pairs_hook=_members, parse_float=_exact)
-        return json.dumps(parsed, ensure_ascii=False, indent=2)
+        laid_out = json.dumps(parsed, ensure_ascii=False, indent=2)
+        # A lone surrogate is in no encoding; like this it is an escape again.
+        return laid_out.encode(errors="backslashreplace").decode()
     except (ValueError, RecursionError):
         return body
 
@@ -40,7 +42,7 @@ def is_unchanged(body: str, letter: Letter) -> bool:
     """Return whether a body asks for the same as the letter's."""
     before, after = _fields(letter.body), _fields(body)
     if before is None or after is None:
-        return body.strip() == letter.body.strip()
+        return pretty(body).strip() == pretty(letter.body).strip()
     return before == after
 
 

@@ -45,17 +45,26 @@ def editor() -> list[str]:
 @contextmanager
 def text_file(text: str) -> Iterator[Path]:
     """Make a file that only its owner reads; if the block fails, it stays."""
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", newline="", suffix=".json", delete=False
-    ) as file:
-        file.write(text)
-    path = Path(file.name)
+    path = _new_file(text.encode())
     try:
         yield path
     except BaseException:
         notes().print(f"your text is kept in {path}", markup=False)
         raise
     path.unlink(missing_ok=True)
+
+
+def _new_file(content: bytes) -> Path:
+    with NamedTemporaryFile(suffix=".json", delete=False) as file:
+        path = Path(file.name)
+        try:
+            file.write(content)
+            # The disk may be full, and only this tells.
+            file.flush()
+        except BaseException:
+            path.unlink()
+            raise
+    return path
 
 
 def edit(command: Sequence[str], path: Path) -> str:

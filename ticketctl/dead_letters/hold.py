@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.dead_letters.queue_calls import MAX_ENTRIES, count, in_batches
-from ticketctl.queues import FIFO_SUFFIX
+from ticketctl.dead_letters.queue_calls import count, in_batches
+from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES
 
 HOLD_SECONDS: Final = 60
 # A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.
@@ -71,13 +71,14 @@ class Hold:
             return True
         return any(each.message_id == letter.message_id for each in self.receive())
 
-    def release(self, letters: Iterable[Letter] | None = None) -> int:
-        """Make letters, or else all, visible again.
+    def release(self, but: Iterable[Letter] = ()) -> int:
+        """Make all letters but some visible again, also those never looked at.
 
         Returns:
             How many stay hidden for up to `HOLD_SECONDS`.
         """
-        handles = self._held(letters)
+        kept = {each.message_id for each in but}
+        handles = {key: each for key, each in self._held().items() if key not in kept}
         with self._lock:
             for message_id in handles:
                 del self._handles[message_id]

@@ -3,7 +3,8 @@
 SQS shows a message only by receiving it, which hides it from everybody else. Here it
 is hidden for a minute, and for another one again and again while the work goes on,
 also while an editor is open: so nobody else can send it back meanwhile. Whatever ends
-the work makes it visible again at once; after a kill, others wait that minute at most.
+the work makes it visible again at once, a signal to end or hang up too; after SIGKILL,
+others wait that minute at most.
 """
 
 import threading
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
 from ticketctl.output import notes
+from ticketctl.signals import signals_as_interrupts
 
 RENEW_SECONDS: Final = 20
 """Twice a renewal may fail before a letter is visible to others."""
@@ -32,10 +34,11 @@ def holding(
 
     heart = threading.Thread(target=keep, daemon=True)
     heart.start()
-    try:
-        yield held
-    finally:
-        ended.set()
-        heart.join()
-        if left := held.close():
-            notes().print(f"{left} letters stay hidden for up to {HOLD_SECONDS} s")
+    with signals_as_interrupts():
+        try:
+            yield held
+        finally:
+            ended.set()
+            heart.join()
+            if left := held.close():
+                notes().print(f"{left} letters stay hidden for up to {HOLD_SECONDS} s")

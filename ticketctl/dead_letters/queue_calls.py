@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-MAX_ENTRIES: Final = 10
-"""Of ReceiveMessage and of every batch call; SQS quotas."""
+from ticketctl.queues import MAX_ENTRIES
 
 CALL_ERRORS: Final = (BotoCoreError, ClientError)
 

@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol
 
 from ticketctl.cloud_errors import explained
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.dead_letters.queue_calls import CALL_ERRORS, MAX_ENTRIES, refused
+from ticketctl.dead_letters.queue_calls import CALL_ERRORS, refused
 from ticketctl.dead_letters.successors import entry_size, group_of, successor
-from ticketctl.queues import FIFO_SUFFIX, MAX_MESSAGE_BYTES
+from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES, MAX_MESSAGE_BYTES
 
 _LOST: Final = "others may have it by now"
 _BEHIND: Final = "the one before it in its group was not sent"

@@ -1,12 +1,11 @@
 """The message that a dead letter becomes when it is sent back."""
 
-import re
 from typing import Any, Final
 from uuid import uuid4
 
 from ticketctl.dead_letters.letters import Letter
+from ticketctl.queues import GROUP_ID
 
-_GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 _NO_GROUP: Final = "-"  # A FIFO queue demands one.
 
 Entry = dict[str, Any]
@@ -39,7 +38,7 @@ def successor(letter: Letter, *, fifo: bool) -> Entry:
 def group_of(letter: Letter) -> str:
     """Return the message group: the body's project, else the group it came with."""
     group = letter.project_id or letter.system.get("MessageGroupId", "")
-    return group if _GROUP_ID.fullmatch(group) else _NO_GROUP
+    return group if GROUP_ID.fullmatch(group) else _NO_GROUP
 
 
 def entry_size(entry: Entry) -> int:

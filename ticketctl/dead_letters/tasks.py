@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from ticketctl.asking import agreed
+from ticketctl.asking import consent
 from ticketctl.dead_letters.choosing import Choice, choose, remark
 from ticketctl.dead_letters.copies import save
 from ticketctl.dead_letters.hold import Hold
@@ -50,8 +50,7 @@ def redrive_all(stack: System, rate: int | None, *, yes: bool) -> None:
         return
     warn_of_poison(first)
     about = max(held.before.total, len(first))
-    if not agreed(f"Send about {about} dead letters back: {reasons(first)}?", yes=yes):
-        return
+    consent(f"Send about {about} dead letters back: {reasons(first)}?", yes=yes)
     tasks = move_tasks(stack)
     try:
         after = tasks.start(rate)
@@ -72,10 +71,10 @@ def redrive_chosen(
         RedriveError: Not all were sent back, or not all of these were deleted.
     """
 
-    def agree(letters: Sequence[Letter]) -> bool:
+    def agree(letters: Sequence[Letter]) -> None:
         warn_of_poison(letters)
         question = f"Send {len(letters)} dead letters back: {reasons(letters)}?"
-        return agreed(question, yes=yes)
+        consent(question, yes=yes)
 
     _redrive(stack, choice, rate, agree)
 
@@ -113,9 +112,7 @@ def delete_chosen(
         if not yes:
             print_table(notes(), letters[:_SHOWN_BEFORE_DELETION])
         kept = f"a copy goes to {copy_to}" if copy_to else "--save FILE keeps a copy"
-        question = f"Delete {len(letters)} dead letters for ever ({kept})?"
-        if not agreed(question, yes=yes):
-            return
+        consent(f"Delete {len(letters)} dead letters for ever ({kept})?", yes=yes)
         if copy_to:
             save(letters, copy_to)
         failed = held.delete(letters)
@@ -137,15 +134,14 @@ def _redrive(
     stack: System,
     choice: Choice,
     rate: int | None,
-    agree: Callable[[Sequence[Letter]], bool] = lambda _: True,
+    agree: Callable[[Sequence[Letter]], None] = lambda _: None,
 ) -> None:
     with hold(stack) as held:
         letters = choose(held, choice)
         if not letters:
             console().print(f"nothing to send back: {remark(held, 0)}")
             return
-        if not agree(letters):
-            return
+        agree(letters)
         queue_url = stack.outputs["CreateTicketQueueUrl"]
         redrive = Redrive(stack.client("sqs"), queue_url, held, rate)
         with progress_bar(len(letters)) as advance:

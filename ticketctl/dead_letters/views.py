@@ -15,6 +15,7 @@ from ticketctl.output import visible
 
 _NAME_WIDTH = 16
 _SHORT_ID = 8
+_ENDLESS = 10_000
 
 
 def print_table(console: Console, letters: Sequence[Letter]) -> None:
@@ -34,12 +35,11 @@ def print_table(console: Console, letters: Sequence[Letter]) -> None:
             each.explanation,
         )
         table.add_row(*(Text(visible(cell)) for cell in row))
-    # In a pipe there is no edge to break lines at: `grep` wants them whole.
-    room = console.options.update(width=10_000)
-    width = (
-        None if console.is_terminal else console.measure(table, options=room).maximum
-    )
-    console.print(table, width=width, soft_wrap=False)
+    if not console.is_terminal:
+        # In a pipe there is no edge to break lines at: `grep` wants them whole.
+        room = console.options.update(width=_ENDLESS)
+        console.width = console.measure(table, options=room).maximum
+    console.print(table, soft_wrap=False)
 
 
 def print_whole(console: Console, letter: Letter) -> None:

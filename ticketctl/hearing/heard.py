@@ -90,9 +90,13 @@ class Filter:
 
 def heard(message: Mapping[str, Any]) -> Heard | NotAnAnnouncement:
     """Read a message as SQS gives it, delivered raw or in the envelope of SNS."""
-    body = message["Body"]
-    event = _object(body)
     attributes = _texts(message.get("MessageAttributes"), "StringValue")
+    return announcement(message["Body"], attributes)
+
+
+def announcement(body: str, attributes: Mapping[str, str]) -> Heard | NotAnAnnouncement:
+    """Read a message of which the body and the texts among its attributes are known."""
+    event = _object(body)
     if event.get("Type") == "Notification" and isinstance(event.get("Message"), str):
         attributes = _texts(event.get("MessageAttributes"), "Value")
         event = _object(event["Message"])

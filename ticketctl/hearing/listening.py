@@ -1,7 +1,5 @@
 """Hears the announcements live, through a queue of its own that goes when it ends."""
 
-import signal
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +14,12 @@ from ticketctl.hearing.leftovers import sweep
 from ticketctl.hearing.temporary_names import NamedSystem
 from ticketctl.hearing.temporary_queue import TemporaryQueue, make_queue, not_there
 from ticketctl.output import notes, visible
+from ticketctl.queues import MAX_ENTRIES, delete
+from ticketctl.signals import signals_as_interrupts
 
 __all__ = ["Filter", "Heard", "Listener", "NotAnAnnouncement", "listening"]
 
 MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
-MAX_MESSAGES: Final = 10  # ReceiveMessage, and a batch of deletions.
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Listener:
         sqs = self.queue.stack.client("sqs")
         messages: list[dict[str, Any]] = sqs.receive_message(
             QueueUrl=self.queue.url,
-            MaxNumberOfMessages=MAX_MESSAGES,
+            MaxNumberOfMessages=MAX_ENTRIES,
             WaitTimeSeconds=min(wait_seconds, MAX_WAIT_SECONDS),
             MessageAttributeNames=["All"],
         ).get("Messages", [])
@@ -98,7 +97,7 @@ def listening(
         CloudError: SNS does not confirm the subscription.
     """
     wanted = Filter(projects or (), priorities, types)
-    with _signals_as_interrupts():
+    with signals_as_interrupts():
         queue = make_queue(stack)
         try:
             _sweep(stack)
@@ -108,28 +107,6 @@ def listening(
             queue.remove()
 
 
-def delete(sqs: Any, queue_url: str, messages: list[dict[str, Any]]) -> None:
-    """Delete at most ten messages that were received.
-
-    Raises:
-        CloudError: SQS says that it will not delete one.
-    """
-    if not messages:
-        return
-    answer = sqs.delete_message_batch(
-        QueueUrl=queue_url,
-        Entries=[
-            {"Id": str(place), "ReceiptHandle": each["ReceiptHandle"]}
-            for place, each in enumerate(messages)
-        ],
-    )
-    # What failed by a fault of SQS's own comes again, and is then seen to be a repeat.
-    if refused := [each for each in answer.get("Failed", []) if each["SenderFault"]]:
-        why = f"{refused[0]['Code']}: {refused[0].get('Message', '')}"
-        message = f"SQS does not delete a message that was taken: {why}"
-        raise CloudError(message)
-
-
 def _sweep(stack: NamedSystem) -> None:
     """Remove leftovers; listening goes on if that fails."""
     try:
@@ -137,20 +114,3 @@ def _sweep(stack: NamedSystem) -> None:
     except (BotoCoreError, ClientError) as error:
         why = visible(str(explained(error)))
         notes().print(f"leftover queues are not removed: {why}", markup=False)
-
-
-@contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
-    """Let `kill`, `timeout` and a closed terminal do what Ctrl-C does."""
-    kinds = []
-    if threading.current_thread() is threading.main_thread():
-        # What is ignored stays so: `nohup` wants it.
-        all_kinds = (signal.SIGTERM, signal.SIGHUP)
-        kinds = [each for each in all_kinds if signal.getsignal(each) == signal.SIG_DFL]
-    for kind in kinds:
-        signal.signal(kind, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)

@@ -1,15 +1,17 @@
 """Shows what lies on a subscriber's queue, and leaves it there unless told not to."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ticketctl.errors import InputError
 from ticketctl.hearing.heard import Filter, Heard, NotAnAnnouncement, heard
-from ticketctl.hearing.listening import MAX_MESSAGES, delete
 from ticketctl.hearing.subscriber_queue import SubscriberQueue
 from ticketctl.hearing.watching import Limits, Screen, watch
 from ticketctl.output import notes
+from ticketctl.queues import MAX_ENTRIES, delete
+from ticketctl.signals import signals_as_interrupts
 
 PEEK_SECONDS: Final = 20
 """How long a look lasts at most."""
@@ -39,11 +41,12 @@ def peek(
         raise InputError(message)
     _warn(queue.max_receive_count)
     look = Peek(queue, wanted)
-    try:
-        watch(look, screen, limits)
-    finally:
-        if hidden := look.give_back():
-            notes().print(f"messages that stay hidden for half a minute: {hidden}")
+    with signals_as_interrupts():
+        try:
+            watch(look, screen, limits)
+        finally:
+            if hidden := look.give_back():
+                notes().print(f"messages that stay hidden for half a minute: {hidden}")
     return True
 
 
@@ -67,6 +70,9 @@ class Peek:
     queue: SubscriberQueue
     wanted: Filter
     _receipts: dict[str, str] = field(default_factory=dict)
+    # Ctrl-C ends the wait for a call, but not the call, which may bring messages: as
+    # it is made by another thread, `give_back` learns of them.
+    _receiver: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def receive(
         self, wait_seconds: int, most: int
@@ -74,12 +80,7 @@ class Peek:
         """Receive messages that were not seen yet; nothing when there are no more."""
         # A long poll asks all of SQS's servers; a look need not wait for more.
         wait_seconds = min(1, wait_seconds)
-        messages = _receive(
-            self.queue, wait_seconds, most, VisibilityTimeout=_HOLD_SECONDS
-        )
-        new = [each for each in messages if each["MessageId"] not in self._receipts]
-        for each in messages:
-            self._receipts[each["MessageId"]] = each["ReceiptHandle"]
+        new = self._receiver.submit(self._receive, wait_seconds, most).result()
         if not new:
             return None
         found = [heard(each) for each in new]
@@ -98,17 +99,27 @@ class Peek:
         Returns:
             How many SQS did not make visible; they are in `_HOLD_SECONDS`.
         """
+        self._receiver.shutdown()
         receipts, failed = list(self._receipts.values()), 0
-        for start in range(0, len(receipts), MAX_MESSAGES):
+        for start in range(0, len(receipts), MAX_ENTRIES):
             answer = self.queue.sqs.change_message_visibility_batch(
                 QueueUrl=self.queue.url,
                 Entries=[
                     {"Id": str(place), "ReceiptHandle": each, "VisibilityTimeout": 0}
-                    for place, each in enumerate(receipts[start : start + MAX_MESSAGES])
+                    for place, each in enumerate(receipts[start : start + MAX_ENTRIES])
                 ],
             )
             failed += len(answer.get("Failed", []))
         return failed
+
+    def _receive(self, wait_seconds: int, most: int) -> list[dict[str, Any]]:
+        messages = _receive(
+            self.queue, wait_seconds, most, VisibilityTimeout=_HOLD_SECONDS
+        )
+        new = [each for each in messages if each["MessageId"] not in self._receipts]
+        for each in messages:
+            self._receipts[each["MessageId"]] = each["ReceiptHandle"]
+        return new
 
 
 @dataclass

@@ -10,14 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ticketctl.hearing.heard import ASSIGNED, VOIDED, Filter, Heard, NotAnAnnouncement
-from ticketctl.hearing.listening import (
-    MAX_MESSAGES,
-    MAX_WAIT_SECONDS,
-    Listener,
-    listening,
-)
+from ticketctl.hearing.listening import MAX_WAIT_SECONDS, Listener, listening
 from ticketctl.hearing.temporary_names import NamedSystem
 from ticketctl.output import console, notes, print_json_line, visible
+from ticketctl.queues import MAX_ENTRIES
 
 _TITLE_WIDTH: Final = 100
 _BODY_WIDTH: Final = 200
@@ -67,7 +63,7 @@ class Limits:
     @property
     def most(self) -> int:
         """How many messages to receive at once."""
-        return MAX_MESSAGES if self.count is None else min(MAX_MESSAGES, self.count)
+        return MAX_ENTRIES if self.count is None else min(MAX_ENTRIES, self.count)
 
     @property
     def wait_seconds(self) -> int:

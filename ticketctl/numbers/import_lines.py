@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from ticketctl.contract import Fields, problems
 from ticketctl.numbers.sequences import MAX_NUMBER
+from ticketctl.numbers.timestamps import timestamp
 from ticketctl.sending.request_lines import Line
 
 # RFC 3339; `datetime.fromisoformat` takes much else.
@@ -40,12 +41,6 @@ class Existing:
     def ticket_key(self) -> str:
         """The number's display form, such as `PROJ-42`."""
         return f"{self.project_id}-{self.number}"
-
-
-def stamp(time: datetime) -> str:
-    """Return a time as the worker writes it."""
-    text = time.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
 
 
 @dataclass
@@ -115,6 +110,6 @@ def _timestamp(value: Any) -> str | None:
     if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
         return None
     try:
-        return stamp(datetime.fromisoformat(value.upper()))
+        return timestamp(datetime.fromisoformat(value.upper()))
     except (ValueError, OverflowError):
         return None

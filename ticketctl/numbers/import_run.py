@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import typer
 from rich.progress import Progress
 
 from ticketctl.errors import MessageFileError, Status
-from ticketctl.numbers.import_lines import Existing, Reading, stamp
+from ticketctl.numbers.import_lines import Existing, Reading
 from ticketctl.numbers.importing import Import, Report
 from ticketctl.numbers.seeding import Seed
 from ticketctl.numbers.sequences import last_number
+from ticketctl.numbers.timestamps import timestamp
 from ticketctl.output import console, notes, visible
 from ticketctl.sending.request_file import RequestFile
 from ticketctl.stack import System
@@ -23,7 +23,7 @@ def read_tickets(file: RequestFile, project: str | None) -> list[Existing]:
     Raises:
         MessageFileError: A line is wrong, or there is none.
     """
-    reading = Reading(stamp(datetime.now(UTC)), project)
+    reading = Reading(timestamp(), project)
     with file.lines() as lines:
         reading.read(lines)
     for line, why in reading.wrong:
@@ -69,16 +69,18 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
         raise
 
 
-def print_plan(stack: System, tickets: Sequence[Existing]) -> None:
-    """Say what an import would do."""
+def plan(stack: System, tickets: Sequence[Existing]) -> str:
+    """Tell what an import would do, a line for each project."""
     counts = Counter(each.project_id for each in tickets)
+    lines: list[str] = []
     for project, number in highest_numbers(tickets).items():
         last = last_number(stack, project)
-        then = f"seeded up to {number}" if last < number else "not seeded"
-        console().print(
+        then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
+        lines.append(
             f"{project}: {counts[project]} tickets up to {number}; "
-            f"last number {last}, would be {then}"
+            f"the last number is {last or 'none yet'}, the next {then}"
         )
+    return "\n".join(lines)
 
 
 def print_report(report: Report) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import Final
 
+from ticketctl.errors import NotThereError
 from ticketctl.items import RESERVED, Ticket, key_record
 from ticketctl.numbers.import_lines import Existing
 from ticketctl.numbers.imported_items import asked_for, key_item, ticket_item
@@ -19,6 +20,9 @@ _AT_A_TIME: Final = 64
 
 WRITTEN: Final = "written"
 ALREADY: Final = "there already"
+
+_TRIES_OF_A_LOST_TICKET: Final = 6
+"""Another import may be committing key and ticket; with the pauses, a second or so."""
 
 _ADDED: Final = frozenset(
     {"number", "assigned_at", "origin", "status", "voided_at", "voided_reason"}
@@ -67,19 +71,20 @@ class Import:
 
     def write(self, ticket: Existing) -> str:
         """Write a ticket; return what came of it: `WRITTEN`, `ALREADY`, or why not."""
+        lost = count(1)
         return self.pace.until(
-            lambda: self._attempt(ticket),
+            lambda: self._attempt(ticket, lost),
             f"{ticket.ticket_key}: others kept writing it",
         )
 
-    def _attempt(self, ticket: Existing) -> str | None:
+    def _attempt(self, ticket: Existing, lost: Iterator[int]) -> str | None:
         there = item_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and there.status != RESERVED:
             return _difference(ticket, there)
         if there is None or not there.is_from_elsewhere:
             return "it is missing among numbers that were given here"
         refusals = transact(self.stack.client("dynamodb"), self._puts(ticket))
-        return _fate_of_key(ticket, refusals[-1]) if refusals else WRITTEN
+        return _fate(ticket, refusals[-1], lost) if refusals else WRITTEN
 
     def _puts(self, ticket: Existing) -> Sequence[Put]:
         outputs = self.stack.outputs
@@ -111,14 +116,25 @@ def _difference(ticket: Existing, there: Ticket) -> str:
     return "another ticket has this number"
 
 
-def _fate_of_key(ticket: Existing, key: Refusal) -> str | None:
-    """Tell whose the key is; if it was not in the way, it is to be tried again."""
+def _fate(ticket: Existing, key: Refusal, lost: Iterator[int]) -> str | None:
+    """Tell whose the key is; if it was not in the way, it is to be tried again.
+
+    Args:
+        ticket: What was not written.
+        key: Why its key was not.
+        lost: Counts how often the key was there without its ticket.
+    """
     if not key.is_condition or key.item is None:
         return None
-    record = key_record(key.item)
-    if record.number == ticket.number:
+    try:
+        record = key_record(key.item)
+    except NotThereError as error:
+        return f"its idempotency_key is taken: {error}"
+    if record.number != ticket.number:
+        return f"its idempotency_key is that of {record.project_id}-{record.number}"
+    if next(lost) < _TRIES_OF_A_LOST_TICKET:
         return None
-    return f"its idempotency_key is that of {record.project_id}-{record.number}"
+    return "its idempotency_key is recorded without the ticket; see: ticketctl audit"
 
 
 def _chunks(tickets: Iterable[Existing]) -> Iterator[list[Existing]]:

@@ -10,18 +10,19 @@ and once it is committed a second one, the seal, takes those that follow them.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 from ticketctl.errors import InputError
-from ticketctl.items import ELSEWHERE, RESERVED
+from ticketctl.items import ELSEWHERE, RESERVED, Ticket
 from ticketctl.numbers.sequences import (
     given_between,
     highest_below,
     item_at,
+    item_from,
     last_number,
 )
+from ticketctl.numbers.timestamps import timestamp
 from ticketctl.numbers.transactions import MAX_ACTIONS, Pace, Put, transact
 from ticketctl.stack import System
 
@@ -109,9 +110,9 @@ class Seed:
             InputError: It would be a step back.
         """
         there = item_at(self.stack, self.project_id, self.last)
-        above = item_at(self.stack, self.project_id, self.last + 1)
-        is_end = there is not None and there.is_from_elsewhere
-        if is_end and not (above and above.is_from_elsewhere):
+        above = item_from(self.stack, self.project_id, self.last + 1)
+        is_within = above is not None and above.is_from_elsewhere
+        if there and _may_be_end(there) and not is_within:
             return
         message = (
             f"{self.project_id} has numbers up to {highest} already; "
@@ -121,7 +122,7 @@ class Seed:
 
     def _items(self, numbers: Iterable[int], use: str) -> Iterator[dict[str, Any]]:
         """Return items that stand for numbers used elsewhere."""
-        stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        now = timestamp()
         why = {"reserved_reason": {"S": self.reason}} if self.reason else {}
         for number in numbers:
             yield {
@@ -130,7 +131,7 @@ class Seed:
                 "status": {"S": RESERVED},
                 "origin": {"S": ELSEWHERE},
                 "reserved_as": {"S": use},
-                "reserved_at": {"S": stamp.replace("+00:00", "Z")},
+                "reserved_at": {"S": now},
                 **why,
             }
 
@@ -143,6 +144,12 @@ class Seed:
 def guard_numbers(before: int, last: int) -> Sequence[int]:
     """Return the numbers to take together with the last one."""
     return range(before + 1, min(before + 1 + GUARD_NUMBERS, last))
+
+
+def _may_be_end(item: Ticket) -> bool:
+    """Return whether a seed may have been up to it: guards and seals lie below."""
+    is_last = item.fields.get("reserved_as") == LAST
+    return item.is_from_elsewhere and (is_last or item.status != RESERVED)
 
 
 def _put(table: str, item: dict[str, Any]) -> Put:

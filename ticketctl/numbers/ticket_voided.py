@@ -55,14 +55,18 @@ class TicketVoided(BaseModel):
 
     @classmethod
     def of(cls, ticket: Ticket) -> "TicketVoided":
-        """Build the event of a voided ticket; a repeat builds the very same one."""
-        voided_at = ticket.fields["voided_at"]
+        """Build the event of a voided ticket; a repeat builds the very same one.
+
+        Raises:
+            ValidationError: The item lacks what the event tells.
+        """
+        voided_at = ticket.fields.get("voided_at")
         data = VoidedTicket(
             project_id=ticket.project_id,
             number=ticket.number,
             ticket_key=ticket.ticket_key,
-            idempotency_key=ticket.fields["idempotency_key"],
-            reason=ticket.fields["voided_reason"],
+            idempotency_key=ticket.fields.get("idempotency_key"),
+            reason=ticket.fields.get("voided_reason"),
             voided_at=voided_at,
         )
         key = ticket.ticket_key

@@ -1,14 +1,15 @@
 """Voids a ticket: it keeps its number, says why it should not have been, and stays."""
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 
 from botocore.exceptions import ClientError
+from pydantic import ValidationError
 
 from ticketctl.cloud_errors import error_code
 from ticketctl.errors import InputError, NotThereError
 from ticketctl.items import RESERVED, VOIDED, Ticket, ticket
-from ticketctl.numbers.ticket_voided import MAX_REASON
+from ticketctl.numbers.ticket_voided import MAX_REASON, TicketVoided
+from ticketctl.numbers.timestamps import timestamp
 from ticketctl.output import visible
 from ticketctl.stack import System
 
@@ -37,8 +38,11 @@ def checked_reason(reason: str) -> str:
 def check_voidable(found: Ticket, reason: str) -> None:
     """Tell whether a ticket can be voided, or was for this very reason.
 
+    To be asked before it is voided: what is voided is to be announced.
+
     Raises:
         InputError: It cannot.
+        NotThereError: It is no ticket as the system writes it.
     """
     if found.status == RESERVED:
         message = (
@@ -53,16 +57,45 @@ def check_voidable(found: Ticket, reason: str) -> None:
             f"another reason: {visible(str(recorded))}"
         )
         raise InputError(message)
+    _check_announceable(found, reason)
+
+
+def _check_announceable(found: Ticket, reason: str) -> None:
+    if field := _malformed_field(_as_voided(found, reason)):
+        message = (
+            f"{found.ticket_key} is malformed ({field}) and could not be announced; "
+            f"see: ticketctl audit --project {found.project_id}"
+        )
+        raise NotThereError(message)
+
+
+def _as_voided(found: Ticket, reason: str) -> Ticket:
+    """Return the ticket as it will be; as it is, where a status keeps it from that."""
+    if "status" in found.fields:
+        return found
+    marks = {"status": VOIDED, "voided_reason": reason, "voided_at": timestamp()}
+    return replace(found, fields={**found.fields, **marks})
+
+
+def _malformed_field(voided: Ticket) -> str | None:
+    """Return the first field that keeps a ticket from being announced."""
+    priority = voided.fields.get("priority", "medium")
+    if not isinstance(priority, str) or not priority:
+        return "priority"
+    try:
+        TicketVoided.of(voided)
+    except ValidationError as error:
+        return str(error.errors()[0]["loc"][-1])
+    return None
 
 
 def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
-    """Void a ticket, unless it is voided for this reason.
+    """Void a ticket that can be voided, unless it is voided for this reason.
 
     Raises:
         InputError: It is reserved, or voided for another reason.
-        NotThereError: There is no such ticket.
+        NotThereError: There is no such ticket, or it is malformed.
     """
-    stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
     try:
         answer = stack.client("dynamodb").update_item(
             TableName=stack.outputs["TicketsTableName"],
@@ -77,7 +110,7 @@ def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
             ExpressionAttributeValues={
                 ":voided": {"S": VOIDED},
                 ":reason": {"S": reason},
-                ":now": {"S": stamp.replace("+00:00", "Z")},
+                ":now": {"S": timestamp()},
             },
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",

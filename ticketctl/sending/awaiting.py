@@ -1,5 +1,6 @@
 """Waits for the numbers of requests that were sent."""
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ class Awaiting:
     def glance(self) -> None:
         """Take what is there, at most every second: between two batches, say."""
         if self.clock() >= self._last_look + _LOOK_EVERY_SECONDS:
+            # Should it fail, what was sent is still counted, without another try each.
+            self._last_look = math.inf
             self._look(0)
 
     def until_all(self, patience: float) -> bool:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from ticketctl.errors import Status
 from ticketctl.hearing.listening import listening
+from ticketctl.hearing.temporary_names import NamedSystem
 from ticketctl.pacing import Pace
 from ticketctl.sending.awaiting import Awaiting
 from ticketctl.sending.preparing import Prepared
 from ticketctl.sending.send_report import Report, progress
 from ticketctl.sending.sending import Outcome, Sending
-from ticketctl.stack import Stack
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Delivery:
 
 
 def deliver(
-    stack: Stack, prepared: Prepared, report: Report, delivery: Delivery
+    stack: NamedSystem, prepared: Prepared, report: Report, delivery: Delivery
 ) -> Status:
     """Send the good requests; return how it ended."""
     if not prepared.good:
@@ -49,7 +49,7 @@ def deliver(
 
 
 def _send(
-    stack: Stack,
+    stack: NamedSystem,
     prepared: Prepared,
     report: Report,
     delivery: Delivery,

@@ -6,11 +6,14 @@ request asks for, and from a count: the first such line, the second, and so on.
 So a second run of the same file makes the same keys, and creates nothing twice, in
 whatever folder the file lies by then. Lines may be added, removed or sorted in another
 order without changing the keys of the rest, as they would if the line's number were in
-them: then one line more at the top would turn each later line into a key that was
-used for another ticket. Lines that are alike are a ticket each, as they are in the
-file. And a line that was edited asks for something else, so it is a request, and a
-ticket, of its own; the ticket that its earlier wording got stays. Who wants to say
-"this is still the same request" gives the key in the line.
+them: then one line more at the top would turn each later line into a key that was used
+for another ticket. Lines that are alike are a ticket each, as they are in the file. And
+a line that was edited asks for something else, so it is a request, and a ticket, of its
+own; the ticket that its earlier wording got stays. Who wants to say "this is still the
+same request" gives the key in the line.
+
+Another file of the same name makes the same keys too, for nothing tells it from a
+second run. Who has a new file every night gives each a prefix of its own, or the keys.
 """
 
 import hashlib
@@ -35,6 +38,11 @@ class DerivedKeys:
     prefix: str
     """The file's name, or what is given for it."""
     _seen: Counter[bytes] = field(default_factory=Counter)
+
+    @property
+    def used(self) -> bool:
+        """Whether any key was made."""
+        return bool(self._seen)
 
     def key(self, fields: Fields) -> str:
         """Return the key of the next request that the file holds."""

@@ -6,18 +6,17 @@ checked, whatever becomes of the file; in memory there are two digests a line.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
 from ticketctl.contract import Fields, body_of, problems
+from ticketctl.items import PROJECT_ID
 from ticketctl.sending.derived_keys import DerivedKeys, content
 from ticketctl.sending.request_lines import Line
 
 MAX_TOLD: Final = 100
 _DIGEST_BYTES: Final = 16
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"
 )
@@ -57,6 +56,8 @@ class Prepared:
     told: list[tuple[int, list[str]]] = field(default_factory=list)
     """What is wrong with the first hundred bad lines, by their number."""
     projects: set[str] = field(default_factory=set)
+    key_prefix: str | None = None
+    """What keys were made from, if any were made."""
 
     def requests(self) -> Iterator[Request]:
         """Return the good requests, in the file's order."""
@@ -87,6 +88,8 @@ class Preparation:
         prepared = Prepared(spool)
         for line in lines:
             self._add(prepared, line)
+        if self.keys and self.keys.used:
+            prepared.key_prefix = self.keys.prefix
         return prepared
 
     def _add(self, prepared: Prepared, line: Line) -> None:
@@ -138,7 +141,7 @@ class Preparation:
 def _as_it_is(line: int, fields: Fields) -> Request:
     """Return a request that need not be valid, under a name that SQS takes."""
     project = str(fields.get("project_id"))
-    group = project if _NAME.fullmatch(project) else "-"
+    group = project if PROJECT_ID.fullmatch(project) else "-"
     key, title = str(fields.get("idempotency_key")), str(fields.get("title"))
     return Request(line, group, key, title, body_of(fields))
 

@@ -2,11 +2,15 @@
 
 An empty cell means that the field is absent. `labels` are separated by semicolons;
 `attributes` come as a JSON object in one cell, or as columns `attributes.NAME`.
+
+Where quoting is broken, nobody can tell which of the lines behind it are rows and which
+are the rest of a cell: such a file is refused, whatever may be skipped of others.
 """
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import BinaryIO, Final
 
@@ -20,8 +24,8 @@ _PREFIX: Final = "attributes."
 _LABELS: Final = "labels"
 _NOT_UTF8: Final = re.compile("[\udc80-\udcff]")  # As `surrogateescape` reads it.
 
-Row = tuple[int, list[str] | str]
-"""Of which line, and its cells, or why it cannot be read."""
+Row = tuple[int, list[str]]
+"""Of which line, and its cells."""
 
 
 def table_rows(stream: BinaryIO, name: str) -> Iterator[Line]:
@@ -32,13 +36,13 @@ def table_rows(stream: BinaryIO, name: str) -> Iterator[Line]:
         name: What the file is called in errors.
 
     Raises:
-        MessageFileError: The header is not one of ours.
+        MessageFileError: The header is not one of ours, or quoting is broken.
     """
     csv.field_size_limit(MAX_LINE_BYTES)
     # A row that is not UTF-8 must harm only itself.
     text = TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
     try:
-        rows = (row for row in _rows(text) if row[1])
+        rows = (row for row in _rows(text, name) if row[1])
         columns = _header(next(rows, (1, [])), name)
         for number, cells in rows:
             yield _line(number, cells, columns)
@@ -46,25 +50,47 @@ def table_rows(stream: BinaryIO, name: str) -> Iterator[Line]:
         text.detach()  # Whoever opened the stream closes it.
 
 
-def _rows(text: TextIOWrapper) -> Iterator[Row]:
-    reader = csv.reader(text, strict=True)
+@dataclass
+class _BoundedLines:
+    """The lines of a table, of which a row takes no more than fit in memory."""
+
+    text: TextIOWrapper
+    left: int = MAX_LINE_BYTES
+    """How many characters more the row may have."""
+
+    def __iter__(self) -> "_BoundedLines":
+        return self
+
+    def __next__(self) -> str:
+        line = self.text.readline(self.left + 1)
+        self.left -= len(line)
+        if self.left < 0:
+            message = f"more than {MAX_LINE_BYTES} characters in one row"
+            raise csv.Error(message)
+        if not line:
+            raise StopIteration
+        return line
+
+
+def _rows(text: TextIOWrapper, name: str) -> Iterator[Row]:
+    lines = _BoundedLines(text)
+    reader = csv.reader(lines, strict=True)
     while True:
         number = reader.line_num + 1
+        lines.left = MAX_LINE_BYTES
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield number, f"not CSV: {error}"
-        else:
-            yield number, cells if any(map(str.strip, cells)) else []
+            why = f"not CSV from here on, so nothing is sent: {error}"
+            message = f"{name}:{number}: {why}"
+            raise MessageFileError(message) from error
+        yield number, cells if any(map(str.strip, cells)) else []
 
 
 def _header(row: Row, name: str) -> list[str]:
     number, cells = row
-    if isinstance(cells, str):
-        message = f"{name}:{number}: header: {cells}"
-        raise MessageFileError(message)
     columns = [each.strip() for each in cells]
     for column in columns:
         own = column.startswith(_PREFIX) and column != _PREFIX
@@ -78,9 +104,7 @@ def _header(row: Row, name: str) -> list[str]:
     return columns
 
 
-def _line(number: int, cells: list[str] | str, columns: Sequence[str]) -> Line:
-    if isinstance(cells, str):
-        return Line(number, {}, f"body: {cells}")
+def _line(number: int, cells: list[str], columns: Sequence[str]) -> Line:
     if len(cells) != len(columns):
         problem = f"body: {len(cells)} cells, but the header has {len(columns)}"
         return Line(number, {}, problem)

@@ -13,6 +13,7 @@ from ticketctl.sending.preparing import MAX_TOLD, Prepared
 from ticketctl.sending.sending import Outcome
 
 _TITLE_WIDTH: Final = 100
+_PREFIX_WIDTH: Final = 64
 _MAX_MISSING: Final = 10
 
 Item = TypeVar("Item")
@@ -28,6 +29,8 @@ class Report:
     as_json: bool
     wait: bool
     """Then the numbers are the result, and that it was sent is a remark."""
+    key_prefix: str | None = None
+    """What keys were made from, if any were made."""
     sent: int = 0
     refused: list[Outcome] = field(default_factory=list)
 
@@ -70,6 +73,11 @@ class Report:
             remark(line)
         else:
             console().print(line, markup=False)
+        if self.key_prefix is not None:
+            prefix = visible(self.key_prefix, _PREFIX_WIDTH)
+            remark(
+                f"keys made from the prefix {prefix}; another file with it shares them"
+            )
 
     def broken_off(self) -> None:
         """Tell how to go on."""

@@ -45,7 +45,10 @@ class Sending:
     sqs: Any
     queue_url: str
     on_done: Callable[[Outcome], None]
-    """Called for each request, in one thread, which Ctrl-C does not interrupt."""
+    """Called for each request, in one thread, which Ctrl-C does not interrupt.
+
+    An error of its own ends the sending, once it was called for all that SQS took.
+    """
     pace: Pace = field(default_factory=Pace)
     deliver_repeats: bool = False
     """On a FIFO queue: let what was sent within 5 minutes through, to be announced."""
@@ -109,16 +112,25 @@ class Sending:
             # Taken out only once it did not fail, so that `_settle` sees the others.
             outcomes = each.result()
             running.remove(each)
-            for outcome in outcomes:
-                self.on_done(outcome)
+            if error := self._tell(outcomes):
+                raise error
 
     def _settle(self, running: set[Future[list[Outcome]]]) -> None:
         """Count what was on its way when something went wrong."""
         done, _ = wait(running, return_when=ALL_COMPLETED)
         for each in done:
             if not each.exception():
-                for outcome in each.result():
-                    self.on_done(outcome)
+                self._tell(each.result())
+
+    def _tell(self, outcomes: Iterable[Outcome]) -> Exception | None:
+        """Tell all, and return the first error: who reads may have enough."""
+        errors = []
+        for outcome in outcomes:
+            try:
+                self.on_done(outcome)
+            except Exception as error:  # noqa: BLE001 - raised once all are counted.
+                errors.append(error)
+        return errors[0] if errors else None
 
     def _send(self, batch: Sequence[Request]) -> list[Outcome]:
         """Send a batch, and again what SQS failed to take by a fault of its own."""
