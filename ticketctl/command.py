@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticketctl.cloud_errors import explained
-from ticketctl.errors import InputError, Status, ToolError
+from ticketctl.errors import OutputError, Status, ToolError
 from ticketctl.stack import DEFAULT_STACK, find_stack
 
 _AWS: Final = "Which system"
@@ -126,7 +126,7 @@ def errors_in_a_line() -> Iterator[None]:
         raise typer.Exit(Status.FOUND) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        fail(InputError(f"{where}{error.strerror or error}"))
+        fail(OutputError(f"{where}{error.strerror or error}"))
 
 
 def fail(error: ToolError) -> NoReturn:

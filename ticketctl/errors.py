@@ -7,6 +7,7 @@ ToolError
 +-- MessageFileError  a file of messages cannot be used
 +-- SendError         SQS does not take a message
 +-- InputError        what was asked for makes no sense
++-- OutputError       what came of it cannot be written
 +-- NotThereError     what was asked for does not exist
 +-- RedriveError      dead letters are left that were to be sent back or deleted
 +-- CloudError        AWS cannot be reached, or refuses
@@ -62,6 +63,12 @@ class SendError(ToolError):
 
 class InputError(ToolError):
     """What was asked for makes no sense."""
+
+
+class OutputError(ToolError):
+    """What came of it cannot be written, though it may be done."""
+
+    status = Status.FOUND
 
 
 class NotThereError(ToolError):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -118,8 +119,10 @@ def _client(session: boto3.Session, service_name: str) -> Any:
     # The name is not a literal here, so no overload of the stubs fits.
     create: Any = session.client
     try:
-        return create(service_name, config=_CONFIG)
+        client = create(service_name, config=_CONFIG)
+        # botocore refuses an address here, but its port only when it asks.
+        _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
-        # botocore's way to refuse an address.
         message = f"{error}; check AWS_ENDPOINT_URL and the Region"
         raise CloudError(message) from error
+    return client

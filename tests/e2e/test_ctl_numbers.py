@@ -661,7 +661,7 @@ class TestVoid:
 
         assert ended.status == Status.FOUND
         assert "malformed (idempotency_key)" in ended.err
-        assert "see: ticketctl audit" in ended.err
+        assert "see: ticketctl show" in ended.err
         assert "status" not in sequence.tickets()[1]
 
     def test_voiding_is_refused_when_nobody_can_be_asked(

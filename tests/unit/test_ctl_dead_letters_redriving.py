@@ -2,6 +2,8 @@
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from tests.unit.dead_letter_queue import (
     DEAD,
     FIFO_QUEUE,
     QUEUE,
+    Site,
     Sqs,
     letter,
     letters,
@@ -20,6 +23,7 @@ from ticketctl.dead_letters.holding import holding
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.redriving import Redrive, Redriven
 from ticketctl.dead_letters.successors import entry_size, successor
+from ticketctl.dead_letters.tasks import redrive_chosen
 from ticketctl.errors import InputError, NotThereError
 
 
@@ -144,6 +148,34 @@ class TestNothingLost:
         assert sqs.calls.count("send") == 3
 
 
+class BrokenOffSqs(Sqs):
+    """SQS, where somebody presses Ctrl-C while the second batch is sent."""
+
+    def send_message_batch(self, **call: Any) -> dict[str, Any]:
+        """Take one batch."""
+        if self.sent:
+            raise KeyboardInterrupt
+        return super().send_message_batch(**call)
+
+
+class TestBrokenOff:
+    """Who stops the work learns how far it came."""
+
+    def test_one_is_told_what_was_sent_when_somebody_presses_ctrl_c(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The rest is as it was."""
+        sqs = BrokenOffSqs(letters(12))
+        everything = Choice((), everything=True, filter=Filter())
+
+        with pytest.raises(KeyboardInterrupt):
+            redrive_chosen(Site(sqs), everything, None, yes=True)
+
+        told = "sent back 10, the others are still dead letters\n"
+        assert capsys.readouterr().err.endswith(told)
+        assert len(sqs.letters) == 2
+
+
 class TestSuccessor:
     """What is sent is what the producer sent."""
 
@@ -201,6 +233,17 @@ class TestInOrder:
         assert done.unsent.keys() == {one.message_id, two.message_id}
 
 
+class ImpatientSqs(Sqs):
+    """SQS, where a signal comes while letters are made visible again."""
+
+    kind = signal.SIGINT
+
+    def change_message_visibility_batch(self, **call: Any) -> dict[str, Any]:
+        """Get a signal first."""
+        signal.raise_signal(self.kind)
+        return super().change_message_visibility_batch(**call)
+
+
 class TestHold:
     """Nobody waits longer for a letter than the work takes."""
 
@@ -244,6 +287,38 @@ class TestHold:
 
         with pytest.raises(KeyboardInterrupt), holding(sqs, DEAD) as held:
             list(held.receive())
+
+        assert sqs.hidden == dict.fromkeys(sqs.ids, 0)
+
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("kind_before", [None, signal.SIGINT])
+    def test_letters_are_visible_again_when_a_signal_comes_while_closing(
+        self, kind: signal.Signals, kind_before: signal.Signals | None
+    ) -> None:
+        """Be it the first or the second one; it ends the program all the same."""
+        sqs = ImpatientSqs(letters(3))
+        sqs.kind = kind
+        sqs.interrupted_by = kind_before
+        handlers = [signal.getsignal(each) for each in signal.Signals]
+
+        with pytest.raises(KeyboardInterrupt), holding(sqs, DEAD) as held:
+            list(held.receive())
+
+        assert sqs.hidden == dict.fromkeys(sqs.ids, 0)
+        assert [signal.getsignal(each) for each in signal.Signals] == handlers
+
+    def test_letters_are_visible_again_when_another_thread_held_them(
+        self, sqs: Sqs
+    ) -> None:
+        """Only the main thread may care for signals."""
+        sqs.letters = letters(1)
+
+        def look() -> None:
+            with holding(sqs, DEAD) as held:
+                list(held.receive())
+
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(look).result()
 
         assert sqs.hidden == dict.fromkeys(sqs.ids, 0)
 

@@ -534,8 +534,10 @@ class TestVoid:
             ({"idempotency_key": Decimal(1)}, "idempotency_key"),
             ({"priority": Decimal(1)}, "priority"),
             ({"priority": ""}, "priority"),
-            ({"status": "lost"}, "reason"),
-            ({"status": None}, "reason"),
+            ({"priority": "x" * 300_000}, "priority"),
+            ({"status": "voided", "voided_at": "x"}, "reason"),
+            ({"status": "lost"}, "status"),
+            ({"status": None}, "status"),
             ({"status": "voided", "voided_reason": "spam"}, "voided_at"),
         ],
     )
@@ -545,7 +547,7 @@ class TestVoid:
         """It would be voided for ever, and nobody would hear of it."""
         fields = create_ticket().model_dump() | wrong
 
-        with pytest.raises(NotThereError, match=rf"\({name}\).* ticketctl audit"):
+        with pytest.raises(NotThereError, match=rf"\({name}\).* ticketctl show"):
             check_voidable(Ticket("PROJ", 42, fields), "spam")
 
 

@@ -181,6 +181,49 @@ class TestTable:
 
         assert str(refused.value).startswith(f"{path}:4: not CSV from here on")
 
+    @pytest.mark.parametrize(
+        "rest",
+        [
+            'x, "line one\nline two, more"\ny,z\n',
+            ' "x",y\n',
+            ',\t "x"\n',
+            '"a, ""b""\n""c", "x"\n',
+            '5" disk, "x"\n',
+        ],
+    )
+    def test_file_is_refused_when_a_blank_stands_before_a_quote(
+        self, tmp_path: Path, rest: str
+    ) -> None:
+        """A cell of two lines would become two rows."""
+        with pytest.raises(MessageFileError) as refused:
+            read(tmp_path, f"title,description\n{rest}", "csv")
+
+        path = tmp_path / "tickets"
+        assert str(refused.value).startswith(f"{path}:2: not CSV from here on")
+        assert str(refused.value).endswith(": a blank before a quote")
+
+    @pytest.mark.parametrize(
+        ("row", "title", "description"),
+        [
+            ('5" disk,a "b" c', '5" disk', 'a "b" c'),
+            ('5"" disk,"x\ny"', '5"" disk', "x\ny"),
+            ('"a, ""b"""," ""c"""', 'a, "b"', ' "c"'),
+            ('"""x""","""\n"""', '"x"', '"\n"'),
+            ('"a\n, ""b""\r\n""c, ""\n",z', 'a\n, "b"\r\n"c, "\n', "z"),
+            ('"\n ""x""\n","\n\n, ""y"""', '\n "x"\n', '\n\n, "y"'),
+        ],
+    )
+    def test_cell_is_read_when_its_quotes_leave_no_doubt(
+        self, tmp_path: Path, row: str, title: str, description: str
+    ) -> None:
+        """Quotes inside a cell are text, and what it quotes may look like a cell."""
+        content = f"title,description\n{row}\n{row}\n"
+
+        lines = read(tmp_path, content, "csv")
+
+        fields = {"title": title, "description": description}
+        assert [each.fields for each in lines] == [fields, fields]
+
     def test_row_is_read_when_it_is_just_not_too_long(self, tmp_path: Path) -> None:
         """With its line breaks; the next one may be as long."""
         row = '"' + "x\n" * (MAX_LINE_BYTES // 2 - 2) + '"\n'

@@ -222,6 +222,16 @@ class TestPlace:
             find_stack("mine", given, None)
         assert sessions == [expected]
 
+    @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://h:x", "h"])
+    def test_address_is_refused_in_one_line_when_it_is_none(
+        self, monkeypatch: pytest.MonkeyPatch, address: str
+    ) -> None:
+        """Before anything is asked."""
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+
+        with pytest.raises(CloudError, match="AWS_ENDPOINT_URL"):
+            find_stack("mine", "eu-west-1", None)
+
 
 class TestErrors:
     """Whatever AWS or its SDK says becomes one line that says what to do."""
@@ -293,7 +303,7 @@ class TestCommand:
             (InputError("why"), 2),
             (refusal("Throttling", "why"), 3),
             (sdk.NoRegionError(), 3),
-            (OSError(28, "No space left on device"), 2),
+            (OSError(28, "No space left on device"), 1),
         ],
     )
     def test_status_says_how_it_ended(

@@ -120,6 +120,7 @@ class TestAnnouncementsAreRead:
             '{"id": 7, "type": "t"}',
             '{"id": "i"}',
             '{"id": "i", "type": "t", "data": NaN}',
+            '{"id": "i", "type": "t", "data": 1e999}',
             "[" * 100_000,
             '{"id": ' + "9" * 5_000 + "}",
             '{"Type": "Notification", "Message": "nonsense"}',

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
 from ticketctl.output import notes
-from ticketctl.signals import signals_as_interrupts
+from ticketctl.signals import signals_as_interrupts, signals_put_off
 
 RENEW_SECONDS: Final = 20
 """Twice a renewal may fail before a letter is visible to others."""
@@ -38,7 +38,12 @@ def holding(
         try:
             yield held
         finally:
-            ended.set()
-            heart.join()
-            if left := held.close():
-                notes().print(f"{left} letters stay hidden for up to {HOLD_SECONDS} s")
+            with signals_put_off():
+                ended.set()
+                heart.join()
+                _close(held)
+
+
+def _close(held: Hold) -> None:
+    if left := held.close():
+        notes().print(f"{left} letters stay hidden for up to {HOLD_SECONDS} s")

@@ -57,15 +57,19 @@ class Redrive:
     sleep: Callable[[float], None] = time.sleep
 
     def run(
-        self, letters: Sequence[Letter], advance: Callable[[int], None]
+        self,
+        letters: Sequence[Letter],
+        advance: Callable[[int], None],
+        done: Redriven | None = None,
     ) -> Redriven:
         """Send the letters in their order, and delete those that SQS took.
 
         Args:
             letters: All of them are held.
             advance: Is told how many more are done with.
+            done: Is kept up to date, for who wants to know it after Ctrl-C too.
         """
-        done = Redriven()
+        done = done or Redriven()
         stuck: set[str] = set()
         for batch in self._batches(letters):
             taken = self._send(self._ready(batch, stuck, done), done)

@@ -45,6 +45,16 @@ def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda more: progress.advance(bar, more)
 
 
+@contextmanager
+def told_when_interrupted(done: Redriven) -> Iterator[None]:
+    """Say how far sending back came where Ctrl-C ends it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        notes().print(f"sent back {done.sent}, the others are still dead letters")
+        raise
+
+
 def report(done: Redriven) -> None:
     """Print what became of letters that were sent back.
 

@@ -13,13 +13,14 @@ from ticketctl.dead_letters.hold import Hold
 from ticketctl.dead_letters.holding import holding
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.move_task import MoveTasks, NoMoveTasksError
-from ticketctl.dead_letters.redriving import Redrive
+from ticketctl.dead_letters.redriving import Redrive, Redriven
 from ticketctl.dead_letters.reports import (
     follow,
     name_failures,
     progress_bar,
     reasons,
     report,
+    told_when_interrupted,
     warn_of_poison,
 )
 from ticketctl.dead_letters.views import print_table
@@ -144,6 +145,7 @@ def _redrive(
         agree(letters)
         queue_url = stack.outputs["CreateTicketQueueUrl"]
         redrive = Redrive(stack.client("sqs"), queue_url, held, rate)
-        with progress_bar(len(letters)) as advance:
-            done = redrive.run(letters, advance)
+        done = Redriven()
+        with told_when_interrupted(done), progress_bar(len(letters)) as advance:
+            redrive.run(letters, advance, done)
     report(done)

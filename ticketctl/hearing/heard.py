@@ -1,9 +1,9 @@
 """What a message that came from the topic says: an announcement, or something else."""
 
 import json
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any, Final, NoReturn
 
 ASSIGNED: Final = "ticket-numbering.TicketNumberAssigned.v1"
@@ -74,7 +74,9 @@ class Filter:
         }
         policy: dict[str, list[str]] = {}
         for name, values in choices.items():
-            combinations = prod(len(each) for each in policy.values()) * len(values)
+            combinations = math.prod(len(each) for each in policy.values()) * len(
+                values
+            )
             if values and combinations <= _MAX_COMBINATIONS:
                 policy[name] = sorted(values)
         return policy
@@ -119,10 +121,15 @@ def _texts(attributes: Any, name_of_value: str) -> dict[str, str]:
 def _object(text: str) -> dict[str, Any]:
     """Return the JSON object that a text holds, an empty one if it holds none."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -13,6 +13,8 @@ from ticketctl.numbers.timestamps import timestamp
 from ticketctl.output import visible
 from ticketctl.stack import System
 
+PRIORITIES = ("low", "medium", "high", "urgent")
+
 
 @dataclass(frozen=True)
 class Voided:
@@ -50,6 +52,7 @@ def check_voidable(found: Ticket, reason: str) -> None:
             "used elsewhere, and there is no ticket to void"
         )
         raise InputError(message)
+    _check_announceable(found, reason)
     recorded = found.fields.get("voided_reason")
     if found.status == VOIDED and recorded != reason:
         message = (
@@ -57,14 +60,13 @@ def check_voidable(found: Ticket, reason: str) -> None:
             f"another reason: {visible(str(recorded))}"
         )
         raise InputError(message)
-    _check_announceable(found, reason)
 
 
 def _check_announceable(found: Ticket, reason: str) -> None:
     if field := _malformed_field(_as_voided(found, reason)):
         message = (
             f"{found.ticket_key} is malformed ({field}) and could not be announced; "
-            f"see: ticketctl audit --project {found.project_id}"
+            f"see: ticketctl show {found.ticket_key}"
         )
         raise NotThereError(message)
 
@@ -79,8 +81,9 @@ def _as_voided(found: Ticket, reason: str) -> Ticket:
 
 def _malformed_field(voided: Ticket) -> str | None:
     """Return the first field that keeps a ticket from being announced."""
-    priority = voided.fields.get("priority", "medium")
-    if not isinstance(priority, str) or not priority:
+    if voided.status != VOIDED:
+        return "status"
+    if voided.fields.get("priority", "medium") not in PRIORITIES:
         return "priority"
     try:
         TicketVoided.of(voided)

@@ -23,6 +23,10 @@ _ATTRIBUTES: Final = "attributes"
 _PREFIX: Final = "attributes."
 _LABELS: Final = "labels"
 _NOT_UTF8: Final = re.compile("[\udc80-\udcff]")  # As `surrogateescape` reads it.
+# A cell and the comma before it. No part can fail late, so that a line is read once.
+_CELL: Final = re.compile(
+    r'(?:\A|,)(?:(?P<late>[ \t]+")|"[^"]*(?:""[^"]*)*(?P<end>"?))?[^,]*'
+)
 
 Row = tuple[int, list[str]]
 """Of which line, and its cells."""
@@ -57,6 +61,8 @@ class _BoundedLines:
     text: TextIOWrapper
     left: int = MAX_LINE_BYTES
     """How many characters more the row may have."""
+    quoted: bool = False
+    """Whether the next line goes on inside a quoted cell."""
 
     def __iter__(self) -> "_BoundedLines":
         return self
@@ -69,7 +75,18 @@ class _BoundedLines:
             raise csv.Error(message)
         if not line:
             raise StopIteration
+        self._follow_quotes(line)
         return line
+
+    def _follow_quotes(self, line: str) -> None:
+        # `csv` takes a quote behind blanks as text, and so cuts a cell of two lines.
+        end = None
+        for cell in _CELL.finditer(f'"{line}' if self.quoted else line):
+            if cell["late"]:
+                message = "a blank before a quote"
+                raise csv.Error(message)
+            end = cell["end"]
+        self.quoted = end == ""
 
 
 def _rows(text: TextIOWrapper, name: str) -> Iterator[Row]:
