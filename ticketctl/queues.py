@@ -64,7 +64,7 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
     sent: list[Sent] = []
     queue_url = stack.outputs["CreateTicketQueueUrl"]
     order = _in_order if queue_url.endswith(FIFO_SUFFIX) else _group
-    for batch in batches(bodies, str):
+    for batch in batches(bodies, lambda body: len(body.encode())):
         answer = stack.client("sqs").send_message_batch(
             QueueUrl=queue_url,
             Entries=[
@@ -81,19 +81,21 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
 
 
 def batches(
-    messages: Iterable[Message], body: Callable[[Message], str], most: int = MAX_ENTRIES
+    messages: Iterable[Message],
+    size_of: Callable[[Message], int],
+    most: int = MAX_ENTRIES,
 ) -> Iterator[list[Message]]:
     """Pack messages by count and bytes, in order, as `SendMessageBatch` takes them.
 
     Args:
         messages: What to send.
-        body: Returns a message's body.
+        size_of: Returns the bytes of a message that count for SQS.
         most: At most so many in a batch.
     """
     batch: list[Message] = []
     size = 0
     for message in messages:
-        length = len(body(message).encode())
+        length = size_of(message)
         if len(batch) == most or (batch and size + length > MAX_MESSAGE_BYTES):
             yield batch
             batch, size = [], 0

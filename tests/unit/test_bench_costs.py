@@ -23,14 +23,12 @@ from ticketctl.bench.cost_dollars import (
     SERVICES,
     cost_rows,
     dollars,
-    dollars_a_month,
     stored_dollars_a_month,
     workers,
 )
 from ticketctl.bench.cost_idle import (
     COLD_START_METRICS,
     EVENT_COUNT_METRICS,
-    SECONDS_A_MONTH,
     TEMPLATE,
     monthly_costs,
 )
@@ -81,12 +79,6 @@ def test_queue_requests_are_shared_by_ten_when_the_batch_is_large(
 ) -> None:
     """Receive and delete ten messages at once, at most."""
     assert replace(PLAIN, batch_size=batch_size).queue_requests == requests
-
-
-def test_month_has_the_tickets_of_all_its_seconds_when_the_rate_is_steady() -> None:
-    """Count 730 hours."""
-    month = dollars_a_month(PLAIN, 10.0)
-    assert month["SNS"] == pytest.approx(10 * SECONDS_A_MONTH * 0.50 / MILLION)
 
 
 def test_workers_are_busy_batches_when_tickets_come_at_a_rate() -> None:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ticketctl.bench.cost_cases import CASES
-from ticketctl.bench.cost_idle import SECONDS_A_MONTH
 from ticketctl.bench.cost_prices import (
     DYNAMODB_READ,
     DYNAMODB_RECOVERY,
@@ -86,11 +85,6 @@ def stored_dollars_a_month(work: Work, tickets: float = MILLION) -> float:
     """Return what tickets cost for every month that they are kept and recoverable."""
     gigabytes = work.stored_bytes * tickets / _BYTES_A_GIGABYTE
     return DYNAMODB_STORAGE.of(gigabytes) + DYNAMODB_RECOVERY.of(gigabytes)
-
-
-def dollars_a_month(work: Work, tickets_a_second: float) -> dict[str, float]:
-    """Return what a month at a steady rate costs, by service."""
-    return dollars(work, tickets_a_second * SECONDS_A_MONTH)
 
 
 def workers(work: Work, tickets_a_second: float) -> float:

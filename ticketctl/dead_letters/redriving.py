@@ -13,7 +13,7 @@ from ticketctl.cloud_errors import explained
 from ticketctl.dead_letters.letters import Letter
 from ticketctl.dead_letters.queue_calls import CALL_ERRORS, refused
 from ticketctl.dead_letters.successors import entry_size, group_of, successor
-from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES, MAX_MESSAGE_BYTES
+from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES, batches
 
 _LOST: Final = "others may have it by now"
 _BEHIND: Final = "the one before it in its group was not sent"
@@ -89,17 +89,10 @@ class Redrive:
     def _batches(self, letters: Sequence[Letter]) -> Iterator[list[Letter]]:
         # Of a FIFO batch SQS may refuse one entry, and take one behind it in its group.
         longest = min(1 if self._is_fifo else MAX_ENTRIES, self.rate or MAX_ENTRIES)
-        batch: list[Letter] = []
-        size = 0
-        for letter in letters:
-            more = entry_size(successor(letter, fifo=self._is_fifo))
-            if len(batch) == longest or (batch and size + more > MAX_MESSAGE_BYTES):
-                yield batch
-                batch, size = [], 0
-            batch.append(letter)
-            size += more
-        if batch:
-            yield batch
+        return batches(letters, self._size, longest)
+
+    def _size(self, letter: Letter) -> int:
+        return entry_size(successor(letter, fifo=self._is_fifo))
 
     def _ready(
         self, batch: Sequence[Letter], stuck: set[str], done: Redriven

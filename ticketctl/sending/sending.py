@@ -82,7 +82,7 @@ class Sending:
         running: set[Future[list[Outcome]]] = set()
         with ThreadPoolExecutor(workers) as pool:
             try:
-                for batch in batches(requests, lambda each: each.body, most):
+                for batch in batches(requests, _size, most):
                     if self._is_stopped_after(self.pace.delay(len(batch))):
                         break
                     running.add(pool.submit(self._send, batch))
@@ -171,6 +171,10 @@ class Sending:
         if self._is_fifo and self.deliver_repeats:
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry
+
+
+def _size(request: Request) -> int:
+    return len(request.body.encode())
 
 
 def _refused(request: Request, entry: Mapping[str, Any]) -> tuple[Outcome, bool]:
