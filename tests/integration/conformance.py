@@ -1,7 +1,8 @@
 """Three backends with one face: the model, moto, and the emulator.
 
-A case expects what AWS documents. What a backend does instead is listed in
-`test_conformance_differences`, and then the case expects precisely that.
+A case expects what AWS was observed to do (`observed` lists these), or else what it
+documents. What a backend does instead is listed in `test_conformance_differences`, and
+then the case expects precisely that.
 """
 
 import time

@@ -152,6 +152,13 @@ class TestReasons(OnEveryBackend):
         assert listed == [taken, *none(2), shown, taken, *none(1)]
         assert written(backend) == ["1", "2", "a"]
 
+    def test_reasons_tell_both_when_two_conditions_fail(self, backend: Backend) -> None:
+        """The first does not hide the second."""
+        taken = [put_ticket(backend, 1), put_ticket(backend, 2)]
+        write(backend, *taken)
+
+        assert fate(lambda: write(backend, *taken)) == f"{CANCELLED} {FAILED} {FAILED}"
+
     @pytest.mark.parametrize("asked", ["ALL_OLD", "NONE", None])
     def test_reasons_show_the_old_item_when_the_action_asks_for_it(
         self, backend: Backend, asked: str | None

@@ -10,7 +10,7 @@ from moto.dynamodb.comparisons import get_filter_expression
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.dynamo_type import Item as MotoItem
 
-from tests.simulation.service import validation
+from tests.simulation.service import ServiceError, validation
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB quotas, "Item size"."""
@@ -44,6 +44,14 @@ class Address:
         return self.table, self.key[0]
 
 
+class KeyMismatchError(ServiceError):
+    """A part of a key is missing or of another type, as only the schema shows."""
+
+    def __init__(self, message: str) -> None:
+        """Take what does not match."""
+        super().__init__("ValidationException", message)
+
+
 def key_of(item: Item, schema: Mapping[str, str]) -> Key:
     """Return the item's key.
 
@@ -52,11 +60,14 @@ def key_of(item: Item, schema: Mapping[str, str]) -> Key:
         schema: Names and types of the key's attributes.
 
     Raises:
-        ServiceError: A part of it is missing, empty, or of another type.
+        KeyMismatchError: A part of it is missing or of another type.
+        ServiceError: A part of it is empty.
     """
     for name, kind in schema.items():
-        if not item.get(name, {}).get(kind):
-            raise validation(f"key attribute {name} must be of type {kind}, not empty")
+        if kind not in item.get(name, {}):
+            raise KeyMismatchError(f"key attribute {name} must be of type {kind}")
+        if not item[name][kind]:
+            raise validation(f"key attribute {name} must not be empty")
     return tuple(plain(item[name]) for name in schema)
 
 
@@ -67,7 +78,11 @@ def plain(value: Value) -> Any:
 
 
 def size_of(item: Item) -> int:
-    """Return the item's size; DynamoDB guide, "Item sizes and formats"."""
+    """Return the item's size; DynamoDB guide, "Item sizes and formats".
+
+    A number takes a byte for two digits and one more, without the zeros at its ends;
+    so it was observed of whole numbers that are not negative, which ours are.
+    """
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
@@ -82,7 +97,7 @@ def _value_size(value: Value) -> int:
         case "S":
             return len(content.encode())
         case "N":
-            return (len(content) + 1) // 2 + 1
+            return (len(content.strip("0")) + 1) // 2 + 1
         case "M":
             return _NESTING_BYTES + size_of(content) + len(content)
         case "L":

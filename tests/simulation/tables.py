@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from tests.simulation.choices import Choices
-from tests.simulation.items import Address, Item, Key, key_of
-from tests.simulation.service import ServiceError, validation
+from tests.simulation.items import Address, Item, Key, KeyMismatchError, key_of
+from tests.simulation.service import ServiceError
 
 PARTITION_UNITS: Final = 1000.0
 """Write units a second of one partition; DynamoDB guide, "Partitions"."""
@@ -65,7 +65,7 @@ class Tables:
         if "Item" in request:
             return Address(table, key_of(request["Item"], schema))
         if request["Key"].keys() != schema.keys():
-            raise validation("The provided key element does not match the schema")
+            raise KeyMismatchError("the key does not match the schema")
         return Address(table, key_of(request["Key"], schema))
 
     def schema_of(self, table: str) -> Mapping[str, str]:

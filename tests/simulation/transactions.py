@@ -10,75 +10,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation.items import (
-    MAX_ITEM_BYTES,
-    Address,
-    Item,
-    holds,
-    size_of,
-    write_units,
-)
+from tests.simulation.actions import NONE, Action, Reason, actions_of, cancelled
+from tests.simulation.items import Address, holds, write_units
 from tests.simulation.scheduler import FOREVER
-from tests.simulation.service import ServiceError, validation
+from tests.simulation.service import ServiceError
 from tests.simulation.tables import Tables
 
-MAX_ACTIONS: Final = 100
-MAX_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 TOKEN_SECONDS: Final = 600.0
 """How long a token is remembered; TransactWriteItems API reference."""
 
 UNITS_FACTOR: Final = 2
 """Each item is written twice: prepared and committed."""
-
-NONE: Final = "None"
-KINDS: Final = ("Put", "Delete", "ConditionCheck")
-
-Reason = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One of the actions of a transaction."""
-
-    kind: str
-    request: Mapping[str, Any]
-    address: Address
-
-    @property
-    def item(self) -> Item | None:
-        """What is written; None for a Delete or a check."""
-        return self.request.get("Item")
-
-    @property
-    def units(self) -> int:
-        """What the action costs, done or cancelled."""
-        return UNITS_FACTOR * (write_units(self.item) if self.item else 1)
-
-
-def actions_of(request: Mapping[str, Any], tables: Tables) -> list[Action]:
-    """Read a transaction.
-
-    Raises:
-        ServiceError: It breaks a rule for which nothing is even prepared.
-    """
-    found = [_action(each, tables) for each in request["TransactItems"]]
-    if not 1 <= len(found) <= MAX_ACTIONS:
-        raise validation(f"1 to {MAX_ACTIONS} actions are allowed")
-    if len({each.address for each in found}) < len(found):
-        raise validation(
-            "Transaction request cannot include multiple operations on one item"
-        )
-    sizes = [size_of(each.item) for each in found if each.item]
-    if sum(sizes) > MAX_TRANSACTION_BYTES:
-        raise validation("the items exceed 4 MB in all")
-    return found
-
-
-def _action(member: Mapping[str, Any], tables: Tables) -> Action:
-    ((kind, request),) = member.items()
-    if kind not in KINDS:
-        raise validation(f"not modelled: {kind}")
-    return Action(kind, request, tables.address(request))
 
 
 @dataclass(slots=True)
@@ -159,11 +101,10 @@ class Transactions:
     def _prepare(self, action: Action) -> Reason | None:
         """Lock the item, or say why not."""
         tables = self._tables
-        if action.item is not None and size_of(action.item) > MAX_ITEM_BYTES:
-            return {"Code": "ValidationError", "Message": "Item size exceeded"}
         if action.address in tables.locked:
             return {"Code": "TransactionConflict", "Message": "in use"}
-        if not tables.charge(action.address, action.units):
+        units = UNITS_FACTOR * (write_units(action.item) if action.item else 1)
+        if not tables.charge(action.address, units):
             return {"Code": "ThrottlingError", "Message": "too many writes"}
         old = tables.read(action.address)
         if holds(action.request, old):
@@ -188,7 +129,7 @@ class Transactions:
             reasons[each.address] if each.address in told else {"Code": NONE}
             for each in actions
         ]
-        raise ServiceError("TransactionCanceledException", CancellationReasons=listed)
+        raise cancelled(listed)
 
     def _told(self, failed: list[Address]) -> list[Address]:
         """Nobody says that DynamoDB reports every reason: it may stop at one."""
