@@ -1,7 +1,7 @@
 """The shared logger, the metrics, and every metric name.
 
 Service name, namespace and level come from Powertools' own environment variables,
-which the template sets.
+which the template sets. The level is the logger's alone: metrics have none.
 """
 
 import logging
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from aws_lambda_powertools import Logger, Metrics
 
-logger = Logger()
+logger = Logger(use_rfc3339=True)
 metrics = Metrics()
 
 # With a lower level these log requests, and with them the tickets' texts.

@@ -55,6 +55,14 @@ REFUSED = {
         {"MaximumConcurrency": "1001"},
         "must be 2 to 1000; Lambda takes no less than 2.",
     ),
+    "gradual deployment of which nobody hears": (
+        {"GradualDeployment": "true"},
+        "Set AlarmEmail or AlarmTopicArn, or GradualDeployment to false.",
+    ),
+    "alarms for no address": (
+        {"AlarmEmail": "on-call"},
+        "must be an e-mail address, or empty.",
+    ),
 }
 
 
@@ -163,3 +171,20 @@ class TestAccepted:
         assert mapping(clients, deployment)["ScalingConfig"] == {
             "MaximumConcurrency": int(concurrency)
         }
+
+    def test_alarms_notify_the_address_when_it_is_given(
+        self, clients: Clients, artifact: Path
+    ) -> None:
+        """Through a topic of the stack, beside the one that is given."""
+        given = "arn:aws:sns:us-east-1:000000000000:on-call"
+        parameters = {"AlarmEmail": "on-call@example.com", "AlarmTopicArn": given}
+
+        deploy(clients, TEMPLATE, artifact, parameters)
+
+        alarms = clients.client("cloudwatch").describe_alarms()["MetricAlarms"]
+        [(first, made)] = {tuple(alarm["AlarmActions"]) for alarm in alarms}
+        assert first == given
+        answer = clients.client("sns").list_subscriptions_by_topic(TopicArn=made)
+        [subscription] = answer["Subscriptions"]
+        assert subscription["Protocol"] == "email"
+        assert subscription["Endpoint"] == "on-call@example.com"

@@ -255,7 +255,8 @@ class TestDeploy:
 
     def test_deploy_takes_the_environments_parameters(self, story: Story) -> None:
         """`samconfig.toml` says what they are."""
-        assert story.first_live["LoggingConfig"]["ApplicationLogLevel"] == "DEBUG"
+        variables = story.first_live["Environment"]["Variables"]
+        assert variables["POWERTOOLS_LOG_LEVEL"] == "DEBUG"
 
     def test_function_asks_for_the_processor_that_it_was_built_for(
         self, story: Story
@@ -297,7 +298,6 @@ class TestUpdate:
     ) -> None:
         """A change of a parameter alone publishes a version, too."""
         assert story.second_live["Version"] != story.first_live["Version"]
-        assert story.second_live["LoggingConfig"]["ApplicationLogLevel"] == "ERROR"
         assert (
             story.second_live["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"]
             == "ERROR"

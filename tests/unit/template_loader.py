@@ -64,6 +64,35 @@ def parameters() -> Json:
     return found
 
 
+def refusals(**chosen: str) -> list[str]:
+    """Return what the rules say against these parameters, the others at default."""
+    defaults = {name: str(each.get("Default")) for name, each in parameters().items()}
+    values = defaults | chosen
+    return [
+        assertion["AssertDescription"]
+        for rule in source()["Rules"].values()
+        if _holds(rule["RuleCondition"], values)
+        for assertion in rule["Assertions"]
+        if not _holds(assertion["Assert"], values)
+    ]
+
+
+def _holds(expression: Any, values: dict[str, str]) -> bool:
+    match expression:
+        case {"Fn::And": [*parts]}:
+            return all(_holds(part, values) for part in parts)
+        case {"Fn::Or": [*parts]}:
+            return any(_holds(part, values) for part in parts)
+        case {"Fn::Not": [part]}:
+            return not _holds(part, values)
+        case {"Fn::Equals": [{"Ref": str(name)}, str(value)]}:
+            return values[name] == value
+        case {"Fn::Contains": [list(allowed), {"Ref": str(name)}]}:
+            return values[name] in allowed
+    message = f"no rule is written like this: {expression}"
+    raise AssertionError(message)
+
+
 def resource(logical_id: str) -> Json:
     """Return a resource, with its type and policies."""
     found: Json = translated()["Resources"][logical_id]

@@ -2,18 +2,21 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
 from tests.unit.template_loader import (
+    TEMPLATE,
     Json,
     attribute,
     ids_of,
     parameters,
     properties,
     ref,
+    refusals,
     resource,
     source,
     the_only,
@@ -139,8 +142,22 @@ class TestNothingLost:
     @pytest.mark.parametrize("logical_id", QUEUES + TABLES)
     def test_queues_and_tables_outlive_the_stack(self, logical_id: str) -> None:
         """Neither deleting the stack nor replacing the resource loses anything."""
-        assert resource(logical_id)["DeletionPolicy"] == "Retain"
+        assert resource(logical_id)["DeletionPolicy"].startswith("Retain")
         assert resource(logical_id)["UpdateReplacePolicy"] == "Retain"
+
+    @pytest.mark.parametrize("logical_id", QUEUES)
+    def test_queue_is_removed_when_its_creation_is_rolled_back(
+        self, logical_id: str
+    ) -> None:
+        """Nobody has sent to it yet."""
+        assert resource(logical_id)["DeletionPolicy"] == "RetainExceptOnCreate"
+
+    @pytest.mark.parametrize("logical_id", TABLES)
+    def test_table_is_left_alone_when_its_creation_is_rolled_back(
+        self, logical_id: str
+    ) -> None:
+        """Its deletion protection would make the rollback fail."""
+        assert resource(logical_id)["DeletionPolicy"] == "Retain"
 
     @pytest.mark.parametrize("logical_id", TABLES)
     def test_tables_can_be_restored_and_not_be_deleted(self, logical_id: str) -> None:
@@ -482,17 +499,16 @@ class TestWorker:
         assert environment["POWERTOOLS_SERVICE_NAME"] == ref("AWS::StackName")
         assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "TicketNumbering"
 
-    def test_worker_logs_json_at_one_level_to_its_own_group(self) -> None:
-        """Lambda and the logger get the same parameter as their level."""
-        level = ref("LogLevel")
-
+    def test_lambda_drops_no_line_whatever_the_parameters_are(self) -> None:
+        """With JSON it drops by level; metrics have none, and count as INFO."""
         assert worker()["LoggingConfig"] == {
-            "LogFormat": "JSON",
+            "LogFormat": "Text",
             "LogGroup": ref("NumberingWorkerLogGroup"),
-            "ApplicationLogLevel": level,
-            "SystemLogLevel": "INFO",
         }
-        assert _environment()["POWERTOOLS_LOG_LEVEL"] == level
+
+    def test_logger_gets_the_chosen_level(self) -> None:
+        """From the environment, at which Powertools looks."""
+        assert _environment()["POWERTOOLS_LOG_LEVEL"] == ref("LogLevel")
         assert parameters()["LogLevel"]["Default"] == "INFO"
 
     def test_log_group_forgets_no_sooner_than_the_dead_letter_queue(self) -> None:
@@ -576,14 +592,59 @@ class TestAlarms:
         assert properties(logical_id)["TreatMissingData"] == "notBreaching"
 
     @pytest.mark.parametrize("logical_id", WATCHED)
-    def test_alarm_notifies_the_topic_when_there_is_one(self, logical_id: str) -> None:
+    def test_alarm_notifies_topic_and_address_when_they_are_given(
+        self, logical_id: str
+    ) -> None:
         """Of the trouble and of its end."""
-        notified = {
-            "Fn::If": ["HasAlarmTopic", [ref("AlarmTopicArn")], ref("AWS::NoValue")]
-        }
+        notified = [
+            {"Fn::If": ["HasAlarmTopic", ref("AlarmTopicArn"), ref("AWS::NoValue")]},
+            {"Fn::If": ["HasAlarmEmail", ref("AlarmTopic"), ref("AWS::NoValue")]},
+        ]
 
         assert properties(logical_id)["AlarmActions"] == notified
         assert properties(logical_id)["OKActions"] == notified
+
+    def test_address_is_subscribed_to_a_topic_that_cloudwatch_may_use(self) -> None:
+        """It may not use AWS's key of SNS; the topic's default policy lets it publish.
+
+        A subscription within the topic would stay when the address changes.
+        """
+        assert "Properties" not in resource("AlarmTopic")
+        assert properties("AlarmSubscription") == {
+            "TopicArn": ref("AlarmTopic"),
+            "Protocol": "email",
+            "Endpoint": ref("AlarmEmail"),
+        }
+        assert properties("AssignmentsTopicPolicy")["Topics"] == [
+            ref("AssignmentsTopic")
+        ]
+
+    @pytest.mark.parametrize("logical_id", ["AlarmTopic", "AlarmSubscription"])
+    def test_nothing_is_made_when_no_address_is_given(self, logical_id: str) -> None:
+        """The default."""
+        assert resource(logical_id)["Condition"] == "HasAlarmEmail"
+        assert parameters()["AlarmEmail"]["Default"] == ""
+        assert translated()["Conditions"]["HasAlarmEmail"] == {
+            "Fn::Not": [{"Fn::Equals": [ref("AlarmEmail"), ""]}]
+        }
+
+    @pytest.mark.parametrize(
+        ("address", "accepted"),
+        [
+            ("", True),
+            ("on-call@example.com", True),
+            ("on-call", False),
+            ("a@b@example.com", False),
+            ("on call@example.com", False),
+        ],
+    )
+    def test_address_is_refused_when_nobody_can_have_it(
+        self, address: str, *, accepted: bool
+    ) -> None:
+        """A typing error must not make the alarms silent."""
+        pattern = parameters()["AlarmEmail"]["AllowedPattern"]
+
+        assert bool(re.fullmatch(pattern, address)) is accepted
 
     @pytest.mark.parametrize("logical_id", WATCHED)
     def test_alarm_says_what_is_wrong(self, logical_id: str) -> None:
@@ -709,8 +770,46 @@ def _retention_pattern() -> str:
     return pattern
 
 
+def deployed_as(environment: str) -> dict[str, str]:
+    """Return the parameters of an environment of `samconfig.toml`."""
+    configuration = tomllib.loads(
+        TEMPLATE.with_name("samconfig.toml").read_text(encoding="utf-8")
+    )
+    overrides = configuration[environment]["deploy"]["parameters"].get(
+        "parameter_overrides", ""
+    )
+    return dict(pair.split("=", 1) for pair in overrides.split())
+
+
 class TestGradualDeployment:
     """A new version takes over step by step only where that is asked for."""
+
+    @pytest.mark.parametrize("environment", ["default", "dev"])
+    def test_deployment_is_accepted_as_it_is_when_it_is_not_gradual(
+        self, environment: str
+    ) -> None:
+        """A stack to try things with wakes nobody."""
+        assert refusals(**deployed_as(environment)) == []
+
+    def test_prod_is_refused_when_nobody_hears_of_its_alarms(self) -> None:
+        """The sentence names the two parameters of which one is enough."""
+        [sentence] = refusals(**deployed_as("prod"))
+
+        assert "AlarmEmail or AlarmTopicArn" in sentence
+
+    @pytest.mark.parametrize(
+        "heard",
+        [
+            {"AlarmEmail": "on-call@example.com"},
+            {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"},
+        ],
+        ids=lambda heard: next(iter(heard)),
+    )
+    def test_prod_is_accepted_when_somebody_hears_of_its_alarms(
+        self, heard: dict[str, str]
+    ) -> None:
+        """One way is enough."""
+        assert refusals(**deployed_as("prod"), **heard) == []
 
     def test_deployment_is_all_at_once_by_default(self) -> None:
         """Nothing of CodeDeploy is made, and the alias just moves."""

@@ -1,7 +1,5 @@
 """The template in FIFO mode, which is the standard one but for what order needs."""
 
-from typing import Any
-
 import pytest
 
 from tests.unit.template_loader import (
@@ -10,8 +8,8 @@ from tests.unit.template_loader import (
     parameters,
     properties,
     ref,
+    refusals,
     resource,
-    source,
     the_only,
     translated,
 )
@@ -48,32 +46,6 @@ def name_of(logical_id: str, name: str, *fifo: str) -> str:
         template = template.replace(f"${{{key}}}", value)
     result: str = template.replace("${Instance}", "01234567")
     return result
-
-
-def evaluated(expression: Any, chosen: dict[str, str]) -> bool:
-    """Tell whether a rule's condition holds for these parameters."""
-    match expression:
-        case {"Fn::And": [*parts]}:
-            return all(evaluated(each, chosen) for each in parts)
-        case {"Fn::Equals": [{"Ref": str(name)}, str(value)]}:
-            return chosen[name] == value
-        case {"Fn::Contains": [list(values), {"Ref": str(name)}]}:
-            return chosen[name] in values
-    message = f"no rule is written like this: {expression}"
-    raise AssertionError(message)
-
-
-def refusals(**chosen: str) -> list[str]:
-    """Return what the rules say against these parameters."""
-    defaults = {name: str(each.get("Default")) for name, each in parameters().items()}
-    values = defaults | chosen
-    return [
-        assertion["AssertDescription"]
-        for rule in source()["Rules"].values()
-        if evaluated(rule["RuleCondition"], values)
-        for assertion in rule["Assertions"]
-        if not evaluated(assertion["Assert"], values)
-    ]
 
 
 class TestStandardIsTheDefault:
