@@ -16,6 +16,7 @@ from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.sam.conftest import Invocation, LocalSystem, look_until, run_sam
 from tests.unit.test_events import EXPECTED, FILES, read
+from ticket_numbering.messages import CreateTicket
 from ticketctl import events
 from ticketctl.artifact import ROOT
 from ticketctl.auditing.audit import ProjectAudit, audit
@@ -201,6 +202,23 @@ class TestGeneratedEvent:
 
         assert [each["id"] for each in system.events("GEN")] == ["GEN-1"]
         assert system.audit("GEN").is_clean
+
+    def test_event_of_the_readme_holds_a_ticket_of_ones_own(self) -> None:
+        """By the command as it stands there, but for the file that it writes."""
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        [line] = [line for line in readme.splitlines() if "generate-event sqs" in line]
+        command = line.removeprefix("$ ").rpartition(" > ")[0]
+
+        printed = subprocess.run(  # noqa: S603 - a page of ours.
+            ["/bin/sh", "-c", command],
+            check=True,
+            capture_output=True,
+            cwd=ROOT,
+            env=os.environ | {"SAM_CLI_TELEMETRY": "0"},
+        ).stdout
+
+        [record] = json.loads(printed)["Records"]
+        assert CreateTicket.model_validate_json(record["body"]).project_id == "PROJ"
 
     def test_generated_event_is_dead_lettered_when_it_is_left_as_printed(
         self, give: Callable[[dict[str, Any], int], Invocation], system: System

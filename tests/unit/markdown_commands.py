@@ -65,8 +65,8 @@ def _is_whole(line: str) -> bool:
 
 
 def _calls(program: str, line: str) -> Iterator[tuple[str, ...]]:
-    """Yield the calls of a line: after a prompt, a pipe, `$(`, or at its start."""
-    starts = rf"(?:^|[|;&(]|\$ )\s*(?:\.venv/bin/)?{program}(?= )"
+    """Yield the calls of a line, at its start and wherever a shell begins one."""
+    starts = rf"(?:^|[|;&(]|\$ |\buntil )\s*(?:\.venv/bin/)?{program}(?= )"
     for found in re.finditer(starts, line.strip()):
         yield tuple(_until_end(line.strip()[found.end() :]))
 

@@ -50,7 +50,7 @@ def test_dollars_are_units_times_prices_when_a_ticket_takes_one_of_each() -> Non
             "SQS": 1.2 * (0.40 + 0.10),
             "SNS": 0.50,
             "Lambda": 0.1 * 0.20 + 0.5 * 0.010 * 13.333_4,
-            "Logs": 0.50 * (660 + 142) / 1000,
+            "Logs": 0.50 * (660 + 108) / 1000,
         }
     )
 

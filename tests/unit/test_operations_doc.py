@@ -3,11 +3,14 @@
 import io
 import json
 import re
+import subprocess
+import time
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import botocore.session
+import jmespath  # type: ignore[import-untyped]
 import pytest
 import typer
 from botocore import xform_name
@@ -59,6 +62,42 @@ def section(title: str) -> str:
     return re.split(r"^#+ ", TEXT.partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
 
 
+# As the runtime interface client of Python (`bootstrap.log_error`) and Lambda itself
+# write them in the log format `Text`.
+CRASHES = [
+    "[ERROR] ClientError: AccessDenied\rTraceback (most recent call last):\r...",
+    "[ERROR] Runtime.ImportModuleError: Unable to import module 'ticket_numbering'",
+    "2026-11-21T05:53:30.123Z 9a1c7fd5 Task timed out after 30.03 seconds",
+    "RequestId: 9a1c7fd5 Error: Runtime exited with error: signal: killed",
+    "REPORT RequestId: 9a1c7fd5\tDuration: 30000.00 ms\tStatus: timeout",
+    "INIT_REPORT Init Duration: 812.11 ms\tPhase: init\tStatus: error\tError Type: X",
+]
+ORDINARY = [
+    "START RequestId: 9a1c7fd5 Version: 7",
+    "END RequestId: 9a1c7fd5",
+    "REPORT RequestId: 9a1c7fd5\tDuration: 45.10 ms\tMax Memory Used: 99 MB",
+]
+
+
+def option(shown: Shown, name: str) -> str:
+    """Return the value of an option of a command."""
+    return shown.words[shown.words.index(f"--{name}") + 1]
+
+
+def first_pattern(logical_id: str) -> str:
+    """Return what the first command of an alarm looks for in the log."""
+    shown = commands("aws", row(section("Alarms"), f"`{logical_id}`")[2])[0]
+    return option(shown, "filter-pattern")
+
+
+def finds(pattern: str, line: str) -> bool:
+    """Tell whether CloudWatch finds a line: any of some texts, or a field's value."""
+    if field := re.fullmatch(r'\{ \$\.(\w+) = "(\w+)" \}', pattern):
+        return bool(json.loads(line).get(field[1]) == field[2])
+    assert re.fullmatch(r'(\?"[^"]+" ?)+', pattern), pattern
+    return any(text in line for text in re.findall(r'"([^"]+)"', pattern))
+
+
 class TestAlarms:
     """Whoever is called by an alarm finds it on the page."""
 
@@ -72,6 +111,53 @@ class TestAlarms:
         assert meaning.endswith(".")
         assert commands("ticketctl", first) + commands("aws", first)
         assert remedy.endswith(".")
+
+    @pytest.mark.parametrize("shown", on_all_pages("aws logs"), ids=str)
+    def test_command_that_reads_the_log_shows_the_newest_lines_of_the_last_hour(
+        self, shown: Shown
+    ) -> None:
+        """CloudWatch begins with the oldest line of the whole log."""
+        start = option(shown, "start-time").replace('"', "")
+        said = subprocess.run(  # noqa: S603 - a page of ours.
+            ["/bin/sh", "-c", f'echo "{start}"'], check=True, capture_output=True
+        )
+        assert int(said.stdout) / 1000 == pytest.approx(time.time() - 3600, abs=60)
+
+        events = [{"timestamp": line, "message": str(line)} for line in range(100)]
+        shows = jmespath.search(option(shown, "query"), {"events": events})
+        assert shows == [str(line) for line in range(99, 79, -1)]
+
+    @pytest.mark.parametrize("line", CRASHES)
+    def test_first_command_finds_a_crash_when_the_worker_errs(self, line: str) -> None:
+        """Whatever way the worker died, the runtime or Lambda wrote such a line."""
+        assert finds(first_pattern("WorkerErrorsAlarm"), line)
+
+    @pytest.mark.parametrize(
+        ("logical_id", "outcomes"),
+        [
+            ("WorkerErrorsAlarm", []),
+            ("TransientFailuresAlarm", ["transient", "transient"]),
+            ("AnnouncementsFailedAlarm", ["transient"]),
+        ],
+    )
+    def test_first_command_finds_the_lines_of_the_worker_that_the_alarm_is_about(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        logical_id: str,
+        outcomes: list[str],
+    ) -> None:
+        """Among those of each outcome, a bug that was contained included."""
+        lines = logged_lines(monkeypatch)
+
+        found = [
+            line for line in lines if finds(first_pattern(logical_id), json.dumps(line))
+        ]
+        assert [line["outcome"] for line in found] == outcomes
+
+    @pytest.mark.parametrize("line", ORDINARY)
+    def test_first_command_finds_nothing_when_all_is_well(self, line: str) -> None:
+        """The lines that Lambda writes for each batch."""
+        assert not finds(first_pattern("WorkerErrorsAlarm"), line)
 
     def test_page_names_no_alarm_that_is_gone(self) -> None:
         """Nor one with a typing error."""
@@ -175,12 +261,13 @@ class TestCommandLines:
             check_aws(shown.words)
 
     def test_commands_are_found_wherever_they_stand(self) -> None:
-        """In a block, over two lines, in a sentence, behind a pipe, in a variable."""
+        """In a block, over two lines, in a sentence, behind a pipe, in a loop."""
         text = """Say `aws s3 a` or `not aws x`.
 ```console
 $ aws b 'c d' \\
     --e | aws f > g
 $ X=$(aws h --i) # it's
+$ until aws j; do sleep 1; done
 $ aws k '{
     "l": 1}'
 ```
@@ -190,6 +277,7 @@ $ aws k '{
             ("b", "c d", "--e"),
             ("f",),
             ("h", "--i"),
+            ("j",),
             ("k", '{\n    "l": 1}'),
             ("s3", "a"),
         ]
@@ -201,25 +289,29 @@ def sdk() -> botocore.session.Session:
     return botocore.session.Session()
 
 
+def called(words: tuple[str, ...]) -> tuple[str, str]:
+    """Return the service and the operation that a call of the AWS CLI means."""
+    cli_service, operation, *rest = words
+    service = CLI_SERVICES.get(cli_service, cli_service)
+    assert service in sdk().get_available_services(), f"no service {service}"
+    if operation == "wait":
+        model = sdk().get_waiter_model(service)
+        waiters = {xform_name(name, "-"): name for name in model.waiter_names}
+        assert rest[0] in waiters, f"no waiter {rest[0]}"
+        return service, model.get_waiter(waiters[rest[0]]).operation
+    names = sdk().get_service_model(service).operation_names
+    operations = {xform_name(name, "-"): name for name in names}
+    assert operation in operations, f"no operation {operation}"
+    return service, operations[operation]
+
+
 def check_aws(words: tuple[str, ...]) -> None:
     """Check service, operation and options of a call of the AWS CLI."""
     cli_service, operation, *rest = words
     if (cli_service, operation) in CLI_COMMANDS:
         return
-    service = CLI_SERVICES.get(cli_service, cli_service)
-    assert service in sdk().get_available_services(), f"no service {service}"
-    if operation == "wait":
-        waiters = sdk().get_waiter_model(service).waiter_names
-        operation = {
-            xform_name(each, "-"): xform_name(
-                sdk().get_waiter_model(service).get_waiter(each).operation, "-"
-            )
-            for each in waiters
-        }.get(rest.pop(0), "no such waiter")
-    model = sdk().get_service_model(service)
-    names = {xform_name(each, "-"): each for each in model.operation_names}
-    assert operation in names, f"no operation {operation}"
-    shape = model.operation_model(names[operation]).input_shape
+    service, name = called(words)
+    shape = sdk().get_service_model(service).operation_model(name).input_shape
     assert shape is not None
     members = {xform_name(name, "-"): each for name, each in shape.members.items()}
     options = [each[2:].partition("=")[0] for each in rest if each.startswith("--")]
@@ -233,10 +325,8 @@ def check_aws(words: tuple[str, ...]) -> None:
     assert not missing, f"needs {missing}"
 
 
-def logged_fields(
-    monkeypatch: pytest.MonkeyPatch,
-) -> dict[str, set[str]]:
-    """Return the fields of the real outcome lines, by outcome."""
+def logged_lines(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return real outcome lines, of each outcome."""
     out = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", out)
     announcer = FakeAnnouncer(refused={"PROJ-2"})
@@ -247,9 +337,13 @@ def logged_fields(
     handle(sqs_event(*batch), Context())
     announcer.bug = RuntimeError("boom")
     handle(sqs_event(sqs_record()), Context())
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def logged_fields(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+    """Return the fields of the real outcome lines, by outcome."""
     found: dict[str, set[str]] = {}
-    for line in lines:
+    for line in logged_lines(monkeypatch):
         kind = "bug" if "exception" in line else line["outcome"]
         found.setdefault(kind, set()).update(line)
     return found
@@ -290,13 +384,15 @@ class TestLog:
     ) -> None:
         """Those of the outcome lines, or of Lambda's own."""
         known = set.union(*logged_fields(monkeypatch).values())
-        # AWS Lambda Developer Guide, "Lambda Telemetry API Event schema reference".
-        platform = {"type", "record"}
+        # CloudWatch Logs User Guide, "Supported logs and discovered fields", of Lambda.
+        discovered = {"timestamp", "type", "requestId", "duration", "initDuration"}
+        discovered |= {"maxMemoryUsed"}
         words = {"fields", "filter", "sort", "limit", "stats", "desc", "and", "or"}
         words |= {"in", "by", "count", "as", "bin", "5m", "failures"}
 
         asked = set(re.findall(r"(?<![@.\w])[a-z]\w*", re.sub(r'"[^"]*"', "", query)))
-        assert asked - words <= known | platform
+        assert asked - words <= known
+        assert set(re.findall(r"@(\w+)", query)) <= discovered
 
 
 class TestTables:
@@ -335,6 +431,57 @@ class TestFindings:
         assert len(remedy) > len("Look.")
 
 
+RESTORE = TEXT.partition("## Restore\n")[2].partition("\n## ")[0]
+RESTORING = commands("aws", RESTORE)
+RESTORED = [
+    (place, option(shown, "target-table-name"))
+    for place, shown in enumerate(RESTORING)
+    if shown.words[1].startswith("restore-table-")
+]
+
+
+class TestRestore:
+    """Who follows the steps waits for what takes its time, and deletes nothing soon."""
+
+    def test_wait_goes_on_when_the_waiter_gives_up(self) -> None:
+        """It does after 25 looks, and a restore takes longer."""
+        lines = [line.strip() for line in RESTORE.splitlines()]
+        waits = [line for line in lines if " wait table-exists " in line]
+
+        assert waits
+        assert all(line.startswith("$ until aws dynamodb wait ") for line in waits)
+
+    @pytest.mark.parametrize(("place", "table"), RESTORED)
+    def test_restored_table_is_waited_for_before_it_is_used(
+        self, place: int, table: str
+    ) -> None:
+        """DynamoDB refuses nearly everything while it restores."""
+        after = next(shown for shown in RESTORING[place + 1 :] if table in shown.words)
+
+        assert after.words[:3] == ("dynamodb", "wait", "table-exists")
+
+    def test_old_table_is_deleted_when_the_backup_is_there(self) -> None:
+        """Until then nothing else holds what was restored."""
+        operations = [shown.words[1] for shown in RESTORING]
+        made = operations.index("create-backup")
+
+        steps = operations[made : operations.index("delete-table")]
+        assert steps == ["create-backup", "describe-backup", "update-table"]
+
+    def test_deleted_table_is_restored_from_the_backup_of_the_system(self) -> None:
+        """Point-in-time recovery needs the table that is gone."""
+        of_deleted = commands(
+            "aws", section("A table was deleted: bring its last backup back")
+        )
+
+        assert [shown.words[1] for shown in of_deleted] == [
+            "list-backups",
+            "restore-table-from-backup",
+            "wait",
+        ]
+        assert option(of_deleted[0], "backup-type") == "SYSTEM"
+
+
 class TestRights:
     """Who is given these rights can do the work, and AWS knows them."""
 
@@ -354,6 +501,14 @@ class TestRights:
     def test_right_of_a_sentence_is_one_that_aws_knows(self, action: str) -> None:
         """No typing error goes into somebody's policy."""
         check_action(action)
+
+    @pytest.mark.parametrize("shown", commands("aws", TEXT, "operations.md"), ids=str)
+    def test_command_of_the_page_has_its_right_on_the_page(self, shown: Shown) -> None:
+        """Who is called at night need not ask for it then."""
+        service, operation = called(shown.words)
+
+        named = re.findall(r"[`\"](\w+:\w+)[`\"]", TEXT.partition("# Rights\n")[2])
+        assert f"{service}:{operation}" in named
 
     def test_stats_need_no_more_rights_than_the_page_says(self) -> None:
         """And no fewer: the operations that it calls are those of its row."""
