@@ -10,7 +10,11 @@ from dataclasses import dataclass, field, replace
 from ticket_numbering.announcements import Announcement
 from ticket_numbering.batch_calls import TimeLeft
 from ticket_numbering.dead_letters import DeadLetter
-from ticket_numbering.errors import AnnouncementError, DeadLetterError
+from ticket_numbering.errors import (
+    AnnouncementError,
+    DamagedKeyRecordError,
+    DeadLetterError,
+)
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import (
     MAX_BLOCK_REQUESTS,
@@ -36,6 +40,8 @@ class FakeTicketStore:
         default_factory=lambda: defaultdict(dict)
     )
     keys: dict[RequestKey, Assignment] = field(default_factory=dict)
+    damaged: set[RequestKey] = field(default_factory=set)
+    """Keys whose records make no sense."""
     calls: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -56,14 +62,13 @@ class FakeTicketStore:
         self._read("last_number")
         return max(self.tickets[project_id], default=0)
 
-    def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
+    def recorded(
+        self, keys: Collection[RequestKey]
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what is recorded; see `TicketStore`."""
         self._read("recorded")
-        return {
-            key: replace(self.keys[key], replayed=True)
-            for key in keys
-            if key in self.keys
-        }
+        found = {key: self._recorded(key) for key in keys}
+        return {key: answer for key, answer in found.items() if answer is not None}
 
     def write_block(self, block: Block) -> BlockAnswer:
         """Write all or nothing; see `TicketStore`."""
@@ -95,12 +100,18 @@ class FakeTicketStore:
 
     def _slot(self, project_id: str, number: int, request: CreateTicket) -> Slot:
         failed, none = Reason.CONDITION_FAILED, Reason.NONE
-        recorded = self.keys.get(request.key)
+        recorded = self._recorded(request.key)
         return Slot(
             ticket=failed if number in self.tickets[project_id] else none,
             key=failed if recorded else none,
-            recorded=replace(recorded, replayed=True) if recorded else None,
+            recorded=recorded,
         )
+
+    def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:
+        if key in self.damaged:
+            return DamagedKeyRecordError("damaged")
+        recorded = self.keys.get(key)
+        return replace(recorded, replayed=True) if recorded else None
 
     def _read(self, call: str) -> None:
         self.calls.append(call)

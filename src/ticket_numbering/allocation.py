@@ -35,6 +35,7 @@ from ticket_numbering.store_port import (
     Slot,
     TicketStore,
     fitting,
+    is_too_large,
 )
 
 LONGEST_SHARE: Final = 1 / 3
@@ -216,10 +217,17 @@ class AllocationRun:
         return True
 
     def _split(self, block: Block, why: str) -> None:
-        """Try less at once; what is refused alone is poison."""
+        """Try less at once; what is refused alone fails alone, as poison if too large.
+
+        DynamoDB refuses a sound ticket too, where a table has another key, say.
+        """
         if len(block.requests) == 1:
-            error = TicketTooLargeError(f"DynamoDB refuses the ticket: {why}")
-            self._settle({block.requests[0].key: error})
+            [request] = block.requests
+            kind = (
+                TicketTooLargeError if is_too_large(request) else StoreUnavailableError
+            )
+            error = kind(f"DynamoDB refuses the ticket: {why}")
+            self._settle({request.key: error})
             self.block_limit = MAX_BLOCK_REQUESTS
         else:
             self.block_limit = len(block.requests) // 2

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
-from ticket_numbering.errors import TransientError
+from ticket_numbering.errors import StoreThrottledError, StoreUnavailableError
 
 # DynamoDB, SNS and SQS API references, "Errors"; answers of 5xx need no code here.
 PASSING_CODES: Final = frozenset(
@@ -27,6 +27,15 @@ PASSING_CODES: Final = frozenset(
         "TransactionInProgressException",
     }
 )
+
+THROTTLING_CODES: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+    }
+)
+"""Of a whole call; DynamoDB Developer Guide, "Error handling"."""
 
 NO_ANSWER: Final = (BotoConnectionError, HTTPClientError, ResponseParserError)
 """The request may or may not have taken effect."""
@@ -64,16 +73,19 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
 
 
 @contextmanager
-def translated(to: type[TransientError], action: str) -> Iterator[None]:
-    """Turn what passes into an error of ours; anything else stays what it is.
+def translated(action: str) -> Iterator[None]:
+    """Turn what passes at DynamoDB into our errors; anything else stays what it is.
 
     Raises:
-        TransientError: Of the given type, naming the action and the code.
+        StoreThrottledError: The call was throttled; it names the action and the code.
+        StoreUnavailableError: DynamoDB failed or did not answer; likewise.
     """
     try:
         yield
     except (ClientError, *NO_ANSWER) as error:
         if isinstance(error, ClientError) and not passes(error):
             raise
+        throttled = code_of(error) in THROTTLING_CODES
+        kind = StoreThrottledError if throttled else StoreUnavailableError
         reason = f"{action}: {code_of(error)}"
-        raise to(reason) from error
+        raise kind(reason) from error

@@ -7,8 +7,9 @@ TicketNumberingError
 |   +-- TicketTooLargeError         no item or message can hold it
 +-- TransientError                  it can: back to the queue
     +-- SequenceContentionError     others kept taking or holding the next number
-    +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
-    |   +-- StoreThrottledError     the project's partition takes no more writes
+    +-- StoreUnavailableError       DynamoDB failed, refused or did not answer
+    |   +-- StoreThrottledError     DynamoDB takes no more requests for the moment
+    +-- DamagedKeyRecordError       the record of the idempotency key makes no sense
     +-- AnnouncementError           SNS did not take the announcement
     +-- DeadLetterError             SQS did not take the dead letter
     +-- NotAttemptedError           nothing was tried in this invocation
@@ -54,11 +55,15 @@ class SequenceContentionError(TransientError):
 
 
 class StoreUnavailableError(TransientError):
-    """DynamoDB throttled, failed or did not answer; the outcome is unknown."""
+    """DynamoDB throttled, failed, refused or did not answer."""
 
 
 class StoreThrottledError(StoreUnavailableError):
-    """The project's partition takes no more writes at this moment."""
+    """A partition, a table or the account takes no more requests at this moment."""
+
+
+class DamagedKeyRecordError(TransientError):
+    """The record of the idempotency key makes no sense; somebody must mend it."""
 
 
 class AnnouncementError(TransientError):

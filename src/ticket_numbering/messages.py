@@ -72,27 +72,33 @@ class CreateTicket(BaseModel):
         """The identity under which this request is numbered once."""
         return RequestKey(self.project_id, self.idempotency_key)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Versioned SHA-256 of what the request asks for.
 
         Only fields that differ from their defaults count, so that a field added
         later, with a default, leaves the fingerprints of older messages alone.
         """
-        return self._fingerprint_and_size[0]
-
-    @property
-    def size(self) -> int:
-        """Upper bound of the UTF-8 bytes of the request's names and values."""
-        return self._fingerprint_and_size[1]
-
-    @cached_property
-    def _fingerprint_and_size(self) -> tuple[str, int]:
-        """Keep no canonical JSON: a large ticket's is larger than the ticket."""
         fields = self.model_dump(mode="json", exclude_defaults=True)
         canonical = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
-        digest = hashlib.sha256(canonical).hexdigest()
-        return f"{FINGERPRINT_VERSION}:{digest}", len(canonical)
+        return f"{FINGERPRINT_VERSION}:{hashlib.sha256(canonical).hexdigest()}"
+
+    @cached_property
+    def size(self) -> int:
+        """Upper bound of the UTF-8 bytes of the request's names and values.
+
+        No more than the body has, for compact JSON escapes as little as can be.
+        """
+        return len(self.model_dump_json(exclude_defaults=True).encode())
+
+    def matches(self, fingerprint: str) -> bool:
+        """Tell whether a recorded fingerprint can be that of this request.
+
+        One of another version is trusted: two versions of the worker side by side
+        must not dead-letter each other's requests when they are sent again.
+        """
+        version, _, _ = fingerprint.partition(":")
+        return version != FINGERPRINT_VERSION or fingerprint == self.fingerprint
 
     @classmethod
     def parse(cls, body: str) -> "CreateTicket":

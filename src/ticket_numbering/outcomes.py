@@ -4,8 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from pydantic import ValidationError
+
 from ticket_numbering.announcements import Announcement
 from ticket_numbering.errors import (
+    DamagedKeyRecordError,
     IdempotencyMismatchError,
     NotAttemptedError,
     PoisonMessageError,
@@ -36,6 +39,8 @@ class Outcome:
     record: QueueRecord
     request: CreateTicket | None = None
     assignment: Assignment | None = None
+    event: TicketNumberAssigned | None = None
+    """What announces the assignment."""
     error: Exception | None = None
     dead_lettered: bool = False
     """Whether the record was sent to the dead-letter queue, or tried to be."""
@@ -50,6 +55,17 @@ class Outcome:
         if self.assignment.replayed:
             return OutcomeKind.REPLAYED
         return OutcomeKind.ASSIGNED
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the message may be deleted; whatever we do not know may not."""
+        match self.kind:
+            case OutcomeKind.ASSIGNED | OutcomeKind.REPLAYED:
+                return True
+            case OutcomeKind.POISON:
+                return self.dead_lettered
+            case _:
+                return False
 
     @property
     def ticket_key(self) -> str | None:
@@ -88,28 +104,28 @@ def settle(
 def _settle_numbered(
     outcome: Outcome, request: CreateTicket, answer: Assignment, *, repeated: bool
 ) -> Outcome:
-    if answer.fingerprint != request.fingerprint:
+    if not request.matches(answer.fingerprint):
         used = ticket_key(request.project_id, answer.number)
         reason = f"idempotency_key: already used for {used}, a different ticket"
         error = IdempotencyMismatchError(reason, "idempotency_key")
         return replace(outcome, error=error)
+    try:
+        event = TicketNumberAssigned.of(request, answer.number, answer.assigned_at)
+    except ValidationError:
+        reason = "the recorded assignment cannot be announced"
+        return replace(outcome, error=DamagedKeyRecordError(reason))
     answer = replace(answer, replayed=answer.replayed or repeated)
-    return replace(outcome, assignment=answer)
+    return replace(outcome, assignment=answer, event=event)
 
 
 def announcements(outcomes: Iterable[Outcome]) -> dict[str, Announcement]:
     """Return one announcement for each number among the outcomes, by event id."""
     found: dict[str, Announcement] = {}
     for outcome in outcomes:
-        if outcome.request and outcome.assignment:
-            event = TicketNumberAssigned.of(
-                outcome.request,
-                outcome.assignment.number,
-                outcome.assignment.assigned_at,
-            )
+        if outcome.event and outcome.assignment:
             replayed = outcome.assignment.replayed
-            if event.id not in found or not replayed:
-                found[event.id] = Announcement(event, replayed)
+            if outcome.event.id not in found or not replayed:
+                found[outcome.event.id] = Announcement(outcome.event, replayed)
     return found
 
 

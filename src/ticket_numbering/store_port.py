@@ -1,10 +1,11 @@
 """What the algorithm asks of a store, and what a store can answer."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
 
+from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import CreateTicket, RequestKey
 
 MAX_BLOCK_REQUESTS: Final = 50
@@ -12,6 +13,9 @@ MAX_BLOCK_REQUESTS: Final = 50
 
 MAX_BLOCK_BYTES: Final = 4 * 1024 * 1024
 """TransactWriteItems takes 4 MB in all."""
+
+MAX_ITEM_BYTES: Final = 400 * 1024
+"""DynamoDB Developer Guide, "Quotas": the limit of an item, names and values."""
 
 REQUEST_OVERHEAD_BYTES: Final = 1024
 """What the two items hold beside the request: names, number, times, fingerprint."""
@@ -55,6 +59,14 @@ def fitting(requests: Sequence[CreateTicket]) -> Sequence[CreateTicket]:
     return requests[:length]
 
 
+def is_too_large(request: CreateTicket) -> bool:
+    """Tell whether the ticket's size can be why DynamoDB refuses it.
+
+    Of no request that comes in a body of at most `MAX_BODY_BYTES`.
+    """
+    return request.size + REQUEST_OVERHEAD_BYTES > MAX_ITEM_BYTES
+
+
 class Reason(Enum):
     """Why DynamoDB cancelled one action of a transaction."""
 
@@ -72,7 +84,7 @@ class Slot:
 
     ticket: Reason = Reason.NONE
     key: Reason = Reason.NONE
-    recorded: Assignment | None = None
+    recorded: Assignment | DamagedKeyRecordError | None = None
     """The number that the request already has, where its key's condition failed."""
 
     @property
@@ -116,7 +128,9 @@ class TicketStore(Protocol):
         """
         ...
 
-    def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
+    def recorded(
+        self, keys: Collection[RequestKey]
+    ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments of these keys; may leave out unread ones.
 
         Raises:

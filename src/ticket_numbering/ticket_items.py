@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import Assignment, Block, Reason, Slot
 
@@ -72,19 +73,18 @@ def _attribute_value(value: Any) -> dict[str, Any]:
             return {"M": _item(value)}
 
 
-def request_key(item: Mapping[str, Any]) -> RequestKey:
-    """Return whose record an item of the keys' table is."""
-    return RequestKey(item["project_id"]["S"], item["idempotency_key"]["S"])
-
-
-def assignment(item: Mapping[str, Any]) -> Assignment:
-    """Return what an item of the keys' table records."""
-    return Assignment(
-        number=int(item["number"]["N"]),
-        fingerprint=item["fingerprint"]["S"],
-        assigned_at=item["assigned_at"]["S"],
-        replayed=True,
-    )
+def assignment(item: Item) -> Assignment | DamagedKeyRecordError:
+    """Return what an item of the keys' table records, or that it makes no sense."""
+    match item:
+        case {
+            "number": {"N": str(number)},
+            "fingerprint": {"S": str(fingerprint)},
+            "assigned_at": {"S": str(assigned_at)},
+        } if number.isdecimal() and int(number) and ":" in fingerprint:
+            return Assignment(int(number), fingerprint, assigned_at, replayed=True)
+    # Never the values: somebody else wrote them, and they may be anything.
+    item_id = item["id"]["S"]
+    return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")
 
 
 def slots(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.aws_errors import code_of, member, translated
-from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import RequestKey
 from ticket_numbering.store_port import (
     Assignment,
@@ -20,7 +20,6 @@ from ticket_numbering.ticket_items import (
     assignment,
     key_id,
     key_item,
-    request_key,
     slots,
     ticket_item,
 )
@@ -54,7 +53,7 @@ class DynamoDBTicketStore:
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
         """
-        with translated(StoreUnavailableError, "Query of the last number"):
+        with translated("Query of the last number"):
             page = self._client.query(
                 TableName=self._tickets_table,
                 KeyConditionExpression="project_id = :project",
@@ -68,26 +67,29 @@ class DynamoDBTicketStore:
             items = member(page, "Items")
         return next((int(item["number"]["N"]) for item in items), 0)
 
-    def recorded(self, keys: Collection[RequestKey]) -> dict[RequestKey, Assignment]:
+    def recorded(
+        self, keys: Collection[RequestKey]
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments; leaves out what DynamoDB did not process.
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
         """
-        found: dict[RequestKey, Assignment] = {}
+        found: dict[RequestKey, Assignment | DamagedKeyRecordError] = {}
         for some in _chunks(keys, MAX_KEYS_PER_READ):
-            with translated(StoreUnavailableError, "lookup of idempotency keys"):
+            by_id = {key_id(key): key for key in some}
+            with translated("lookup of idempotency keys"):
                 answer = self._client.batch_get_item(
                     RequestItems={
                         self._keys_table: {
-                            "Keys": [{"id": {"S": key_id(key)}} for key in some],
+                            "Keys": [{"id": {"S": item_id}} for item_id in by_id],
                             "ConsistentRead": True,
                         }
                     }
                 )
                 responses = member(answer, "Responses")
             for item in responses.get(self._keys_table, []):
-                found[request_key(item)] = assignment(item)
+                found[by_id[item["id"]["S"]]] = assignment(item)
         return found
 
     def write_block(self, block: Block) -> Committed | Cancelled | Refused:
@@ -101,7 +103,7 @@ class DynamoDBTicketStore:
                 whether the block is committed is unknown.
         """
         try:
-            with translated(StoreUnavailableError, "write of a block"):
+            with translated("write of a block"):
                 self._client.transact_write_items(TransactItems=[*self._puts(block)])
         except self._client.exceptions.TransactionCanceledException as error:
             return Cancelled(slots(error.response, block))

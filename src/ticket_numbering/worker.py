@@ -107,7 +107,7 @@ class Worker:
 
     def _look_up_redelivered(
         self, outcomes: Iterable[Outcome]
-    ) -> dict[RequestKey, Assignment]:
+    ) -> Mapping[RequestKey, Assignment | Exception]:
         """Find what was answered before, at the cost of a read.
 
         Only a shortcut: where it fails, the keys' own conditions give the answer.

@@ -289,7 +289,7 @@ class TestReplay:
 
         found = store.recorded([request.key])
 
-        assert found[request.key].replayed
+        assert found == {request.key: assigned(request, 1)}
         assert not block.assignments()[request.key].replayed
 
 
@@ -336,8 +336,9 @@ class TestRecorded:
 
         found = store.recorded([*missing, *(each.key for each in requests)])
 
-        assert {key: each.number for key, each in found.items()} == {
-            each.key: number for number, each in enumerate(requests, 1)
+        assert found == {
+            request.key: assigned(request, number)
+            for number, request in enumerate(requests, 1)
         }
 
 

@@ -14,13 +14,14 @@ from ticket_numbering.batch_calls import MAX_BATCH_ENTRIES, TimeLeft
 from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
 from ticket_numbering.errors import (
     AnnouncementError,
+    DamagedKeyRecordError,
     DeadLetterError,
     PoisonMessageError,
 )
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.store_port import Assignment, Block, Reason, Slot
-from ticket_numbering.ticket_items import assignment, request_key
+from ticket_numbering.ticket_items import assignment
 from ticket_numbering.ticket_store import DynamoDBTicketStore
 
 
@@ -113,14 +114,17 @@ class KeyedByMessageId(DynamoDBTicketStore):
 
     ids: Mapping[RequestKey, str] = {}
 
-    def recorded(self, keys: Any) -> dict[RequestKey, Assignment]:
+    def recorded(
+        self, keys: Any
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what is recorded of these messages."""
-        wanted = [{"id": {"S": self.ids[key]}} for key in keys]
+        by_id = {self.ids[key]: key for key in keys}
+        wanted = [{"id": {"S": message_id}} for message_id in by_id]
         answer = self._client.batch_get_item(
             RequestItems={KEYS: {"Keys": wanted, "ConsistentRead": True}}
         )
         items = answer["Responses"].get(KEYS, [])
-        return {request_key(item): assignment(item) for item in items}
+        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
 
     def _puts(self, block: Block) -> Any:
         ids = [self.ids[request.key] for request in block.requests]

@@ -33,6 +33,8 @@ from ticket_numbering.messages import CreateTicket
 from ticket_numbering.store_port import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
+    MAX_ITEM_BYTES,
+    REQUEST_OVERHEAD_BYTES,
     Assignment,
     Block,
     Cancelled,
@@ -287,6 +289,21 @@ class TestCollision:
         assert store.calls.count("last_number") == 1
         assert numbers(allocation) == [2, 3, 4]
         assert allocation.collisions == 1
+
+    @pytest.mark.parametrize("size", [2, 10, 11, MAX_BLOCK_REQUESTS])
+    @pytest.mark.parametrize("free", [True, False], ids=["one-free", "one-taken"])
+    def test_allocate_moves_past_the_taken_numbers_when_the_block_is_of_any_size(
+        self, size: int, *, free: bool
+    ) -> None:
+        """One number too far leaves a gap that nobody fills."""
+        store = FakeTicketStore()
+        taken = size - 1 if free else 1
+        store.faults.append(overtaken(store, by=taken))
+
+        allocate(store, create_tickets(size))
+
+        assert [block.first_number for block in store.blocks] == [1, taken + 1]
+        assert store.numbers() == list(range(1, taken + size + 1))
 
     def test_allocate_reads_the_maximum_when_the_whole_block_is_taken(self) -> None:
         """The end of the run is unknown, so it is read, not guessed."""
@@ -903,6 +920,17 @@ class TestRememberedNumber:
 
         assert sandbox.store.numbers("NEW") == [1]
 
+    def test_number_is_the_projects_own_when_another_one_differs_in_case_only(
+        self,
+    ) -> None:
+        """DynamoDB's keys know capitals, and so must whatever stands for them."""
+        sandbox = Sandbox()
+        sandbox.allocate(create_tickets(5))
+
+        sandbox.allocate(create_tickets(1, "proj"), project_id="proj")
+
+        assert sandbox.store.numbers("proj") == [1]
+
     def test_allocate_tries_nothing_when_time_is_up_and_it_knows_the_number(
         self,
     ) -> None:
@@ -918,7 +946,7 @@ class TestRememberedNumber:
 
 
 class TestIsolationOfTheOffender:
-    """What DynamoDB refuses alone is poison; its neighbours get their numbers."""
+    """What DynamoDB refuses alone fails alone; its neighbours get their numbers."""
 
     @pytest.mark.parametrize("culprit", range(5))
     @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
@@ -927,6 +955,7 @@ class TestIsolationOfTheOffender:
     ) -> None:
         """The block is split until the offender stands alone."""
         store, requests = FakeTicketStore(), create_tickets(5)
+        requests[culprit] = _of_item_size(MAX_ITEM_BYTES + 1)
         store.faults += [_refusal(requests[culprit], named=named)] * 99
 
         allocation = allocate(store, requests)
@@ -937,6 +966,23 @@ class TestIsolationOfTheOffender:
         assert store.numbers() == [1, 2, 3, 4]
         del requests[culprit]
         assert store.keys_in_order() == [each.idempotency_key for each in requests]
+
+    @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
+    @pytest.mark.parametrize(
+        "size", [None, MAX_ITEM_BYTES], ids=["ordinary", "as-large-as-an-item"]
+    )
+    def test_refused_ticket_is_transient_when_an_item_can_hold_it(
+        self, size: int | None, *, named: bool
+    ) -> None:
+        """The table is wrong, say: every message is refused, and none is poison."""
+        store, good = FakeTicketStore(), create_ticket()
+        refused = _of_item_size(size) if size else create_ticket()
+        store.faults += [_refusal(refused, named=named)] * 9
+
+        answers = allocate(store, [refused, good]).answers
+
+        assert type(answers[refused.key]) is StoreUnavailableError
+        assert store.keys_in_order() == [good.idempotency_key]
 
     def test_allocate_numbers_the_other_when_one_of_two_is_refused(self) -> None:
         """A pair is split in two."""
@@ -973,6 +1019,15 @@ class TestIsolationOfTheOffender:
 
         assert len(store.blocks[-2].requests) == MAX_BLOCK_REQUESTS
         assert store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
+
+
+def _of_item_size(size: int) -> CreateTicket:
+    """Return a request for which an item of so many bytes is reckoned with."""
+    empty = create_ticket(description="")
+    room = size - REQUEST_OVERHEAD_BYTES - empty.size
+    # No parsed body is that large, so the description is put in afterwards.
+    fields = empty.model_dump() | {"description": "d" * room}
+    return CreateTicket.model_construct(**fields)
 
 
 def _meet_bug(block: Block) -> None:

@@ -696,6 +696,8 @@ class TestFingerprint:
             {"title": "Cafe\u0301 door"},
             {"title": "Caf\u00e9 door "},
             {"description": "It does not close."},
+            {"description": f" {FULL['description']}"},
+            {"description": f"{FULL['description']}\n"},
             {"description": ""},
             {"description": None},
             {"priority": "low"},
@@ -721,6 +723,15 @@ class TestFingerprint:
         changed = CreateTicket.parse(json.dumps(FULL | change))
 
         assert changed.fingerprint != original.fingerprint
+
+    def test_request_matches_no_other_fingerprint_when_the_version_is_its_own(
+        self,
+    ) -> None:
+        """Only another ticket has another one."""
+        one, other = create_ticket(title="Door"), create_ticket(title="Window")
+
+        assert one.matches(one.fingerprint)
+        assert not one.matches(other.fingerprint)
 
     def test_fingerprint_differs_when_a_text_moves_to_another_field(self) -> None:
         """Fields cannot run into each other."""

@@ -20,11 +20,16 @@ from hypothesis import strategies as st
 from tests.builders import create_ticket, create_tickets, ticket_fields
 from tests.cases import cases
 from tests.unit.canned_aws import Reply, Wire, aws_client, error_reply
-from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.errors import (
+    DamagedKeyRecordError,
+    StoreThrottledError,
+    StoreUnavailableError,
+)
 from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, RequestKey
 from ticket_numbering.store_port import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
+    MAX_ITEM_BYTES,
     REQUEST_OVERHEAD_BYTES,
     Assignment,
     Block,
@@ -33,27 +38,63 @@ from ticket_numbering.store_port import (
     Reason,
     Refused,
     Slot,
+    is_too_large,
 )
 from ticket_numbering.ticket_store import DynamoDBTicketStore
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
-MAX_ITEM_BYTES = 400 * 1024
 MAX_NUMBER = 10**38 - 1
 
 NONE = {"Code": "None"}
 TAKEN = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
-RECORDED = TAKEN | {
-    "Item": {
-        "id": {"S": "PROJ#order-7"},
-        "project_id": {"S": "PROJ"},
-        "idempotency_key": {"S": "order-7"},
-        "number": {"N": "42"},
-        "fingerprint": {"S": "v1:abc"},
-        "assigned_at": {"S": ASSIGNED_AT},
-        "expires_at": {"N": "1800000000"},
-    }
+RECORD: dict[str, Any] = {
+    "id": {"S": "PROJ#order-7"},
+    "project_id": {"S": "PROJ"},
+    "idempotency_key": {"S": "order-7"},
+    "number": {"N": "42"},
+    "fingerprint": {"S": "v1:abc"},
+    "assigned_at": {"S": ASSIGNED_AT},
+    "expires_at": {"N": "1800000000"},
 }
+RECORDED = TAKEN | {"Item": RECORD}
 ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT, replayed=True)
+
+DAMAGES = cases(
+    {
+        "number-missing": {"number": None},
+        "number-zero": {"number": {"N": "0"}},
+        "number-negative": {"number": {"N": "-1"}},
+        "number-fraction": {"number": {"N": "1.5"}},
+        "number-text": {"number": {"S": "42"}},
+        "fingerprint-missing": {"fingerprint": None},
+        "fingerprint-number": {"fingerprint": {"N": "1"}},
+        "fingerprint-without-version": {"fingerprint": {"S": "abc"}},
+        "time-missing": {"assigned_at": None},
+        "time-number": {"assigned_at": {"N": "1"}},
+    }
+)
+"""Attributes of a key's record to replace, or to leave out."""
+
+SIMILAR_KEYS = cases(
+    {
+        "case-of-the-key": (("PROJ", "order-a"), ("PROJ", "order-A")),
+        "case-of-the-project": (("PROJ", "order-7"), ("proj", "order-7")),
+        "last-character": (("PROJ", "k" * 127 + "a"), ("PROJ", "k" * 127 + "b")),
+        "key-and-project": (("A", "1#2"), ("A-1", "2")),
+    }
+)
+
+CALLS: dict[str, tuple[Callable[[DynamoDBTicketStore], object], str]] = {
+    "read": (lambda store: store.last_number("PROJ"), "Query of the last number"),
+    "lookup": (
+        lambda store: store.recorded([RequestKey("PROJ", "order-7")]),
+        "lookup of idempotency keys",
+    ),
+    "write": (
+        lambda store: store.write_block(block(create_tickets(1))),
+        "write of a block",
+    ),
+}
 
 Answer = Reply | Callable[[str], Exception]
 
@@ -136,6 +177,18 @@ def slots_of(count: int, *reasons: Mapping[str, Any]) -> list[Slot]:
     return list(answer.slots)
 
 
+def damaged_record(damage: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of PROJ#order-7 with this damage."""
+    item = RECORD | damage
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def assert_is_damaged(answer: object) -> None:
+    """Check that the answer names the record and holds nothing of it."""
+    assert isinstance(answer, DamagedKeyRecordError)
+    assert str(answer) == "damaged record of an idempotency key: PROJ#order-7"
+
+
 class TestLastNumber:
     """The last number is read consistently, at the price of one item."""
 
@@ -198,7 +251,7 @@ class TestRecorded:
 
     def test_recorded_asks_for_the_keys_of_the_requests(self) -> None:
         """Project and key make the id, and the read is consistent."""
-        store, wire = store_on(Reply({"Responses": {"keys": [RECORDED["Item"]]}}))
+        store, wire = store_on(Reply({"Responses": {"keys": [RECORD]}}))
         key = RequestKey("PROJ", "order-7")
 
         found = store.recorded([key])
@@ -240,13 +293,28 @@ class TestRecorded:
             f"PROJ#{key.idempotency_key}" for key in keys
         ]
 
+    @pytest.mark.parametrize("damage", DAMAGES)
+    def test_recorded_finds_the_neighbours_when_a_record_is_damaged(
+        self, damage: dict[str, Any]
+    ) -> None:
+        """The answer of the one is an error, which names its record."""
+        sound = RECORD | {"id": {"S": "PROJ#order-8"}}
+        reply = Reply({"Responses": {"keys": [damaged_record(damage), sound]}})
+        store, _ = store_on(reply)
+        one, other = RequestKey("PROJ", "order-7"), RequestKey("PROJ", "order-8")
+
+        found = store.recorded([one, other])
+
+        assert found[other] == ASSIGNMENT
+        assert_is_damaged(found[one])
+
     def test_recorded_leaves_out_what_was_not_processed(self) -> None:
         """The lookup is a shortcut: the key's own condition gives the answer later."""
         unprocessed = {"keys": {"Keys": [{"id": {"S": "PROJ#order-8"}}]}}
         store, wire = store_on(
             Reply(
                 {
-                    "Responses": {"keys": [RECORDED["Item"]]},
+                    "Responses": {"keys": [RECORD]},
                     "UnprocessedKeys": unprocessed,
                 }
             )
@@ -393,6 +461,19 @@ class TestBlockRequest:
         old = [put.get("ReturnValuesOnConditionCheckFailure") for put in puts]
         assert old == [None, "ALL_OLD"] * 3
 
+    @pytest.mark.parametrize(("one", "other"), SIMILAR_KEYS)
+    def test_write_block_keeps_keys_apart_when_they_differ_little(
+        self, one: tuple[str, str], other: tuple[str, str]
+    ) -> None:
+        """Requests that share a record would share a number, or be poison."""
+        store, wire = store_on(Reply())
+
+        store.write_block(block([create_ticket(*one), create_ticket(*other)]))
+
+        puts = [action["Put"] for action in wire.requests[0]["TransactItems"]]
+        ids = {put["Item"]["id"]["S"] for put in puts[1::2]}
+        assert len(ids) == 2
+
     def test_limits_of_a_block_are_those_of_a_transaction(self) -> None:
         """DynamoDB takes a hundred actions and 4 MB, and refuses what exceeds them."""
         assert 2 * MAX_BLOCK_REQUESTS == 100
@@ -501,6 +582,18 @@ class TestCancellation:
         assert slots_of(1, NONE, RECORDED) == [
             Slot(key=Reason.CONDITION_FAILED, recorded=ASSIGNMENT)
         ]
+
+    @pytest.mark.parametrize("damage", DAMAGES)
+    def test_write_block_reads_the_neighbours_when_a_record_is_damaged(
+        self, damage: dict[str, Any]
+    ) -> None:
+        """The request that it belongs to has an error for an answer."""
+        old = TAKEN | {"Item": damaged_record(damage)}
+
+        one, other = slots_of(2, NONE, old, NONE, RECORDED)
+
+        assert other.recorded == ASSIGNMENT
+        assert_is_damaged(one.recorded)
 
     @pytest.mark.parametrize("item", [{}, {"Item": {}}], ids=["missing", "empty"])
     def test_write_block_knows_nothing_when_a_failed_key_shows_no_item(
@@ -614,34 +707,36 @@ class TestReason:
     """An error names the call that failed, for the log's reader."""
 
     @pytest.mark.parametrize(
-        ("call", "name"),
-        cases(
-            {
-                "read": (
-                    lambda store: store.last_number("PROJ"),
-                    "Query of the last number",
-                ),
-                "lookup": (
-                    lambda store: store.recorded([RequestKey("PROJ", "order-7")]),
-                    "lookup of idempotency keys",
-                ),
-                "write": (
-                    lambda store: store.write_block(block(create_tickets(1))),
-                    "write of a block",
-                ),
-            }
-        ),
+        "code",
+        [
+            "ThrottlingException",
+            "ProvisionedThroughputExceededException",
+            "RequestLimitExceeded",
+        ],
     )
+    @pytest.mark.parametrize(("call", "name"), cases(CALLS))
     def test_error_names_the_call_and_the_code_when_dynamodb_throttles(
-        self, call: Callable[[DynamoDBTicketStore], object], name: str
+        self, call: Callable[[DynamoDBTicketStore], object], name: str, code: str
     ) -> None:
         """A throttled read and a throttled write have different cures."""
-        store, _ = store_on(error_reply("ThrottlingException"))
+        store, _ = store_on(error_reply(code))
 
-        with pytest.raises(StoreUnavailableError) as caught:
+        with pytest.raises(StoreThrottledError) as caught:
             call(store)
 
-        assert str(caught.value) == f"{name}: ThrottlingException"
+        assert str(caught.value) == f"{name}: {code}"
+
+    @pytest.mark.parametrize(("call", "name"), cases(CALLS))
+    def test_error_speaks_of_no_throttling_when_dynamodb_fails(
+        self, call: Callable[[DynamoDBTicketStore], object], name: str
+    ) -> None:
+        """Longer waits would not help."""
+        store, _ = store_on(error_reply("InternalServerError", 500))
+
+        with pytest.raises(StoreUnavailableError, match=name) as caught:
+            call(store)
+
+        assert not isinstance(caught.value, StoreThrottledError)
 
 
 class TestEveryValidTicketFits:
@@ -655,6 +750,7 @@ class TestEveryValidTicketFits:
 
         assert item_size(ticket) > 0.95 * MAX_BODY_BYTES
         assert item_size(ticket) < 0.75 * MAX_ITEM_BYTES
+        assert not is_too_large(request)
         assert item_size(key) < REQUEST_OVERHEAD_BYTES
 
     @given(

@@ -17,6 +17,7 @@ from tests.fakes import (
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import (
     AnnouncementError,
+    DamagedKeyRecordError,
     DeadLetterError,
     IdempotencyMismatchError,
     InvalidMessageError,
@@ -27,7 +28,14 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.outcomes import OutcomeKind
 from ticket_numbering.records import QueueRecord
-from ticket_numbering.store_port import Block, Cancelled, Reason, Refused, Slot
+from ticket_numbering.store_port import (
+    Assignment,
+    Block,
+    Cancelled,
+    Reason,
+    Refused,
+    Slot,
+)
 from ticket_numbering.worker import (
     MAX_PROJECTS_SIDE_BY_SIDE,
     BatchReport,
@@ -217,6 +225,21 @@ class TestOncePerKey:
         assert "PROJ-1" in system.dead_letters.reasons[0]
         assert system.dead_letters.reasons[0].startswith("idempotency_key: ")
 
+    @pytest.mark.parametrize("version", ["v0", "v2", "v10"])
+    @pytest.mark.parametrize("receive_count", [1, 2])
+    def test_request_is_a_replay_when_another_version_recorded_its_key(
+        self, system: System, version: str, receive_count: int
+    ) -> None:
+        """While a deployment shifts traffic, one worker reads the other's records."""
+        request = create_ticket()
+        recorded = Assignment(7, f"{version}:abc", "2026-11-21T06:00:00.000Z")
+        system.store.keys[request.key] = recorded
+
+        report = system.handle(queue_record(request, receive_count=receive_count))
+
+        assert kinds(report) == [REPLAYED]
+        assert system.announcer.ids == ["PROJ-7"]
+
     def test_first_sent_wins_when_one_batch_holds_two_tickets_of_one_key(
         self, system: System
     ) -> None:
@@ -259,11 +282,11 @@ class TestOncePerKey:
 
         assert errors(report) == [SequenceContentionError] * 2
 
-    def test_second_ticket_of_a_key_waits_when_the_first_is_refused(
+    def test_second_ticket_of_a_key_waits_when_the_first_is_poison(
         self, system: System
     ) -> None:
         """The poison of one is not the poison of the other."""
-        system.store.faults.append(lambda _: Refused("ValidationException"))
+        system.store.read_errors.append(TicketTooLargeError("too large"))
         first = create_ticket(idempotency_key="k", title="First")
         second = create_ticket(idempotency_key="k", title="Second")
 
@@ -285,7 +308,18 @@ class TestAnnouncedAtLeastOnce:
         assert system.announcer.ids == ["PROJ-1", "PROJ-2"]
         assert [each.replayed for each in system.announcer.announced] == [False, False]
 
-    @pytest.mark.parametrize("receive_count", [1, 2])
+    def test_events_are_published_in_the_order_of_the_numbers_when_digits_are_added(
+        self, system: System
+    ) -> None:
+        """As text, 10 would come before 9."""
+        system.handle(*[queue_record() for _ in range(8)])
+        system.announcer.announced.clear()
+
+        system.handle(*[queue_record() for _ in range(3)])
+
+        assert system.announcer.ids == ["PROJ-9", "PROJ-10", "PROJ-11"]
+
+    @pytest.mark.parametrize("receive_count", [1, 2, 3, 10])
     def test_same_event_is_announced_again_when_replayed(
         self, system: System, receive_count: int
     ) -> None:
@@ -422,6 +456,17 @@ class TestNothingLost:
         assert errors(report) == [StoreUnavailableError]
         assert system.dead_letters.letters == []
 
+    def test_record_comes_back_when_the_store_refuses_a_ticket_that_fits(
+        self, system: System
+    ) -> None:
+        """A table of another key refuses all there is; none of it is poison."""
+        system.store.faults += [lambda _: Refused("ValidationException")] * 9
+
+        report = system.handle(queue_record(), queue_record())
+
+        assert errors(report) == [StoreUnavailableError] * 2
+        assert system.dead_letters.letters == []
+
     @pytest.mark.parametrize("port", ["announcer", "dead_letters"])
     def test_records_come_back_when_a_port_has_a_bug(
         self, system: System, port: str
@@ -478,6 +523,36 @@ class TestOneBadMessageHarmsOnlyItself:
         assert errors(report) == [ZeroDivisionError, None]
         assert kinds(report) == [TRANSIENT, ASSIGNED]
 
+    @pytest.mark.parametrize("receive_count", [1, 2])
+    def test_neighbours_are_numbered_when_a_key_record_is_damaged(
+        self, system: System, receive_count: int
+    ) -> None:
+        """Found by the lookup or by the write, it harms its own request."""
+        request = create_ticket()
+        system.store.damaged.add(request.key)
+
+        report = system.handle(
+            queue_record(),
+            queue_record(request, receive_count=receive_count),
+            queue_record(),
+        )
+
+        assert errors(report) == [None, DamagedKeyRecordError, None]
+        assert system.store.numbers() == [1, 2]
+        assert system.announcer.ids == ["PROJ-1", "PROJ-2"]
+
+    def test_neighbours_are_numbered_when_a_recorded_number_cannot_be_announced(
+        self, system: System
+    ) -> None:
+        """There is no ticket 0, and a batch must not fail for it."""
+        request = create_ticket()
+        system.store.keys[request.key] = Assignment(0, request.fingerprint, "then")
+
+        report = system.handle(queue_record(request), queue_record())
+
+        assert errors(report) == [DamagedKeyRecordError, None]
+        assert system.announcer.ids == ["PROJ-1"]
+
     def test_record_without_body_is_poison(self, system: System) -> None:
         """An event made by hand may lack anything."""
         report = system.handle(QueueRecord("1", None), queue_record())
@@ -501,6 +576,24 @@ class TestFifoOrder:
         report = system.handle(*records)
 
         assert errors(report) == [None, AnnouncementError, None, NotAttemptedError]
+
+    def test_all_later_records_of_the_group_are_reported_when_the_first_fails(
+        self, system: System
+    ) -> None:
+        """New or numbered before: what passes a failure is out of order."""
+        fifo = {"group_id": "PROJ", "sequence_number": "1"}
+        known = create_ticket()
+        system.handle(queue_record(known, **fifo))
+        system.announcer.refused = {"PROJ-2"}
+
+        report = system.handle(
+            queue_record(**fifo),
+            queue_record(known, **fifo),
+            queue_record(**fifo),
+            queue_record(known, **fifo),
+        )
+
+        assert errors(report) == [AnnouncementError, *[NotAttemptedError] * 3]
 
     def test_later_poison_is_held_back_with_its_group_when_a_record_fails(
         self, system: System
