@@ -3,21 +3,18 @@
 from ticket_numbering import startup  # Before all others: see there.
 
 # isort: split
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
-from aws_lambda_powertools.utilities.batch import (
-    BatchProcessor,
-    EventType,
-    process_partial_response,
-)
-from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ticket_numbering.bootstrap import bootstrap
-from ticket_numbering.errors import PoisonMessageError, TicketNumberingError
+from ticket_numbering.errors import (
+    PoisonMessageError,
+    TicketNumberingError,
+    TransientError,
+)
 from ticket_numbering.observability import Metric, logger, metrics
 from ticket_numbering.outcomes import Outcome, OutcomeKind
 from ticket_numbering.records import QueueRecord
@@ -25,7 +22,8 @@ from ticket_numbering.worker import BatchReport, Worker
 
 MILLISECONDS = 1000
 
-LambdaHandler = Callable[[dict[str, Any], LambdaContext], PartialItemFailureResponse]
+BatchResponse = dict[str, list[dict[str, str]]]
+LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
 
 COUNTED = {
     OutcomeKind.ASSIGNED: Metric.ASSIGNED,
@@ -38,38 +36,40 @@ COUNTED = {
 def build_handler(worker: Worker) -> LambdaHandler:
     """Wrap a worker as a Lambda handler.
 
-    The handler always returns the processor's response: an empty one would delete
-    the whole batch, failures included.
+    A batch of which everything failed is reported like any other: raising would only
+    show a lone transient failure as a crash of the function.
     """
-    # A batch of which everything failed is reported like any other: raising would
-    # only show a lone transient failure as a crash of the function.
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     @logger.inject_lambda_context(clear_state=True)
     @metrics.log_metrics(capture_cold_start_metric=True)
-    def handle(
-        event: dict[str, Any], context: LambdaContext
-    ) -> PartialItemFailureResponse:
+    def handle(event: dict[str, Any], context: LambdaContext) -> BatchResponse:
+        if not event.get("Records"):
+            message = "not an SQS event: it has no Records"
+            raise ValueError(message)
+        records = [QueueRecord.of(raw) for raw in event["Records"]]
         report = worker.handle(
-            [QueueRecord.of(raw) for raw in event.get("Records", [])],
-            lambda: context.get_remaining_time_in_millis() / MILLISECONDS,
+            records, lambda: context.get_remaining_time_in_millis() / MILLISECONDS
         )
         _count(report)
-        outcomes = {each.record.message_id: each for each in report.outcomes}
-        return process_partial_response(
-            event, lambda record: _report(record, outcomes), processor, context
-        )
+        for outcome in report.outcomes:
+            _log(outcome)
+        return _response(records, report.outcomes)
 
     handler: LambdaHandler = handle  # Powertools' decorators lose the type.
     return handler
 
 
-def _report(record: SQSRecord, outcomes: Mapping[str, Outcome]) -> None:
-    """Log the record's outcome; a raised error makes SQS deliver it again."""
-    outcome = outcomes[record.message_id]
-    _log(outcome)
-    if outcome.kind is OutcomeKind.TRANSIENT and outcome.error is not None:
-        raise outcome.error
+def _response(
+    records: Iterable[QueueRecord], outcomes: Sequence[Outcome]
+) -> BatchResponse:
+    """Name every message that is not known to be done: SQS deletes all others."""
+    done = {outcome.record.message_id for outcome in outcomes if outcome.is_done}
+    done -= {outcome.record.message_id for outcome in outcomes if not outcome.is_done}
+    # Once each, in the order of the batch.
+    failed = dict.fromkeys(
+        record.message_id for record in records if record.message_id not in done
+    )
+    return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
 
 
 def _log(outcome: Outcome) -> None:
@@ -84,7 +84,7 @@ def _log(outcome: Outcome) -> None:
         line["idempotency_key"] = request.idempotency_key
     if outcome.ticket_key:
         line["ticket_key"] = outcome.ticket_key
-    if error is None:
+    if outcome.is_done and error is None:
         logger.info("record processed", extra=line)
         return
     line["error_type"] = type(error).__name__
@@ -95,7 +95,7 @@ def _log(outcome: Outcome) -> None:
         line["error"] = str(error)
     # A failure that we did not foresee is a bug: its stack trace is wanted.
     trace = None if isinstance(error, TicketNumberingError) else error
-    if outcome.kind is OutcomeKind.TRANSIENT and trace is None:
+    if isinstance(error, TransientError):
         logger.warning("record failed", extra=line)
     else:
         logger.error("record failed", extra=line, exc_info=trace)

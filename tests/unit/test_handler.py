@@ -2,13 +2,11 @@
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.utilities.batch.exceptions import (
-    UnexpectedBatchTypeError,
-)
 
 from tests.builders import (
     Context,
@@ -17,13 +15,19 @@ from tests.builders import (
     sqs_record,
     ticket_fields,
 )
+from tests.cases import cases
 from tests.fakes import FakeAnnouncer, FakeDeadLetters, FakeTicketStore, FakeTime
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.errors import InvalidMessageError, StoreUnavailableError
 from ticket_numbering.handler import LambdaHandler, build_handler, lambda_handler
 from ticket_numbering.observability import Metric, logger
-from ticket_numbering.store_port import Block, Cancelled, Reason, Slot
-from ticket_numbering.worker import Worker
+from ticket_numbering.outcomes import Outcome
+from ticket_numbering.records import QueueRecord
+from ticket_numbering.store_port import Assignment, Block, Cancelled, Reason, Slot
+from ticket_numbering.worker import BatchReport, Worker
+
+# Whoever refuses the event has nothing to count.
+pytestmark = pytest.mark.filterwarnings("ignore:No application metrics:UserWarning")
 
 
 @dataclass
@@ -58,6 +62,25 @@ class Function:
         return lines, values
 
 
+@dataclass(frozen=True, slots=True)
+class CarelessWorker(Worker):
+    """Reports these outcomes, whatever the batch."""
+
+    outcomes: Sequence[Outcome] = ()
+
+    def handle(self, *_: Any) -> BatchReport:
+        """Report; see `Worker`."""
+        return BatchReport(self.outcomes, allocations=[], announcements_failed=0)
+
+
+def careless_handler(*outcomes: Outcome) -> LambdaHandler:
+    """Return a handler over a worker that reports these outcomes."""
+    allocator = Allocator(FakeTicketStore(), 3, 10.0)
+    return build_handler(
+        CarelessWorker(allocator, FakeAnnouncer(), FakeDeadLetters(), outcomes=outcomes)
+    )
+
+
 @pytest.fixture
 def function(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -67,6 +90,10 @@ def function(
     log = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", log)
     return Function(capsys, log)
+
+
+RAW_RECORD = sqs_record()
+RECORD = QueueRecord.of(RAW_RECORD)
 
 
 def failed(*records: dict[str, Any]) -> dict[str, Any]:
@@ -164,16 +191,52 @@ class TestResponse:
         assert handler(sqs_event(sqs_record()), Context()) == failed()
         assert capsys.readouterr().err == ""
 
+    @pytest.mark.parametrize(
+        "outcomes",
+        cases(
+            {
+                "nothing-came-of-it": [Outcome(RECORD, create_ticket())],
+                "poison-not-sent": [Outcome(RECORD, error=InvalidMessageError("bad"))],
+                "no-outcome": [],
+            }
+        ),
+    )
+    def test_response_names_the_record_when_nobody_says_that_it_is_done(
+        self, outcomes: list[Outcome], function: Function
+    ) -> None:
+        """A bug in the worker must not delete a message."""
+        handler = careless_handler(*outcomes)
+
+        assert handler(sqs_event(RAW_RECORD), Context()) == failed(RAW_RECORD)
+        lines, _ = function.printed()
+        assert [line["level"] for line in lines] == ["ERROR"] * len(outcomes)
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_response_names_a_message_once_when_one_of_its_two_records_failed(
+        self, order: int
+    ) -> None:
+        """Both are one message of the queue, and it has work left."""
+        assigned = Assignment(1, "v1:abc", "2026-11-21T06:00:00.000Z")
+        outcomes = [
+            Outcome(RECORD, create_ticket(), assigned),
+            Outcome(RECORD, create_ticket(), error=StoreUnavailableError("down")),
+        ]
+        handler = careless_handler(*outcomes[::order])
+
+        response = handler(sqs_event(RAW_RECORD, RAW_RECORD), Context())
+
+        assert response == failed(RAW_RECORD)
+
     def test_event_without_records_is_refused(self, function: Function) -> None:
         """It is no batch: an answer would hide a wrong trigger."""
-        with pytest.raises(UnexpectedBatchTypeError):
+        with pytest.raises(ValueError, match="no Records"):
             function()
 
     def test_event_of_another_kind_is_refused(self, function: Function) -> None:
         """What an operator sends by mistake is told as such."""
         handler = function.handler()
 
-        with pytest.raises(UnexpectedBatchTypeError):
+        with pytest.raises(ValueError, match="no Records"):
             handler({"detail-type": "Scheduled Event"}, Context())
 
 
@@ -182,7 +245,7 @@ class TestEntry:
 
     def test_lambda_handler_refuses_what_is_no_batch(self) -> None:
         """It stands ready once the module is loaded, as Lambda expects it."""
-        with pytest.raises(UnexpectedBatchTypeError):
+        with pytest.raises(ValueError, match="no Records"):
             lambda_handler(sqs_event(), Context())
 
 
