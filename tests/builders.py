@@ -8,7 +8,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.sqs_record import QueueRecord
 
 _serial = count(1)
 

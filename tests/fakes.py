@@ -7,16 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from ticket_numbering.announcements import Announcement
-from ticket_numbering.batch_calls import TimeLeft
-from ticket_numbering.dead_letters import DeadLetter
+from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
 )
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
     Assignment,
     Block,
@@ -26,6 +24,8 @@ from ticket_numbering.store_port import (
     Refused,
     Slot,
 )
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_dead_letters import DeadLetter
 
 BlockAnswer = Committed | Cancelled | Refused
 Fault = Callable[[Block], BlockAnswer | None]

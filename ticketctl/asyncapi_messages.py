@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ticket_numbering import errors
-from ticket_numbering.dead_letters import MAX_ATTRIBUTES, MAX_REASON_CHARACTERS
+from ticket_numbering.sqs_dead_letters import MAX_ATTRIBUTES, MAX_REASON_CHARACTERS
 
 Json = dict[str, Any]
 

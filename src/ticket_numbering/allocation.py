@@ -24,7 +24,7 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.memory import CALM_PAUSE_SECONDS, Memory, ProjectMemory
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
     Assignment,
     Block,

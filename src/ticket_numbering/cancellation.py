@@ -9,7 +9,7 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TransientError,
 )
-from ticket_numbering.store_port import Block, Reason, Slot
+from ticket_numbering.ports import Block, Reason, Slot
 
 
 def number_past_taken(block: Block, slots: Sequence[Slot]) -> int | None:

@@ -16,8 +16,8 @@ from ticket_numbering.errors import (
     TransientError,
 )
 from ticket_numbering.observability import Metric, logger, metrics
-from ticket_numbering.outcomes import Outcome, OutcomeKind
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.results import Outcome, OutcomeKind
+from ticket_numbering.sqs_record import QueueRecord
 from ticket_numbering.worker import BatchReport, Worker
 
 MILLISECONDS = 1000

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticket_numbering.errors import InvalidMessageError, TicketTooLargeError
-from ticket_numbering.fields import (
+from ticket_numbering.field_types import (
     AttributeName,
     AttributeValue,
     Description,
@@ -23,7 +23,7 @@ from ticket_numbering.fields import (
     Timestamp,
     Title,
 )
-from ticket_numbering.strict_json import json_object, shown
+from ticket_numbering.json_body import json_object, shown
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""

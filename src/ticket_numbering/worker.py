@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from ticket_numbering.allocation import Allocation, Allocator
-from ticket_numbering.announcements import Announcement
-from ticket_numbering.batch_calls import TimeLeft
-from ticket_numbering.dead_letters import DeadLetter
+from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.errors import (
     AnnouncementError,
     DeadLetterError,
@@ -21,15 +19,17 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticket_numbering.observability import logger
-from ticket_numbering.outcomes import (
+from ticket_numbering.ports import Assignment
+from ticket_numbering.results import (
     Outcome,
     announcements,
     first_of_each_key,
     hold_back,
     settle,
 )
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.store_port import Assignment
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_dead_letters import DeadLetter
+from ticket_numbering.sqs_record import QueueRecord
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""

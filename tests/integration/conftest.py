@@ -9,8 +9,8 @@ import pytest
 from moto import mock_aws
 
 from tests.fakes import FakeTicketStore
-from ticket_numbering.store_port import TicketStore
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.ports import TicketStore
 from ticketctl.clients import Clients
 from ticketctl.emulator import running_emulator
 from ticketctl.tables import create_table

@@ -6,11 +6,10 @@ import pytest
 
 from tests.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.integration.conformance import Backend, OnEveryBackend
-from ticket_numbering.announcements import Announcement, SNSAnnouncer
-from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     Assignment,
     Block,
     Cancelled,
@@ -19,7 +18,8 @@ from ticket_numbering.store_port import (
     Refused,
     Slot,
 )
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
 
 NOW = "2026-11-21T06:00:00.000Z"
 FAILED = Reason.CONDITION_FAILED

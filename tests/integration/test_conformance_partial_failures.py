@@ -13,10 +13,10 @@ from tests.integration.test_conformance_batches import entries, send
 from tests.integration.test_conformance_reads import add_key, batch_get
 from tests.simulation.choices import RandomChoices
 from tests.simulation.faults import Fault
-from ticket_numbering.announcements import Announcement, SNSAnnouncer
-from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import TicketNumberAssigned
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 

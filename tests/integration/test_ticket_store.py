@@ -8,7 +8,7 @@ from tests.builders import create_ticket, create_tickets
 from tests.cases import cases
 from tests.integration.conftest import empty_store
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     Assignment,
     Block,
     Cancelled,

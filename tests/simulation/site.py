@@ -12,12 +12,12 @@ from tests.simulation.monitor import FOREIGN, KEYS, TICKETS
 from tests.simulation.queues import EPOCH_SECONDS
 from tests.simulation.scheduler import Scheduler
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.announcements import SNSAnnouncer
-from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.handler import build_handler
 from ticket_numbering.memory import Memory, ProjectMemory
 from ticket_numbering.settings import Settings
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 
 NEXT_RETENTION_DAYS = 365

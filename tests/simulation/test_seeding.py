@@ -27,7 +27,7 @@ from tests.simulation.scheduler import Process
 from tests.simulation.tables import PARTITION_UNITS
 from tests.simulation.world import OUTSIDE, Outcome, World, quiet
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.store_port import Block, Cancelled, Slot
+from ticket_numbering.ports import Block, Cancelled, Slot
 from ticketctl.errors import BusyError, InputError
 from ticketctl.numbers.seeding import GUARD_NUMBERS, Seed, Seeded, guard_numbers
 from ticketctl.numbers.transactions import Pace

@@ -9,9 +9,9 @@ from tests.simulation.lambda_service import Handler
 from tests.simulation.monitor import KEYS, TICKETS
 from tests.simulation.site import Site, as_boto3
 from ticket_numbering.allocation import AllocationRun, Allocator
-from ticket_numbering.announcements import Announcement, SNSAnnouncer, _entry
-from ticket_numbering.batch_calls import MAX_BATCH_ENTRIES, TimeLeft
-from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.batch_api import MAX_BATCH_ENTRIES, TimeLeft
+from ticket_numbering.dynamodb_items import assignment
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -20,9 +20,9 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import Assignment, Block, Reason, Slot
-from ticket_numbering.ticket_items import assignment
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.ports import Assignment, Block, Reason, Slot
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer, _entry
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
 
 
 class IncrementOnAnyCancellation(AllocationRun):

@@ -9,7 +9,7 @@ from tests.simulation.site import Site
 from ticket_numbering.allocation import AllocationRun
 from ticket_numbering.handler import build_handler
 from ticket_numbering.memory import Memory, ProjectMemory
-from ticket_numbering.store_port import Block
+from ticket_numbering.ports import Block
 
 
 class RemembersWhatItTried(AllocationRun):

@@ -9,14 +9,14 @@ from botocore.exceptions import ClientError
 from tests.simulation.monitor import KEYS, TICKETS
 from tests.simulation.queues import MILLISECONDS
 from tests.simulation.site import SETTINGS, Site
-from ticket_numbering.announcements import Announcement
 from ticket_numbering.aws_errors import code_of
-from ticket_numbering.batch_calls import TimeLeft
-from ticket_numbering.dead_letters import DeadLetter
+from ticket_numbering.batch_api import TimeLeft
+from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.ticket_items import ticket_item
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_dead_letters import DeadLetter
+from ticket_numbering.sqs_record import QueueRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
 STAMP: Final = "2026-11-21T00:00:00.000Z"

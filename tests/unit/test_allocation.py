@@ -30,7 +30,7 @@ from ticket_numbering.memory import (
     Memory,
 )
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,

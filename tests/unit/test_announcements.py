@@ -10,14 +10,14 @@ from botocore.stub import ANY, Stubber
 
 from tests.builders import create_ticket, plenty
 from tests.unit.canned_aws import aws_client, parameters
-from ticket_numbering.announcements import (
+from ticket_numbering.batch_api import attributes_size
+from ticket_numbering.errors import AnnouncementError
+from ticket_numbering.messages import TicketNumberAssigned
+from ticket_numbering.sns_publisher import (
     MAX_PUBLISH_BYTES,
     Announcement,
     SNSAnnouncer,
 )
-from ticket_numbering.batch_calls import attributes_size
-from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import TicketNumberAssigned
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 FIFO_TOPIC = f"{TOPIC}.fifo"

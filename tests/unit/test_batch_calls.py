@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.builders import plenty
 from tests.cases import cases
-from ticket_numbering.batch_calls import (
+from ticket_numbering.batch_api import (
     CALL_RESERVE_SECONDS,
     Entry,
     attributes_size,

@@ -13,9 +13,9 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from tests.unit.template_loader import ids_of, the_only
-from ticket_numbering.batch_calls import MAX_BATCH_ENTRIES
+from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
 from ticket_numbering.observability import Metric
-from ticket_numbering.store_port import MAX_BLOCK_REQUESTS
+from ticket_numbering.ports import MAX_BLOCK_REQUESTS
 from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE
 from ticketctl.bench import cost_cases, cost_prices
 from ticketctl.bench.cost_cases import ours, textbook, with_powertools

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from ticket_numbering.announcements import SNSAnnouncer
 from ticket_numbering.bootstrap import bootstrap
-from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.settings import Settings
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 SERVICES = ["dynamodb", "sns", "sqs"]

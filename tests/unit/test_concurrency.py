@@ -15,7 +15,7 @@ from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.memory import MAX_PROJECTS, Memory, ProjectMemory
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.store_port import Assignment, Block, Cancelled, Reason, Slot
+from ticket_numbering.ports import Assignment, Block, Cancelled, Reason, Slot
 
 WORKERS = 6
 

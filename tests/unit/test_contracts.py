@@ -14,9 +14,9 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from tests.builders import create_ticket, plenty, queue_record, ticket_fields
 from ticket_numbering import errors
-from ticket_numbering.announcements import Announcement, SNSAnnouncer
-from ticket_numbering.dead_letters import DeadLetter, SQSDeadLetters
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
 from ticketctl import contracts
 from ticketctl.items import Ticket
 from ticketctl.numbers.publishing import announce

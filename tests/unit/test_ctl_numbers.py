@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import create_ticket, ticket_fields
-from ticket_numbering import ticket_items
+from ticket_numbering import dynamodb_items as ticket_items
 from ticket_numbering.messages import CreateTicket
 from ticketctl.commands import numbers
 from ticketctl.errors import BusyError, InputError, NotThereError, Status

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from tests.builders import plenty, queue_record
 from tests.cases import cases
 from tests.unit.canned_aws import aws_client, parameters
-from ticket_numbering.batch_calls import attributes_size
-from ticket_numbering.dead_letters import (
+from ticket_numbering.batch_api import attributes_size
+from ticket_numbering.errors import (
+    DeadLetterError,
+    IdempotencyMismatchError,
+    InvalidMessageError,
+    PoisonMessageError,
+)
+from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
+from ticket_numbering.sqs_dead_letters import (
     MAX_ATTRIBUTES,
     MAX_REASON_CHARACTERS,
     MAX_SEND_BYTES,
@@ -22,14 +29,7 @@ from ticket_numbering.dead_letters import (
     SQSDeadLetters,
     reason_of,
 )
-from ticket_numbering.errors import (
-    DeadLetterError,
-    IdempotencyMismatchError,
-    InvalidMessageError,
-    PoisonMessageError,
-)
-from ticket_numbering.fields import FORBIDDEN_CHARACTERS
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.sqs_record import QueueRecord
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 FIFO_QUEUE = f"{QUEUE}.fifo"

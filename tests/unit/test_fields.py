@@ -2,7 +2,7 @@
 
 import sys
 
-from ticket_numbering.fields import FORBIDDEN_CHARACTERS
+from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
 
 # The characters that SQS and SNS accept, range by range; SendMessage in the SQS API.
 ACCEPTED = [

@@ -54,14 +54,14 @@ from tests.fuzzing import (
 from tests.unit.canned_aws import aws_client
 from ticket_numbering import errors
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.announcements import SNSAnnouncer
-from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.dynamodb_items import key_item, ticket_item
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.observability import logger
-from ticket_numbering.store_port import Block, Cancelled, Reason, Slot
-from ticket_numbering.ticket_items import key_item, ticket_item
+from ticket_numbering.ports import Block, Cancelled, Reason, Slot
+from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 from ticketctl import contracts
 

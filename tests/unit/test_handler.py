@@ -21,9 +21,9 @@ from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import InvalidMessageError, StoreUnavailableError
 from ticket_numbering.handler import LambdaHandler, build_handler, lambda_handler
 from ticket_numbering.observability import Metric, logger
-from ticket_numbering.outcomes import Outcome
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.store_port import Assignment, Block, Cancelled, Reason, Slot
+from ticket_numbering.ports import Assignment, Block, Cancelled, Reason, Slot
+from ticket_numbering.results import Outcome
+from ticket_numbering.sqs_record import QueueRecord
 from ticket_numbering.worker import BatchReport, Worker
 
 # Whoever refuses the event has nothing to count.

@@ -21,9 +21,9 @@ from tests.unit.markdown_commands import ROOT, Shown, blocks, commands, pages
 from tests.unit.stats_builders import World, metric_alarm
 from tests.unit.template_loader import ids_of, properties, source
 from ticket_numbering.allocation import Allocator
+from ticket_numbering.dynamodb_items import key_item, ticket_item
 from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import logger
-from ticket_numbering.ticket_items import key_item, ticket_item
 from ticket_numbering.worker import Worker
 from ticketctl.__main__ import app
 from ticketctl.auditing.findings import Kind

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import queue_record, sqs_record, ticket_fields
 from tests.cases import cases
 from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.sqs_record import QueueRecord
 
 
 class TestDelivered:

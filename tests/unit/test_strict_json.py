@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.cases import cases
 from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.strict_json import MAX_REPORTED_NAME, json_object, shown
+from ticket_numbering.json_body import MAX_REPORTED_NAME, json_object, shown
 
 DEEP = 100_000
 

@@ -17,7 +17,7 @@ from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import Metric, logger, metrics
-from ticket_numbering.store_port import Block, Cancelled, Reason, Slot
+from ticket_numbering.ports import Block, Cancelled, Reason, Slot
 from ticket_numbering.worker import Worker
 
 COLD_START = "ColdStart"

@@ -5,8 +5,8 @@ from datetime import timedelta
 from boto3.dynamodb.types import TypeSerializer
 
 from tests.builders import create_ticket
+from ticket_numbering.dynamodb_items import key_id, key_item, ticket_item
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.ticket_items import key_id, key_item, ticket_item
 
 STAMP = "2026-11-21T05:53:00.123Z"
 

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from tests.builders import create_ticket, create_tickets, ticket_fields
 from tests.cases import cases
 from tests.unit.canned_aws import Reply, Wire, aws_client, error_reply
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
     StoreThrottledError,
     StoreUnavailableError,
 )
 from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, RequestKey
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,
@@ -40,7 +41,6 @@ from ticket_numbering.store_port import (
     Slot,
     is_too_large,
 )
-from ticket_numbering.ticket_store import DynamoDBTicketStore
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_NUMBER = 10**38 - 1

@@ -26,9 +26,7 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
-from ticket_numbering.outcomes import OutcomeKind
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.store_port import (
+from ticket_numbering.ports import (
     Assignment,
     Block,
     Cancelled,
@@ -36,6 +34,8 @@ from ticket_numbering.store_port import (
     Refused,
     Slot,
 )
+from ticket_numbering.results import OutcomeKind
+from ticket_numbering.sqs_record import QueueRecord
 from ticket_numbering.worker import (
     MAX_PROJECTS_SIDE_BY_SIDE,
     BatchReport,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.batch_calls import TimeLeft
-from ticket_numbering.dead_letters import SQSDeadLetters
+from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.handler import build_handler
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.sqs_record import QueueRecord
 from ticket_numbering.worker import BatchReport, Worker
 from ticketctl.bench.other_ways import (
     Numbering,

@@ -16,11 +16,11 @@ from aws_lambda_powertools.utilities.idempotency import (
 )
 from botocore.exceptions import ClientError
 
-from ticket_numbering.announcements import Announcement
 from ticket_numbering.aws_errors import code_of
+from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.ticket_items import ticket_item
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_record import QueueRecord
 from ticketctl.bench.site import Site
 
 MILLISECONDS: Final = 1000

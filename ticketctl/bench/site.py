@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ticket_numbering.announcements import SNSAnnouncer
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.settings import Settings
-from ticket_numbering.ticket_store import DynamoDBTicketStore
+from ticket_numbering.sns_publisher import SNSAnnouncer
 from ticketctl.bench.tally import Tally
 
 Handler = Callable[[dict[str, Any], Any], Any]

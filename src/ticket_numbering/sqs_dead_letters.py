@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ticket_numbering.batch_calls import (
+from ticket_numbering.batch_api import (
     Entry,
     TimeLeft,
     attributes_size,
@@ -18,8 +18,8 @@ from ticket_numbering.batch_calls import (
     text_attribute,
 )
 from ticket_numbering.errors import DeadLetterError, PoisonMessageError
-from ticket_numbering.fields import FORBIDDEN_CHARACTERS
-from ticket_numbering.records import QueueRecord
+from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
+from ticket_numbering.sqs_record import QueueRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

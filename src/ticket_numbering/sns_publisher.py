@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from ticket_numbering.batch_calls import (
+from ticket_numbering.batch_api import (
     Entry,
     TimeLeft,
     attributes_size,

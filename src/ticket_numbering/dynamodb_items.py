@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticket_numbering.store_port import Assignment, Block, Reason, Slot
+from ticket_numbering.ports import Assignment, Block, Reason, Slot
 
 ACTIONS_PER_REQUEST: Final = 2
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.aws_errors import code_of, member, translated
-from ticket_numbering.errors import DamagedKeyRecordError
-from ticket_numbering.messages import RequestKey
-from ticket_numbering.store_port import (
-    Assignment,
-    Block,
-    Cancelled,
-    Committed,
-    Refused,
-)
-from ticket_numbering.ticket_items import (
+from ticket_numbering.dynamodb_items import (
     assignment,
     key_id,
     key_item,
     slots,
     ticket_item,
+)
+from ticket_numbering.errors import DamagedKeyRecordError
+from ticket_numbering.messages import RequestKey
+from ticket_numbering.ports import (
+    Assignment,
+    Block,
+    Cancelled,
+    Committed,
+    Refused,
 )
 
 if TYPE_CHECKING:

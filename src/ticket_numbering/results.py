@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from ticket_numbering.announcements import Announcement
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
     IdempotencyMismatchError,
@@ -19,8 +18,9 @@ from ticket_numbering.messages import (
     TicketNumberAssigned,
     ticket_key,
 )
-from ticket_numbering.records import QueueRecord
-from ticket_numbering.store_port import Assignment
+from ticket_numbering.ports import Assignment
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_record import QueueRecord
 
 
 class OutcomeKind(StrEnum):
