@@ -48,13 +48,13 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
-	@PYTHONPATH=src $(BIN)/python -m tests.simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --way "$(WAY)"
+	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --way "$(WAY)"
 
 simulate-small: .venv/ready  ## Play every history of small worlds, and count them.
-	@PYTHONPATH=src $(BIN)/python -m tests.simulation small
+	@PYTHONPATH=src $(BIN)/python -m simulation small
 
 simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be wrong is caught.
-	@PYTHONPATH=src $(BIN)/python -m tests.simulation wrong
+	@PYTHONPATH=src $(BIN)/python -m simulation wrong
 
 mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be explained.
 	rm -rf mutants

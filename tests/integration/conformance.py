@@ -17,19 +17,19 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.items import Address, Item
+from simulation.aws.network import Latency, Network
+from simulation.aws.queues import Queue, record_of
+from simulation.aws.tables import Tables
+from simulation.aws.topics import Topic
+from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.scheduler import FOREVER, Process, Scheduler
+from simulation.faults import FaultPlan, RandomFaults
+from simulation.history import History
 from tests.integration.conftest import serials
 from tests.integration.test_conformance_differences import DIFFERENCES
-from tests.simulation.choices import Choices, RandomChoices
-from tests.simulation.clients import Client, DynamoDBClient, SNSClient, SQSClient
-from tests.simulation.dynamodb import DynamoDB
-from tests.simulation.faults import FaultPlan, RandomFaults
-from tests.simulation.history import History
-from tests.simulation.items import Address, Item
-from tests.simulation.network import Latency, Network
-from tests.simulation.queues import Queue, record_of
-from tests.simulation.scheduler import FOREVER, Process, Scheduler
-from tests.simulation.tables import Tables
-from tests.simulation.topics import Topic
 from ticketctl.clients import Clients
 from ticketctl.tables import create_table
 

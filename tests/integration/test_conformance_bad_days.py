@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.network import Latency
+from simulation.engine.choices import RandomChoices
 from tests.integration.conformance import DONE, Backend, Simulation, backend_of, fate
 from tests.integration.test_conformance_interleaving import CANCELLED, FAILED, ByHand
 from tests.integration.test_conformance_transactions import (
@@ -16,8 +18,6 @@ from tests.integration.test_conformance_transactions import (
     write,
     written,
 )
-from tests.simulation.choices import RandomChoices
-from tests.simulation.network import Latency
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 THROTTLED = {"ThrottlingException", "ProvisionedThroughputExceededException"}

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.network import Latency
+from simulation.engine.choices import Thing
 from tests.integration.conformance import DONE, Backend, Simulation, backend_of, fate
 from tests.integration.test_conformance_transactions import (
     put_key,
@@ -17,8 +19,6 @@ from tests.integration.test_conformance_transactions import (
     write,
     written,
 )
-from tests.simulation.choices import Thing
-from tests.simulation.network import Latency
 
 CANCELLED = "TransactionCanceledException"
 CONFLICT = "TransactionConflict"

@@ -5,11 +5,11 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.choices import RandomChoices
-from tests.simulation.faults import RandomFaults
-from tests.simulation.network import Latency
-from tests.simulation.scenario import Scenario, Sending, request
-from tests.simulation.world import Outcome, World, quiet
+from simulation.aws.network import Latency
+from simulation.engine.choices import RandomChoices
+from simulation.faults import RandomFaults
+from simulation.scenario import Scenario, Sending, request
+from simulation.world import Outcome, World, quiet
 
 SEEDS: Final = range(1, 31)
 

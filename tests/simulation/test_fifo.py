@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.choices import RandomChoices
-from tests.simulation.faults import RandomFaults
-from tests.simulation.modes import WORKERS, figures
-from tests.simulation.queues import Message, reason_of
-from tests.simulation.scenario import Scenario, Sending, random_scenario, request
-from tests.simulation.world import Outcome, World, quiet
+from simulation.aws.queues import Message, reason_of
+from simulation.engine.choices import RandomChoices
+from simulation.faults import RandomFaults
+from simulation.modes import WORKERS, figures
+from simulation.scenario import Scenario, Sending, random_scenario, request
+from simulation.world import Outcome, World, quiet
 
 HISTORIES: Final = range(1, 301)
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.faults import Fault
-from tests.simulation.totals import Totals, play_on_all_cores
+from simulation.faults import Fault
+from simulation.totals import Totals, play_on_all_cores
 
 HISTORIES: Final = int(os.environ.get("SIMULATED_HISTORIES", "3000"))
 

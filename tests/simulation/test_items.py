@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.simulation.items import Item, holds, updated
-from tests.simulation.service import ServiceError
+from simulation.aws.items import Item, holds, updated
+from simulation.aws.service import ServiceError
 
 # As Powertools writes its record, if nobody else is at the same request.
 POWERTOOLS = {

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.choices import RandomChoices
-from tests.simulation.items import Address, Item
-from tests.simulation.network import Latency
-from tests.simulation.service import ServiceError
-from tests.simulation.tables import Tables
-from tests.simulation.transactions import Transactions
+from simulation.aws.items import Address, Item
+from simulation.aws.network import Latency
+from simulation.aws.service import ServiceError
+from simulation.aws.tables import Tables
+from simulation.aws.transactions import Transactions
+from simulation.engine.choices import RandomChoices
 
 SCHEMA = {"tickets": {"project_id": "S", "number": "N"}, "keys": {"id": "S"}}
 CHOICES = RandomChoices(1)

@@ -8,11 +8,11 @@ import weakref
 
 import pytest
 
-from tests.simulation.choices import RandomChoices
-from tests.simulation.faults import RandomFaults
-from tests.simulation.scenario import random_scenario
-from tests.simulation.scheduler import Process, Promise, Scheduler
-from tests.simulation.world import World, play, quiet
+from simulation.engine.choices import RandomChoices
+from simulation.engine.scheduler import Process, Promise, Scheduler
+from simulation.faults import RandomFaults
+from simulation.scenario import random_scenario
+from simulation.world import World, play, quiet
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ class TestReplay:
         """Python hashes texts differently in each, and sets come in another order."""
         stories = {
             subprocess.run(
-                [sys.executable, "-m", "tests.simulation", "seed", "2"],
+                [sys.executable, "-m", "simulation", "seed", "2"],
                 check=True,
                 capture_output=True,
                 env={"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": salt},

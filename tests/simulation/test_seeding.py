@@ -15,17 +15,17 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from simulation.aws.clients import DynamoDBClient
+from simulation.aws.items import Address, Item, plain
+from simulation.aws.tables import PARTITION_UNITS
+from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.scheduler import Process
+from simulation.faults import FaultPlan, RandomFaults
+from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.scenario import Scenario, random_scenario
+from simulation.world import OUTSIDE, Outcome, World, quiet
 from tests.builders import create_ticket, create_tickets
 from tests.fakes import BlockAnswer, FakeTicketStore, FakeTime
-from tests.simulation.choices import Choices, RandomChoices
-from tests.simulation.clients import DynamoDBClient
-from tests.simulation.faults import FaultPlan, RandomFaults
-from tests.simulation.items import Address, Item, plain
-from tests.simulation.monitor import KEYS, TICKETS, Monitor, Violation
-from tests.simulation.scenario import Scenario, random_scenario
-from tests.simulation.scheduler import Process
-from tests.simulation.tables import PARTITION_UNITS
-from tests.simulation.world import OUTSIDE, Outcome, World, quiet
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.ports import Block, Cancelled, Slot
 from ticketctl.errors import BusyError, InputError

@@ -4,17 +4,17 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.explore import SmallWorld, explore
-from tests.simulation.faults import Fault
-from tests.simulation.small_worlds import (
+from simulation.configurations import (
     SMALL_WORLDS,
     TWO_MESSAGES,
     Explored,
     explored_on_all_cores,
     with_faults,
 )
-from tests.simulation.totals import WAYS
-from tests.simulation.world import quiet
+from simulation.engine.exploration import SmallWorld, explore
+from simulation.faults import Fault
+from simulation.totals import WAYS
+from simulation.world import quiet
 
 TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
 

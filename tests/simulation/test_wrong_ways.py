@@ -4,9 +4,9 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.site import Way
-from tests.simulation.totals import first_violation, play_all
-from tests.simulation.wrong_ways import RIGHT_WAYS, WRONG_WAYS
+from simulation.environment import Way
+from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
+from simulation.totals import first_violation, play_all
 
 SEEDS: Final = 200
 """Each was caught within 100 when this was written; see docs/proof.md."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.choices import RandomChoices
+from simulation.engine.choices import RandomChoices
 from ticketctl.bench.model_services import Announced, BenchQueue, FifoBenchQueue
 
 QUEUES = [BenchQueue, FifoBenchQueue]

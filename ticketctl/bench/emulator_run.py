@@ -13,7 +13,7 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from tests.simulation.world import quiet
+from simulation.world import quiet
 from ticketctl.bench.contenders import CONTENDERS
 from ticketctl.bench.emulator_services import Services, counted, create_services
 from ticketctl.bench.lambda_context import context

@@ -12,17 +12,17 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from tests.simulation.choices import RandomChoices
-from tests.simulation.clients import DynamoDBClient, SNSClient, SQSClient
-from tests.simulation.dynamodb import DynamoDB
-from tests.simulation.faults import RandomFaults
-from tests.simulation.items import Address, Item, plain
-from tests.simulation.lambda_service import Poller, TaskPool
-from tests.simulation.network import Latency
-from tests.simulation.queues import EPOCH_SECONDS
-from tests.simulation.scheduler import Process, Scheduler
-from tests.simulation.site import SETTINGS
-from tests.simulation.tables import PARTITION_UNITS, Tables
+from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.items import Address, Item, plain
+from simulation.aws.lambda_service import Poller, TaskPool
+from simulation.aws.network import Latency
+from simulation.aws.queues import EPOCH_SECONDS
+from simulation.aws.tables import PARTITION_UNITS, Tables
+from simulation.engine.choices import RandomChoices
+from simulation.engine.scheduler import Process, Scheduler
+from simulation.environment import SETTINGS
+from simulation.faults import RandomFaults
 from ticketctl.bench.contenders import CONTENDERS
 from ticketctl.bench.measurement import Measurement
 from ticketctl.bench.model_services import (

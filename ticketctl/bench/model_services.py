@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.fifo_queues import FifoQueue
-from tests.simulation.history import History
-from tests.simulation.network import Network, Request, Service
-from tests.simulation.queues import Message, Queue
-from tests.simulation.topics import Topic
+from simulation.aws.fifo_queues import FifoQueue
+from simulation.aws.network import Network, Request, Service
+from simulation.aws.queues import Message, Queue
+from simulation.aws.topics import Topic
+from simulation.history import History
 from ticketctl.bench.tally import Tally
 
 RequestId = tuple[str, str]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.simulation.world import quiet
+from simulation.world import quiet
 from ticketctl.bench.cells import EMULATOR, Cell
 from ticketctl.bench.emulator_run import run_on_emulator
 from ticketctl.bench.measurement import Measurement

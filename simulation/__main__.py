@@ -1,0 +1,156 @@
+"""`python -m simulation`: play histories, or show one of them."""
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+
+from simulation.configurations import (
+    SMALL_WORLDS,
+    Explored,
+    explored_on_all_cores,
+)
+from simulation.environment import THE_REAL_WAY
+from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
+from simulation.modes import WORKERS, figures
+from simulation.totals import WAYS, Totals, play_on_all_cores
+from simulation.world import Outcome, play, quiet
+
+app = typer.Typer(add_completion=False, help=__doc__)
+console = Console()
+
+FOUND = 1
+"""Exit status: a promise was broken."""
+
+
+@app.command()
+def seeds(
+    count: Annotated[int, typer.Argument(help="How many histories.", min=1)] = 10_000,
+    first: Annotated[int, typer.Option(help="The first seed.")] = 1,
+    way: Annotated[str, typer.Option(help="Whose code.")] = THE_REAL_WAY.name,
+) -> None:
+    """Play as many histories on all cores, and stop at the first violation."""
+    totals = Totals()
+    with _progress() as progress:
+        task = progress.add_task("histories", total=count)
+        try:
+            for some in play_on_all_cores(range(first, first + count), way):
+                totals += some
+                progress.advance(task, some.histories)
+                if totals.violations:
+                    break
+        except KeyboardInterrupt:
+            console.print("interrupted; so far:")
+    console.print(_table(totals))
+    for seed, violation in totals.violations[:1]:
+        _show(play_quietly(seed, way))
+        console.print(f"seed {seed}: {violation}", style="red", markup=False)
+        raise typer.Exit(FOUND)
+
+
+@app.command()
+def seed(
+    number: Annotated[int, typer.Argument(help="The seed.")],
+    way: Annotated[str, typer.Option(help="Whose code.")] = THE_REAL_WAY.name,
+) -> None:
+    """Show one history: who did what, and what was answered."""
+    outcome = play_quietly(number, way)
+    _show(outcome)
+    console.print(outcome.violation or "every promise was kept", markup=False)
+    if outcome.violation:
+        raise typer.Exit(FOUND)
+
+
+@app.command()
+def wrong(
+    count: Annotated[int, typer.Argument(help="How many histories of each.")] = 1000,
+) -> None:
+    """Count the seeds until each way that is known to be wrong breaks a promise."""
+    table = Table("way", "first seed", f"of {count:,} histories", "what it broke first")
+    with _progress() as progress:
+        for name in progress.track([way.name for way in (*WRONG_WAYS, *RIGHT_WAYS)]):
+            totals = Totals()
+            for some in play_on_all_cores(range(1, count + 1), name):
+                totals += some
+            number, violation = min(totals.violations, default=(0, "nothing"))
+            broken = f"{len(totals.violations):,}"
+            table.add_row(name, str(number or "none"), broken, violation)
+    console.print(table)
+
+
+@app.command()
+def small(
+    *, quick: Annotated[bool, typer.Option(help="Only the smallest.")] = False
+) -> None:
+    """Play every history of small worlds, and count them."""
+    worlds = [world for world in SMALL_WORLDS if world.is_quick or not quick]
+    table = Table("world", "states", "histories", "violation")
+    broken: Explored | None = None
+    with _progress() as progress:
+        for each in progress.track(explored_on_all_cores(worlds), len(worlds)):
+            figures = f"{each.states:,}", f"{each.histories:,}"
+            table.add_row(each.world.name, *figures, each.violation or "none")
+            broken = broken or (each if each.violation else None)
+    console.print(table)
+    if broken:
+        _print(broken.story)
+        raise typer.Exit(FOUND)
+
+
+@app.command()
+def fifo() -> None:
+    """Compare a hot project on a standard and on a FIFO queue."""
+    table = Table("workers", "queue", "attempts a block", "units", "requests a ticket")
+    for workers in WORKERS:
+        for is_fifo in (False, True):
+            found = astuple(figures(workers, fifo=is_fifo))
+            kind = "FIFO" if is_fifo else "standard"
+            table.add_row(str(workers), kind, *(f"{each:.2g}" for each in found))
+    console.print(table)
+
+
+def play_quietly(number: int, way: str) -> Outcome:
+    """Play one history without its log lines."""
+    with quiet():
+        return play(number, WAYS[way])
+
+
+def _show(outcome: Outcome) -> None:
+    _print(outcome.history.lines())
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _progress() -> Progress:
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+
+
+def _table(totals: Totals) -> Table:
+    table = Table("what", "how many")
+    rows: list[tuple[str, float]] = [
+        ("histories", totals.histories),
+        ("messages delivered to the queue", totals.messages),
+        ("tickets", totals.tickets),
+        ("calls to AWS", totals.calls),
+        ("scheduling points", totals.steps),
+        ("faults", totals.faults.total()),
+        *((f"  {fault.value}", n) for fault, n in totals.faults.most_common()),
+        ("transactions refused", totals.refusals["TransactionCanceledException"]),
+        *((f"  {code}", n) for code, n in totals.refusals.most_common()),
+        ("violations", len(totals.violations)),
+    ]
+    for name, number in rows:
+        table.add_row(name, f"{number:,.0f}")
+    return table
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,86 @@
+"""The actions of a transaction, and what is refused before any of them is tried."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simulation.aws.items import (
+    MAX_ITEM_BYTES,
+    Address,
+    Item,
+    KeyMismatchError,
+    size_of,
+)
+from simulation.aws.service import ServiceError, validation
+from simulation.aws.tables import Tables
+
+MAX_ACTIONS: Final = 100
+MAX_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
+
+NONE: Final = "None"
+KINDS: Final = ("Put", "Delete", "ConditionCheck")
+
+Reason = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One of the actions of a transaction."""
+
+    kind: str
+    request: Mapping[str, Any]
+    address: Address
+
+    @property
+    def item(self) -> Item | None:
+        """What is written; None for a Delete or a check."""
+        return self.request.get("Item")
+
+
+def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
+    """Read a transaction.
+
+    Raises:
+        ServiceError: It breaks a rule for which nothing is even prepared.
+    """
+    members = request["TransactItems"]
+    if not 1 <= len(members) <= MAX_ACTIONS:
+        raise validation(f"1 to {MAX_ACTIONS} actions are allowed")
+    found = _actions(members, tables)
+    if len({action.address for action in found}) < len(found):
+        raise validation(
+            "Transaction request cannot include multiple operations on one item"
+        )
+    sizes = [size_of(action.item) for action in found if action.item]
+    if max(sizes, default=0) > MAX_ITEM_BYTES:
+        raise validation("Item size has exceeded the maximum allowed size")
+    if sum(sizes) > MAX_TRANSACTION_BYTES:
+        raise validation("the items exceed 4 MB in all")
+    return found
+
+
+def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[Action]:
+    """Read the actions; one that does not match its table's schema is a reason."""
+    found: list[Action] = []
+    reasons: list[Reason] = []
+    for member in members:
+        try:
+            found.append(_action(member, tables))
+            reasons.append({"Code": NONE})
+        except KeyMismatchError as error:
+            reasons.append({"Code": "ValidationError", "Message": error.message})
+    if len(found) < len(members):
+        raise cancelled(reasons)
+    return found
+
+
+def cancelled(reasons: Sequence[Reason]) -> ServiceError:
+    """Return the error that tells why, action by action."""
+    return ServiceError("TransactionCanceledException", CancellationReasons=reasons)
+
+
+def _action(member: Mapping[str, Any], tables: Tables) -> Action:
+    ((kind, request),) = member.items()
+    if kind not in KINDS:
+        raise validation(f"not modelled: {kind}")
+    return Action(kind, request, tables.address(request))

@@ -1,0 +1,1 @@
+"""A model of the AWS services, and of the way to them."""

@@ -1,0 +1,150 @@
+"""Items as DynamoDB sees them: their keys, their sizes, their conditions."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from moto.dynamodb.comparisons import get_filter_expression
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.dynamo_type import Item as MotoItem
+
+from simulation.aws.service import ServiceError, validation
+
+MAX_ITEM_BYTES: Final = 400 * 1024
+"""DynamoDB quotas, "Item size"."""
+
+WRITE_UNIT_BYTES: Final = 1024
+READ_UNIT_BYTES: Final = 4 * 1024
+
+Item = Mapping[str, Any]
+Value = Mapping[str, Any]
+Key = tuple[str | Decimal, ...]
+
+_CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
+_EQUALITY: Final = re.compile(r"(\w+) = (:\w+)")
+_UPDATE: Final = re.compile(
+    r"(?P<action>ADD|SET) (?P<changes>#?\w+ =? ?:\w+(, #?\w+ =? ?:\w+)*)"
+)
+_CHANGE: Final = re.compile(r"(#?\w+) =? ?(:\w+)")
+_NESTING_BYTES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an item lies."""
+
+    table: str
+    key: Key
+
+    @property
+    def partition(self) -> tuple[str, str | Decimal]:
+        """What shares the throughput of one partition."""
+        return self.table, self.key[0]
+
+
+class KeyMismatchError(ServiceError):
+    """A part of a key is missing or of another type, as only the schema shows."""
+
+    def __init__(self, message: str) -> None:
+        """Take what does not match."""
+        super().__init__("ValidationException", message)
+
+
+def key_of(item: Item, schema: Mapping[str, str]) -> Key:
+    """Return the item's key.
+
+    Args:
+        item: The item, or its key alone.
+        schema: Names and types of the key's attributes.
+
+    Raises:
+        KeyMismatchError: A part of it is missing or of another type.
+        ServiceError: A part of it is empty.
+    """
+    for name, kind in schema.items():
+        if kind not in item.get(name, {}):
+            raise KeyMismatchError(f"key attribute {name} must be of type {kind}")
+        if not item[name][kind]:
+            raise validation(f"key attribute {name} must not be empty")
+    return tuple(plain(item[name]) for name in schema)
+
+
+def plain(value: Value) -> Any:
+    """Return a string or a number as Python has it."""
+    ((kind, content),) = value.items()
+    return Decimal(content) if kind == "N" else content
+
+
+def size_of(item: Item) -> int:
+    """Return the item's size; DynamoDB guide, "Item sizes and formats".
+
+    A number takes a byte for two digits and one more, without the zeros at its ends;
+    so it was observed of whole numbers that are not negative, which ours are.
+    """
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def write_units(item: Item) -> int:
+    """Return the units of a plain write; a transactional one takes twice as many."""
+    return max(1, -(-size_of(item) // WRITE_UNIT_BYTES))
+
+
+def _value_size(value: Value) -> int:
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return (len(content.strip("0")) + 1) // 2 + 1
+        case "M":
+            return _NESTING_BYTES + size_of(content) + len(content)
+        case "L":
+            return _NESTING_BYTES + sum(_value_size(each) + 1 for each in content)
+        case _:
+            return 1
+
+
+def holds(request: Mapping[str, Any], item: Item | None) -> bool:
+    """Tell whether the request's condition holds for the item that is there."""
+    condition = request.get("ConditionExpression")
+    if condition is None:
+        return True
+    match = _EQUALITY.fullmatch(condition)
+    if match is not None:
+        wanted = request["ExpressionAttributeValues"][match[2]]
+        return bool((item or {}).get(match[1]) == wanted)
+    match = _CONDITION.fullmatch(condition)
+    if match is None:
+        return _holds_by_moto(request, item or {})
+    exists = item is not None and match[2] in item
+    return exists is not bool(match[1])
+
+
+def _holds_by_moto(request: Mapping[str, Any], item: Item) -> bool:
+    """Leave to a library what none of our own requests has."""
+    condition = get_filter_expression(
+        request["ConditionExpression"],
+        request.get("ExpressionAttributeNames"),
+        request.get("ExpressionAttributeValues"),
+    )
+    nobody = DynamoType({"S": ""})
+    return bool(condition.expr(MotoItem(nobody, None, dict(item))))
+
+
+def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
+    """Return the attributes that an update changes, as they are afterwards."""
+    match = _UPDATE.fullmatch(request["UpdateExpression"])
+    if match is None:
+        raise validation("not modelled: the update")
+    names = request.get("ExpressionAttributeNames", {})
+    values = request["ExpressionAttributeValues"]
+    changed = {}
+    for name, placeholder in _CHANGE.findall(match["changes"]):
+        attribute, value = names.get(name, name), values[placeholder]
+        if match["action"] == "ADD":
+            old = (item or {}).get(attribute, {"N": "0"})
+            value = {"N": str(plain(old) + plain(value))}
+        changed[attribute] = value
+    return changed

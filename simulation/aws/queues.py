@@ -1,0 +1,232 @@
+"""SQS standard queues: at least once, in any order, with a dead-letter queue."""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, ClassVar, Final
+
+from simulation.aws.batches import entries_of, take
+from simulation.aws.service import ServiceError
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Promise
+
+MAX_SEND_BYTES: Final = 1024 * 1024
+MAX_ATTRIBUTES: Final = 10
+"""SQS quotas, "Message attributes"."""
+
+FORBIDDEN: Final = re.compile(
+    "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+"""SendMessage API reference, "MessageBody"; a text attribute has the same rule."""
+
+
+@dataclass(eq=False, slots=True)
+class Message:
+    """A message on a queue."""
+
+    id: str
+    body: str
+    sent_at: float
+    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    group: str | None = None
+    receives: int = 0
+    visible_at: float = 0.0
+    token: str | None = None
+    """What a FIFO queue recognizes a repeat by."""
+    sequence: int | None = None
+    """Its place in a FIFO queue."""
+
+
+@dataclass
+class Queue:
+    """A standard queue."""
+
+    delivers_twice: ClassVar[bool] = True
+    """Whether two can have the same message at a time."""
+
+    name: str
+    choices: Choices
+    clock: Callable[[], float]
+    visibility_seconds: float = 180.0
+    max_receives: int = 10
+    dead_letters: "Queue | None" = None
+    messages: dict[str, Message] = field(default_factory=dict)
+    arrived: list[Message] = field(default_factory=list)
+    """Every message that ever came."""
+    on_send: Callable[[], None] = lambda: None
+    idle: list[Promise] = field(default_factory=list)
+    """Who waits for a message."""
+    on_delete: Callable[[Message], None] = lambda _: None
+    _serial: "count[int]" = field(default_factory=lambda: count(1))
+
+    def send(
+        self,
+        body: str,
+        attributes: Mapping[str, Mapping[str, Any]] | None = None,
+        group: str | None = None,
+        token: str | None = None,  # noqa: ARG002 - FIFO queues have a use for it.
+    ) -> Message:
+        """Put a message on the queue, under a new id."""
+        message_id = f"{self.name}-{next(self._serial)}"
+        message = Message(message_id, body, self.clock(), attributes or {}, group)
+        self._take_in(message)
+        return message
+
+    def receive(self, at_most: int) -> list[Message]:
+        """Hide and return some visible messages; move away what was seen too often."""
+        received: list[Message] = []
+        for message in self._available():
+            if len(received) == at_most:
+                break
+            if self.dead_letters and message.receives >= self.max_receives:
+                del self.messages[message.id]
+                self.dead_letters._take_in(message)  # noqa: SLF001 - one of us.
+                continue
+            self.deliver(message)
+            received.append(message)
+        return received
+
+    def _available(self) -> Sequence[Message]:
+        """Return what can be received, in an order in which it can come."""
+        now = self.clock()
+        return self.choices.order(
+            [each for each in self.messages.values() if each.visible_at <= now]
+        )
+
+    def deliver(self, message: Message) -> None:
+        """Count a receive and hide the message."""
+        message.receives += 1
+        message.visible_at = self.clock() + self.visibility_seconds
+
+    def delete(self, message_id: str) -> None:
+        """Delete a message; one that is gone is no error."""
+        if message := self.messages.get(message_id):
+            self.on_delete(message)
+            del self.messages[message_id]
+
+    def next_visible_at(self) -> float:
+        """Return when there will be something to receive, if nothing is sent."""
+        return min(
+            (each.visible_at for each in self.messages.values()), default=float("inf")
+        )
+
+    def move_to(self, queue: "Queue") -> int:
+        """Redrive every message: it gets a new id there. Return how many."""
+        moved = list(self.messages.values())
+        self.messages.clear()
+        for message in moved:
+            queue.send(message.body, message.attributes, message.group, message.token)
+        return len(moved)
+
+    def state(self) -> Hashable:
+        """Return what stands for the queue's future."""
+        return tuple(
+            sorted(
+                (
+                    each.id,
+                    each.body,
+                    each.receives,
+                    each.visible_at,
+                    str(each.attributes),
+                )
+                for each in self.messages.values()
+            )
+        )
+
+    def _take_in(self, message: Message) -> None:
+        message.visible_at = self.clock()
+        self.messages[message.id] = message
+        self.arrived.append(message)
+        self.on_send()
+
+    def serve(
+        self, operation: str, request: Mapping[str, Any], *, partly: bool
+    ) -> dict[str, Any]:
+        """Answer a request of a client.
+
+        Raises:
+            ServiceError: It is refused as a whole.
+        """
+        if operation == "delete_message":
+            self.delete(request["ReceiptHandle"])
+            return {}
+        prefix = "AWS.SimpleQueueService."
+        return take(
+            entries_of(prefix, request["Entries"], MAX_SEND_BYTES, "MessageBody"),
+            self._send_entry,
+            self.choices,
+            partly=partly,
+        )
+
+    def _send_entry(self, entry: Mapping[str, Any]) -> str:
+        _check(entry)
+        self._check_order(entry)
+        return self.send(
+            entry["MessageBody"],
+            entry.get("MessageAttributes"),
+            entry.get("MessageGroupId"),
+            entry.get("MessageDeduplicationId"),
+        ).id
+
+    def _check_order(self, entry: Mapping[str, Any]) -> None:
+        """See that an entry asks for no order that there is not.
+
+        Raises:
+            ServiceError: It does.
+        """
+        if "MessageDeduplicationId" in entry:
+            raise ServiceError("InvalidParameterValue")
+
+
+def _check(entry: Mapping[str, Any]) -> None:
+    """See that the queue takes an entry, whatever stands beside it.
+
+    Raises:
+        ServiceError: It does not; the code is of no matter to the worker.
+    """
+    attributes = entry.get("MessageAttributes", {})
+    if len(attributes) > MAX_ATTRIBUTES:
+        raise ServiceError("InvalidParameterValue")
+    texts = [entry["MessageBody"]]
+    texts += [value.get("StringValue", "-") for value in attributes.values()]
+    if not all(texts):
+        raise ServiceError("MissingParameter")
+    if any(FORBIDDEN.search(text) for text in texts):
+        raise ServiceError("InvalidMessageContents")
+
+
+def reason_of(message: Message) -> str | None:
+    """Return why the worker dead-lettered the message; None if SQS moved it."""
+    attribute = message.attributes.get("ErrorType")
+    return str(attribute["StringValue"]) if attribute else None
+
+
+MILLISECONDS: Final = 1000
+EPOCH_SECONDS: Final = 1_795_000_000
+
+
+def record_of(message: Message) -> dict[str, Any]:
+    """Return the message as Lambda puts it into an event."""
+    attributes = {
+        "ApproximateReceiveCount": str(message.receives),
+        "SentTimestamp": str(int((EPOCH_SECONDS + message.sent_at) * MILLISECONDS)),
+    }
+    if message.group:
+        attributes["MessageGroupId"] = message.group
+    if message.token and message.sequence:
+        attributes["MessageDeduplicationId"] = message.token
+        attributes["SequenceNumber"] = f"{message.sequence:020}"
+    return {
+        "messageId": message.id,
+        "receiptHandle": message.id,
+        "body": message.body,
+        "attributes": attributes,
+        "messageAttributes": {
+            name: {"dataType": value["DataType"], "stringValue": value["StringValue"]}
+            for name, value in message.attributes.items()
+        },
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
+        "awsRegion": "eu-west-1",
+    }

@@ -1,0 +1,152 @@
+"""Transactions: prepared item by item, decided at once, committed item by item.
+
+Between the decision and the last commit a Query can see the middle of a block, and
+whoever is refused for a conflict may have lost to a transaction that fails itself.
+Sources: DynamoDB developer guide, "DynamoDB transactions: how it works"; "Distributed
+Transactions at Scale in Amazon DynamoDB", USENIX ATC 2023.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simulation.actions import NONE, Action, Reason, actions_of, cancelled
+from simulation.aws.items import Address, holds, write_units
+from simulation.aws.service import ServiceError
+from simulation.aws.tables import Tables
+from simulation.engine.scheduler import FOREVER
+
+TOKEN_SECONDS: Final = 600.0
+"""How long a token is remembered; TransactWriteItems API reference."""
+
+UNITS_FACTOR: Final = 2
+"""Each item is written twice: prepared and committed."""
+
+
+@dataclass(slots=True)
+class Token:
+    """What is known of a client's request token."""
+
+    request: Mapping[str, Any]
+    done_at: float = FOREVER
+    """In the future, as long as the transaction runs."""
+
+
+class Transactions:
+    """The coordinator of every transaction."""
+
+    def __init__(self, tables: Tables) -> None:
+        """Work on the tables."""
+        self._tables = tables
+        self._tokens: dict[str, Token] = {}
+
+    def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Do all of it or nothing.
+
+        Raises:
+            ServiceError: Nothing was done, or it is not known yet.
+        """
+        token = request.get("ClientRequestToken")
+        content = {k: v for k, v in request.items() if k != "ClientRequestToken"}
+        if token is None:
+            return self._transact(content)
+        if self._is_replay(token, content):
+            return {}
+        entry = self._tokens[token] = Token(content)
+        try:
+            answer = self._transact(content)
+        except ServiceError:
+            del self._tokens[token]
+            raise
+        entry.done_at = self._tables.now
+        return answer
+
+    def state(self) -> Hashable:
+        """Return what stands for the tokens that are remembered."""
+        return tuple(
+            sorted((token, str(entry)) for token, entry in self._tokens.items())
+        )
+
+    def _is_replay(self, token: str, content: Mapping[str, Any]) -> bool:
+        entry = self._tokens.get(token)
+        if entry is None or self._tables.now - entry.done_at >= TOKEN_SECONDS:
+            return False
+        if entry.request != content:
+            raise ServiceError("IdempotentParameterMismatchException")
+        if entry.done_at == FOREVER:
+            raise ServiceError("TransactionInProgressException")
+        return True
+
+    def _transact(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        actions = actions_of(request, self._tables)
+        held: list[Address] = []
+        reasons: dict[Address, Reason] = {}
+        ordered = self._tables.choices.order(actions)
+        self._tables.learn(tuple(action.address for action in ordered))
+        for position, action in enumerate(ordered):
+            if position:
+                self._tables.step(len(ordered))
+            reason = self._prepare(action)
+            if reason is None:
+                held.append(action.address)
+            else:
+                reasons[action.address] = reason
+                self._tables.learn((action.address, reason["Code"]))
+        if reasons:
+            self._cancel(actions, held, reasons)
+        self._tables.hold()
+        self._commit(actions)
+        return {}
+
+    def _prepare(self, action: Action) -> Reason | None:
+        """Lock the item, or say why not."""
+        tables = self._tables
+        if action.address in tables.locked:
+            return {"Code": "TransactionConflict", "Message": "in use"}
+        units = UNITS_FACTOR * (write_units(action.item) if action.item else 1)
+        if not tables.charge(action.address, units):
+            return {"Code": "ThrottlingError", "Message": "too many writes"}
+        old = tables.read(action.address)
+        if holds(action.request, old):
+            tables.locked.add(action.address)
+            return None
+        reason = {"Code": "ConditionalCheckFailed", "Message": "failed"}
+        wanted = action.request.get("ReturnValuesOnConditionCheckFailure")
+        return reason | ({"Item": old} if old and wanted == "ALL_OLD" else {})
+
+    def _cancel(
+        self,
+        actions: Sequence[Action],
+        held: Sequence[Address],
+        reasons: Mapping[Address, Reason],
+    ) -> None:
+        """Let go of what is held, and tell some of the reasons, or all."""
+        for address in held:
+            self._tables.step(len(held))
+            self._tables.locked.discard(address)
+        told = self._told(list(reasons))
+        listed = [
+            reasons[each.address] if each.address in told else {"Code": NONE}
+            for each in actions
+        ]
+        raise cancelled(listed)
+
+    def _told(self, failed: list[Address]) -> list[Address]:
+        """Nobody says that DynamoDB reports every reason: it may stop at one."""
+        choices = self._tables.choices
+        if len(failed) == 1 or not choices.chance(self._tables.silence):
+            return failed
+        return [*choices.order(failed)][: 1 + choices.pick(len(failed) - 1)]
+
+    def _commit(self, actions: Sequence[Action]) -> None:
+        """Decide, which is the moment that counts, and then write item by item."""
+        tables = self._tables
+        writes = [each for each in actions if each.kind in {"Put", "Delete"}]
+        tables.decide({each.address: each.item for each in writes})
+        ordered = tables.choices.order(actions)
+        tables.learn(tuple(action.address for action in ordered))
+        for action in ordered:
+            tables.step(len(ordered))
+            if action in writes:
+                tables.write(action.address, action.item)
+            tables.locked.discard(action.address)

@@ -1,0 +1,132 @@
+"""What a sandbox is built of: the real handler, worker and adapters on the model."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.lambda_service import Handler, TaskPool
+from simulation.aws.queues import EPOCH_SECONDS
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
+from simulation.monitor import FOREIGN, KEYS, TICKETS
+from ticket_numbering.allocation import Allocator
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.handler import build_handler
+from ticket_numbering.memory import Memory, ProjectMemory
+from ticket_numbering.settings import Settings
+from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.worker import Worker
+
+NEXT_RETENTION_DAYS = 365
+
+SETTINGS = Settings(
+    TICKETS_TABLE=TICKETS,
+    IDEMPOTENCY_KEYS_TABLE=KEYS,
+    ASSIGNMENTS_TOPIC_ARN="topic",
+    DEAD_LETTER_QUEUE_URL="dead-letters",
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a sandbox stands: its clients, its clock, and its luck."""
+
+    scheduler: Scheduler
+    choices: Choices
+    dynamodb: DynamoDBClient
+    sns: SNSClient
+    sqs: SQSClient
+    source: SQSClient
+    """The queue that the messages come from, which only a wrong way touches."""
+    max_attempts: int = SETTINGS.max_attempts
+    memories: dict[str, ProjectMemory] = field(default_factory=dict)
+    """Of the sandbox that stands here now."""
+    dead_letter_queue: str = SETTINGS.dead_letter_queue_url
+
+    def now(self) -> datetime:
+        """Return the time of day."""
+        return datetime.fromtimestamp(EPOCH_SECONDS + self.scheduler.now, UTC)
+
+    def remembered(self) -> Hashable:
+        """Return what stands for the memories; how long to pause is of no matter.
+
+        It only is where things take time, and there nobody asks.
+        """
+        now = self.now()
+        return tuple(
+            (key, each.next_number(now)) for key, each in self.memories.items()
+        )
+
+    def store(self) -> DynamoDBTicketStore:
+        """Return the real adapter of DynamoDB."""
+        return DynamoDBTicketStore(as_boto3(self.dynamodb), TICKETS, KEYS)
+
+    def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
+        """Return the real algorithm, or another of its form, with nothing in mind."""
+        self.memories.clear()
+        return kind(
+            store,
+            self.max_attempts,
+            SETTINGS.deadline_reserve_seconds,
+            Memory(self.memories),
+            sleep=self.scheduler.sleep,
+            jitter=self.choices.duration,
+            now=self.now,
+        )
+
+    def announcer(self) -> SNSAnnouncer:
+        """Return the real adapter of SNS."""
+        return SNSAnnouncer(as_boto3(self.sns), SETTINGS.assignments_topic_arn)
+
+    def dead_letters(self) -> SQSDeadLetters:
+        """Return the real adapter of SQS."""
+        return SQSDeadLetters(as_boto3(self.sqs), self.dead_letter_queue)
+
+    def worker(self, **parts: Any) -> Worker:
+        """Return the real worker, but for these parts."""
+        real: dict[str, Any] = {
+            "allocator": self.allocator(self.store()),
+            "announcer": self.announcer(),
+            "dead_letters": self.dead_letters(),
+        }
+        return Worker(**(real | parts), pool=lambda _: TaskPool(self.scheduler))
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to write the function: the real one, or a wrong one."""
+
+    name: str
+    build: Callable[[Site], Handler]
+    has_key_records: bool = True
+    """Whether each ticket has a record of its key, as ours has."""
+    deletes_tickets: bool = False
+
+
+THE_REAL_WAY = Way("what ships", lambda site: build_handler(site.worker()))
+
+
+class NextStore(DynamoDBTicketStore):
+    """Writes attributes that this version does not know."""
+
+    def _puts(self, block: Any) -> Any:
+        for put in super()._puts(block):
+            item: Any = dict(put["Put"]["Item"])
+            item[FOREIGN] = {"S": "yes"}
+            yield {"Put": put["Put"] | {"Item": item}}
+
+
+def _next_version(site: Site) -> Handler:
+    store = NextStore(as_boto3(site.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS)
+    return build_handler(site.worker(allocator=site.allocator(store)))
+
+
+THE_NEXT_VERSION = Way("a later release: other items, other settings", _next_version)
+
+
+def as_boto3(client: Any) -> Any:
+    """Pass for a boto3 client, which it is as far as the adapters go."""
+    return client

@@ -1,0 +1,108 @@
+"""What can go wrong with a call, and how often it does."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Protocol
+
+from simulation.engine.choices import Choices
+
+
+class Fault(Enum):
+    """What can go wrong with a call."""
+
+    REFUSED = "the connection was refused"
+    THROTTLED = "throttled"
+    FAILED_BEFORE = "answered 500, and nothing was done"
+    FAILED_AFTER = "answered 500, but it was done"
+    LOST = "the answer was lost"
+    GARBLED = "the answer was no answer of the service"
+    LATE = "it was done after the caller had given up"
+    PARTIAL = "some entries failed in an answer of 200"
+    KILLED_BEFORE = "the caller was killed before the call"
+    KILLED_DURING = "the caller was killed while it waited"
+    KILLED_AFTER = "the caller was killed before it saw the answer"
+    DUPLICATED = "a message was delivered while it was being worked on"
+    NOT_DELETED = "Lambda failed to delete a message that was done"
+    SENT_TWICE = "a producer sent a message again"
+
+
+KILLS: Final = {Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLED_AFTER}
+BATCH_CALLS: Final = {"publish_batch", "send_message_batch", "batch_get_item"}
+
+FAULTS_OF_A_CALL: Final = (
+    Fault.REFUSED,
+    Fault.THROTTLED,
+    Fault.FAILED_BEFORE,
+    Fault.FAILED_AFTER,
+    Fault.LOST,
+    Fault.GARBLED,
+    Fault.LATE,
+    Fault.KILLED_BEFORE,
+    Fault.KILLED_DURING,
+    Fault.KILLED_AFTER,
+)
+FAULTS_OF_LAMBDA: Final = {
+    "receive": (Fault.DUPLICATED,),
+    "delete": (Fault.NOT_DELETED,),
+    "send_message": (Fault.SENT_TWICE,),
+}
+
+
+def possible(call: str) -> tuple[Fault, ...]:
+    """Return what can go wrong with a call of this name."""
+    if call in FAULTS_OF_LAMBDA:
+        return FAULTS_OF_LAMBDA[call]
+    # A batch fails in part as often as in all other ways of losing nothing.
+    return FAULTS_OF_A_CALL + ((Fault.PARTIAL,) * 3 if call in BATCH_CALLS else ())
+
+
+class FaultPlan(Protocol):
+    """Decides what goes wrong."""
+
+    injected: Counter[Fault]
+
+    def next(self, call: str) -> Fault | None:
+        """Return what goes wrong with this call, if anything does."""
+        ...
+
+
+@dataclass
+class RandomFaults:
+    """Each call fails with a probability, of anything that can go wrong with it."""
+
+    choices: Choices
+    rate: float
+    is_over: Callable[[], bool] = lambda: False
+    injected: Counter[Fault] = field(default_factory=Counter)
+
+    def next(self, call: str) -> Fault | None:
+        """Return what goes wrong with this call, if anything does."""
+        if not self.rate or self.is_over() or not self.choices.chance(self.rate):
+            return None
+        kinds = possible(call)
+        fault = kinds[self.choices.pick(len(kinds))]
+        self.injected[fault] += 1
+        return fault
+
+
+@dataclass
+class EveryFault:
+    """Each call fails in every way in turn, up to so many faults in a history."""
+
+    choices: Choices
+    budget: int
+    kinds: Sequence[Fault]
+    injected: Counter[Fault] = field(default_factory=Counter)
+
+    def next(self, call: str) -> Fault | None:
+        """Return what goes wrong with this call, if anything does."""
+        kinds = [each for each in possible(call) if each in self.kinds]
+        if self.injected.total() >= self.budget or not kinds:
+            return None
+        which = self.choices.pick(len(kinds) + 1)
+        if which == 0:
+            return None
+        self.injected[kinds[which - 1]] += 1
+        return kinds[which - 1]

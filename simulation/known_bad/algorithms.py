@@ -1,0 +1,83 @@
+"""Ways to number tickets that are known to be wrong: the simulation must tell."""
+
+from collections.abc import Callable, Sequence
+
+from simulation.environment import Site, Way, as_boto3
+from simulation.known_bad.caches import (
+    LongMemory,
+    OneForAll,
+    RemembersWhatItTried,
+    remembering,
+)
+from simulation.known_bad.changes import (
+    ConflictIsTaken,
+    DeafAnnouncer,
+    HastyDeadLetters,
+    IncrementByBlockLength,
+    IncrementOnAnyCancellation,
+    SilentReplays,
+    StaleAndChecked,
+    StaleAndTrusted,
+    deleting_the_top,
+    keyed_by_message_id,
+    running,
+    with_store,
+)
+from simulation.known_bad.samples import (
+    RecordByRecord,
+    counter,
+    retry_everything,
+    textbook,
+    three_steps,
+)
+from ticket_numbering.handler import build_handler
+from ticket_numbering.messages import CreateTicket
+
+
+def _by_record(name: str, number: Callable[[Site, CreateTicket], int]) -> Way:
+    return Way(name, lambda site: RecordByRecord(site, number), has_key_records=False)
+
+
+WRONG_WAYS: Sequence[Way] = (
+    Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
+    Way("a conflict is a number taken", running(ConflictIsTaken)),
+    Way("increment by the block's length", running(IncrementByBlockLength)),
+    Way("a number remembered from a block only tried", running(RemembersWhatItTried)),
+    Way("one memory for all projects", remembering(OneForAll)),
+    _by_record("the textbook loop: query, put, plus one", textbook),
+    _by_record("a counter row with ADD, then the ticket", counter),
+    _by_record("read and retry everything, no idempotency key", retry_everything),
+    _by_record("a three-step idempotency wrapper", three_steps),
+    Way(
+        "a replay is not announced",
+        lambda site: build_handler(
+            site.worker(announcer=SilentReplays(as_boto3(site.sns), "topic"))
+        ),
+    ),
+    Way("the message id as key", keyed_by_message_id),
+    Way(
+        "deleted before it is sent to the dead-letter queue",
+        lambda site: build_handler(
+            site.worker(dead_letters=HastyDeadLetters(site, site.dead_letters()))
+        ),
+    ),
+    Way(
+        "`Failed` is ignored",
+        lambda site: build_handler(
+            site.worker(announcer=DeafAnnouncer(as_boto3(site.sns), "topic"))
+        ),
+    ),
+    Way("a stale read is trusted", with_store(StaleAndTrusted)),
+    Way(
+        "the newest ticket gets deleted",
+        deleting_the_top,
+        has_key_records=False,
+        deletes_tickets=True,
+    ),
+)
+
+RIGHT_WAYS: Sequence[Way] = (
+    Way("a stale read is checked by the condition", with_store(StaleAndChecked)),
+    Way("a remembered number never gets old", remembering(LongMemory)),
+)
+"""Not what ships, but right: what they leave out is only there to save requests."""

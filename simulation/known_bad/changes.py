@@ -1,0 +1,228 @@
+"""Wrong ways that change one thing in the real code."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from simulation.aws.lambda_service import Handler
+from simulation.environment import Site, as_boto3
+from simulation.monitor import KEYS, TICKETS
+from ticket_numbering.allocation import AllocationRun, Allocator
+from ticket_numbering.batch_api import MAX_BATCH_ENTRIES, TimeLeft
+from ticket_numbering.dynamodb_items import assignment
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.errors import (
+    AnnouncementError,
+    DamagedKeyRecordError,
+    DeadLetterError,
+    PoisonMessageError,
+)
+from ticket_numbering.handler import build_handler
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.ports import Assignment, Block, Reason, Slot
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer, _entry
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+
+
+class IncrementOnAnyCancellation(AllocationRun):
+    """Takes somebody's try for a number that is taken."""
+
+    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
+        super()._learn(block, slots)
+        self.next_number = block.first_number + 1
+
+
+class ConflictIsTaken(AllocationRun):
+    """Takes a number that somebody is trying for one that is taken."""
+
+    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
+        taken = [
+            replace(slot, ticket=Reason.CONDITION_FAILED)
+            if slot.ticket is Reason.CONFLICT
+            else slot
+            for slot in slots
+        ]
+        super()._learn(block, taken)
+
+
+class IncrementByBlockLength(AllocationRun):
+    """Takes the whole block for taken when its first number is."""
+
+    def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
+        collided = super()._move_past_taken(block, slots)
+        if collided:
+            self.next_number = block.first_number + len(block.requests)
+        return collided
+
+
+def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
+    """Build the worker with another way to run an allocation."""
+
+    class WrongAllocator(Allocator):
+        def start(
+            self,
+            project_id: str,
+            requests: Sequence[CreateTicket],
+            time_left: Callable[[], float],
+        ) -> AllocationRun:
+            real = super().start(project_id, requests, time_left)
+            return run(
+                self,
+                project_id,
+                list(requests),
+                time_left,
+                real.memory,
+                next_number=real.next_number,
+            )
+
+    return lambda site: build_handler(
+        site.worker(allocator=site.allocator(site.store(), WrongAllocator))
+    )
+
+
+class StaleAndTrusted(DynamoDBTicketStore):
+    """Reads the last number as it was, and writes without looking."""
+
+    def last_number(self, project_id: str) -> int:
+        """Return what was the highest number a while ago."""
+        page = self._client.query(
+            TableName=TICKETS,
+            KeyConditionExpression="project_id = :project",
+            ExpressionAttributeValues={":project": {"S": project_id}},
+            ScanIndexForward=False,
+            Limit=1,
+        )
+        return next((int(item["number"]["N"]) for item in page["Items"]), 0)
+
+    def _puts(self, block: Block) -> Any:
+        for put in super()._puts(block):
+            if put["Put"]["TableName"] == TICKETS:
+                del put["Put"]["ConditionExpression"]
+            yield put
+
+
+class StaleAndChecked(StaleAndTrusted):
+    """Reads the last number as it was, and lets the condition tell: not wrong."""
+
+    def _puts(self, block: Block) -> Any:
+        return DynamoDBTicketStore._puts(self, block)  # noqa: SLF001 - the grandparent's.
+
+
+class KeyedByMessageId(DynamoDBTicketStore):
+    """Takes the id that SQS gave the message for the identity of the request."""
+
+    ids: Mapping[RequestKey, str] = {}
+
+    def recorded(
+        self, keys: Any
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return what is recorded of these messages."""
+        by_id = {self.ids[key]: key for key in keys}
+        wanted = [{"id": {"S": message_id}} for message_id in by_id]
+        answer = self._client.batch_get_item(
+            RequestItems={KEYS: {"Keys": wanted, "ConsistentRead": True}}
+        )
+        items = answer["Responses"].get(KEYS, [])
+        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
+
+    def _puts(self, block: Block) -> Any:
+        ids = [self.ids[request.key] for request in block.requests]
+        for position, put in enumerate(super()._puts(block)):
+            if put["Put"]["TableName"] == KEYS:
+                item = {**put["Put"]["Item"], "id": {"S": ids[position // 2]}}
+                put = {"Put": {**put["Put"], "Item": item}}  # noqa: PLW2901
+            yield put
+
+
+def with_store(kind: type[DynamoDBTicketStore]) -> Callable[[Site], Handler]:
+    """Build the worker with another store."""
+    return lambda site: build_handler(
+        site.worker(
+            allocator=site.allocator(kind(as_boto3(site.dynamodb), TICKETS, KEYS))
+        )
+    )
+
+
+def keyed_by_message_id(site: Site) -> Handler:
+    """Build the worker with a store that knows messages, not requests."""
+    store = KeyedByMessageId(as_boto3(site.dynamodb), TICKETS, KEYS)
+    real = build_handler(site.worker(allocator=site.allocator(store)))
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        ids: dict[RequestKey, str] = {}
+        for record in event["Records"]:
+            with suppress(PoisonMessageError):
+                request = CreateTicket.parse(record["body"])
+                ids[request.key] = record["messageId"]
+        store.ids = ids
+        return real(event, context)
+
+    return handle
+
+
+class SilentReplays(SNSAnnouncer):
+    """Takes what was recorded for announced."""
+
+    def announce(
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Announce what is new."""
+        fresh = [each for each in announcements if not each.replayed]
+        return super().announce(fresh, time_left)
+
+
+class DeafAnnouncer(SNSAnnouncer):
+    """Takes the answer 200 for a success of every entry."""
+
+    def announce(
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish, and do not listen."""
+        del time_left
+        for start in range(0, len(announcements), MAX_BATCH_ENTRIES):
+            some = announcements[start : start + MAX_BATCH_ENTRIES]
+            entries: Any = [
+                {"Id": str(position), **_entry(each, fifo=False).content}
+                for position, each in enumerate(some)
+            ]
+            self._client.publish_batch(
+                TopicArn=self._topic_arn, PublishBatchRequestEntries=entries
+            )
+        return {}
+
+
+@dataclass
+class HastyDeadLetters:
+    """Deletes a poison message, and then sends it to the dead-letter queue."""
+
+    site: Site
+    real: SQSDeadLetters
+
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
+        """Send what is no longer on the queue."""
+        for letter in letters:
+            self.site.source.delete_message(
+                QueueUrl="queue", ReceiptHandle=letter.record.message_id
+            )
+        return self.real.send(letters, time_left)
+
+
+def deleting_the_top(site: Site) -> Handler:
+    """Let somebody tidy up the newest ticket now and then."""
+    real = build_handler(site.worker())
+    store = site.store()
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        if site.choices.chance(0.2):
+            try:
+                if number := store.last_number("P0"):
+                    key = {"project_id": {"S": "P0"}, "number": {"N": str(number)}}
+                    site.dynamodb.delete_item(TableName=TICKETS, Key=key)
+            except Exception:  # noqa: BLE001 - who tidies up does not insist.
+                return real(event, context)
+        return real(event, context)
+
+    return handle

@@ -1,0 +1,169 @@
+"""Wrong ways as samples and blog posts have them: whole, one record after the other."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from simulation.aws.queues import MILLISECONDS
+from simulation.environment import SETTINGS, Site
+from simulation.monitor import KEYS, TICKETS
+from ticket_numbering.aws_errors import code_of
+from ticket_numbering.batch_api import TimeLeft
+from ticket_numbering.dynamodb_items import ticket_item
+from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
+from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.sqs_dead_letters import DeadLetter
+from ticket_numbering.sqs_record import QueueRecord
+
+NOT_THERE: Final = "attribute_not_exists({})"
+STAMP: Final = "2026-11-21T00:00:00.000Z"
+"""The same for all: these ways do not keep the time with the number."""
+
+
+@dataclass
+class RecordByRecord:
+    """A handler that numbers one record after the other."""
+
+    site: Site
+    number: Callable[[Site, CreateTicket], int]
+
+    def __call__(self, event: dict[str, Any], context: Any) -> Any:
+        """Handle a batch."""
+        failures = []
+        for record in event["Records"]:
+            try:
+                self._handle(record, context)
+            except Exception:  # noqa: BLE001 - as Powertools' processor does.
+                failures.append({"itemIdentifier": record["messageId"]})
+        return {"batchItemFailures": failures}
+
+    def _handle(self, record: Mapping[str, Any], context: Any) -> None:
+        def left() -> float:
+            return float(context.get_remaining_time_in_millis() / MILLISECONDS)
+
+        parsed = QueueRecord.of(record)
+        try:
+            request = parsed.parse()
+            number = self.number(self.site, request)
+        except PoisonMessageError as error:
+            self._dead_letter(DeadLetter(parsed, error), left)
+            return
+        event = TicketNumberAssigned.of(request, number, STAMP)
+        announcement = Announcement(event, replayed=False)
+        _raise_any(self.site.announcer().announce([announcement], left))
+
+    def _dead_letter(self, letter: DeadLetter, left: TimeLeft) -> None:
+        _raise_any(self.site.dead_letters().send([letter], left))
+
+
+def _raise_any(failures: Mapping[str, Exception]) -> None:
+    for error in failures.values():
+        raise error
+
+
+def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
+    """Write the ticket if the number is free; tell whether it was."""
+    try:
+        site.dynamodb.put_item(
+            TableName=TICKETS,
+            Item=ticket_item(request, number, STAMP),
+            ConditionExpression=NOT_THERE.format("project_id"),
+        )
+    except ClientError as error:
+        if code_of(error) != "ConditionalCheckFailedException":
+            raise
+        return False
+    return True
+
+
+def textbook(site: Site, request: CreateTicket) -> int:
+    """Query, put, and on a collision plus one: the loop of the AWS blog."""
+    number = site.store().last_number(request.project_id) + 1
+    while not _put_ticket(site, request, number):
+        number += 1
+    return number
+
+
+def counter(site: Site, request: CreateTicket) -> int:
+    """Count in a row of its own with ADD, then write the ticket."""
+    answer = site.dynamodb.update_item(
+        TableName=KEYS,
+        Key={"id": {"S": request.project_id}},
+        UpdateExpression="ADD last :one",
+        ExpressionAttributeValues={":one": {"N": "1"}},
+        ReturnValues="UPDATED_NEW",
+    )
+    number = int(answer["Attributes"]["last"]["N"])
+    _put_ticket(site, request, number)
+    return number
+
+
+def retry_everything(site: Site, request: CreateTicket) -> int:
+    """Read and try again whatever the failure was, with nothing that remembers."""
+    for attempt in range(SETTINGS.max_attempts):
+        try:
+            number = site.store().last_number(request.project_id) + 1
+            put = {
+                "TableName": TICKETS,
+                "Item": ticket_item(request, number, STAMP),
+                "ConditionExpression": NOT_THERE.format("project_id"),
+            }
+            site.dynamodb.transact_write_items(TransactItems=[{"Put": put}])
+        except Exception:
+            if attempt == SETTINGS.max_attempts - 1:
+                raise
+            continue
+        return number
+    raise AssertionError
+
+
+def three_steps(site: Site, request: CreateTicket) -> int:
+    """Mark as begun, do the work, mark as done: an idempotency wrapper."""
+    key = {"id": {"S": "#".join(request.key)}}
+    begun = _begin(site, key, request.fingerprint)
+    if begun is not None:
+        return begun
+    try:
+        number = textbook(site, request)
+    except Exception:
+        site.dynamodb.delete_item(TableName=KEYS, Key=key)
+        raise
+    site.dynamodb.put_item(
+        TableName=KEYS,
+        Item={
+            **key,
+            "number": {"N": str(number)},
+            "fingerprint": {"S": request.fingerprint},
+        },
+    )
+    return number
+
+
+def _begin(site: Site, key: dict[str, Any], fingerprint: str) -> int | None:
+    """Return the number if the work was done; None if it is ours to do."""
+    expiry = {"N": str(int(site.scheduler.now) + 30)}
+    try:
+        site.dynamodb.put_item(
+            TableName=KEYS,
+            Item={**key, "expires": expiry},
+            ConditionExpression=NOT_THERE.format("id"),
+        )
+    except ClientError as error:
+        if code_of(error) != "ConditionalCheckFailedException":
+            raise
+    else:
+        return None
+    item = site.dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)["Item"]
+    if item.get("fingerprint", {"S": fingerprint}) != {"S": fingerprint}:
+        message = "used for another ticket"
+        raise IdempotencyMismatchError(message)
+    if "number" in item:
+        return int(item["number"]["N"])
+    if int(item["expires"]["N"]) > site.scheduler.now:
+        message = "somebody is at it"
+        raise RuntimeError(message)
+    site.dynamodb.put_item(TableName=KEYS, Item={**key, "expires": expiry})
+    return None

@@ -1,0 +1,201 @@
+"""The promises, checked at every instant and once more at the end."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from simulation.aws.items import Address, Item, plain
+from simulation.aws.queues import Message, Queue, reason_of
+from simulation.aws.topics import Topic
+
+TICKETS: Final = "tickets"
+KEYS: Final = "keys"
+FOREIGN: Final = "of_the_next_version"
+SHOWN: Final = 120
+"""Characters of a body that a violation repeats."""
+
+RequestId = tuple[str, str]
+"""A project and an idempotency key."""
+
+
+class Violation(Exception):  # noqa: N818 - it is the word for it.
+    """A promise was broken."""
+
+
+def _broken(promise: str) -> NoReturn:
+    raise Violation(promise)
+
+
+@dataclass
+class Monitor:
+    """Knows what was asked, sees what is decided, and compares."""
+
+    topic: Topic
+    queue: Queue
+    dead_letters: Queue
+    has_key_records: bool = True
+    """Whether a ticket comes with a record of its key, as ours does."""
+    forbids_deletion: bool = True
+
+    sent: dict[str, RequestId | None] = field(default_factory=dict)
+    """Bodies, and whose request each is; None for poison."""
+    last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    issued: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    numbered: dict[RequestId, tuple[int, str]] = field(default_factory=dict)
+    """The number and the title of each request that has its ticket."""
+    recorded: dict[RequestId, int] = field(default_factory=dict)
+
+    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+        """See what holds from now on, before anybody can read it."""
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for address, item in writes.items():
+            if address.table == TICKETS and item is None:
+                self._see_deletion(str(address.key[0]), int(address.key[1]))
+            elif address.table == TICKETS and item is not None:
+                project, number = str(address.key[0]), int(address.key[1])
+                self._see_ticket(project, number, item)
+                numbers[project].append(number)
+            elif self.has_key_records and item is not None:
+                self._see_key(item)
+        for project, new in numbers.items():
+            self._check_sequence(project, sorted(new))
+        if self.has_key_records:
+            self._check_together()
+
+    def _see_deletion(self, project: str, number: int) -> None:
+        if self.forbids_deletion:
+            _broken(f"{project}-{number} was deleted")
+        self.last[project] = number - 1
+
+    def _see_ticket(self, project: str, number: int, item: Item) -> None:
+        if number in self.issued[project]:
+            _broken(f"{project}-{number} was given twice")
+        self.issued[project].add(number)
+        request = project, plain(item["idempotency_key"])
+        if request in self.numbered:
+            _broken(f"{request} has two numbers")
+        if request not in self.sent.values():
+            _broken(f"nobody asked for {request}")
+        asked = {
+            name: plain(value)
+            for name, value in item.items()
+            if name not in {"number", "assigned_at", "priority", FOREIGN}
+        }
+        if asked not in [
+            json.loads(body) for body, of in self.sent.items() if of == request
+        ]:
+            _broken(f"{project}-{number} is not what was asked for")
+        self.numbered[request] = number, plain(item["title"])
+
+    def _see_key(self, item: Item) -> None:
+        request = plain(item["project_id"]), plain(item["idempotency_key"])
+        if request in self.recorded:
+            _broken(f"the record of {request} was overwritten")
+        self.recorded[request] = int(plain(item["number"]))
+
+    def _check_sequence(self, project: str, new: list[int]) -> None:
+        first = self.last[project] + 1
+        if new != list(range(first, first + len(new))):
+            _broken(f"{project}: {new} was committed after {first - 1}")
+        self.last[project] = new[-1]
+
+    def _check_together(self) -> None:
+        if self.recorded != {key: number for key, (number, _) in self.numbered.items()}:
+            _broken("a ticket and the record of its key went apart")
+
+    def deleted(self, message: Message) -> None:
+        """See a message leave the queue for good."""
+        if not (self._is_done(message.body) or self._is_parked(message)):
+            _broken(f"{message.id} was deleted before it was done")
+
+    def _is_done(self, body: str) -> bool:
+        request = self.sent[body]
+        if request not in self.numbered or request is None:
+            return False
+        number, title = self.numbered[request]
+        announced = self.topic.published.get(f"{request[0]}-{number}")
+        return bool(announced) and json.loads(body)["title"] == title
+
+    def _is_parked(self, message: Message) -> bool:
+        return any(
+            letter.body == message.body
+            and letter.attributes["SourceMessageId"]["StringValue"] == message.id
+            for letter in self.dead_letters.arrived
+            if reason_of(letter)
+        )
+
+    def finish(self, items: Mapping[str, list[Item]]) -> None:
+        """Check what must hold when the queue is empty.
+
+        Args:
+            items: What is in each table.
+        """
+        if self.queue.messages:
+            _broken("the queue never drained")
+        parked = {message.body for message in self.dead_letters.messages.values()}
+        for body in self.sent:
+            if not self._is_done(body) and body not in parked:
+                _broken(f"lost: {body[:SHOWN]}")
+        for message in self.dead_letters.messages.values():
+            self._check_letter(message)
+        self._check_announcements(parked)
+        if self.forbids_deletion:
+            self._check_tables(items)
+
+    def _check_letter(self, message: Message) -> None:
+        is_poison = not self._is_numbered(message.body)
+        if reason_of(message):
+            if not is_poison:
+                _broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
+        elif message.receives < self.queue.max_receives:
+            _broken(f"in the dead-letter queue without a reason: {message.id}")
+
+    def _is_numbered(self, body: str) -> bool:
+        """Tell whether this very request, not another of its key, has the number."""
+        request = self.sent[body]
+        if request is None:
+            return False
+        if request not in self.numbered:
+            return True  # It would be, if it had not run out of receives.
+        return bool(json.loads(body)["title"] == self.numbered[request][1])
+
+    def _check_announcements(self, parked: set[str]) -> None:
+        waiting = {self.sent[body] for body in parked}
+        for request, (number, title) in self.numbered.items():
+            event_id = f"{request[0]}-{number}"
+            told = self.topic.published.get(event_id, [])
+            if not told and request not in waiting:
+                _broken(f"{event_id} was never announced")
+            for each in told:
+                self._check_event(json.loads(each), request, number, title)
+            if len(set(told)) > 1:
+                _broken(f"{event_id} was announced in different words")
+        known = {f"{key[0]}-{number}" for key, (number, _) in self.numbered.items()}
+        if unknown := self.topic.published.keys() - known:
+            _broken(f"announced, but not there: {sorted(unknown)}")
+
+    def _check_event(
+        self, event: Any, request: RequestId, number: int, title: str
+    ) -> None:
+        data = event["data"]
+        told = (
+            data["project_id"],
+            data["idempotency_key"],
+            data["number"],
+            data["title"],
+        )
+        if told != (*request, number, title):
+            _broken(f"{event['id']} was announced as {told}")
+
+    def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
+        """See that what was decided was written."""
+        tickets = {
+            (plain(each["project_id"]), plain(each["idempotency_key"])): int(
+                plain(each["number"])
+            )
+            for each in items[TICKETS]
+        }
+        if tickets != {key: number for key, (number, _) in self.numbered.items()}:
+            _broken("the table does not hold what was decided")

@@ -1,0 +1,298 @@
+"""One history: producers, a queue, workers, an operator, and all that can go wrong."""
+
+import contextlib
+import json
+import logging
+import os
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from greenlet import getcurrent
+
+from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.fifo_queues import FifoQueue
+from simulation.aws.items import write_units
+from simulation.aws.lambda_service import Poller
+from simulation.aws.network import Network
+from simulation.aws.queues import Queue
+from simulation.aws.tables import Tables
+from simulation.aws.topics import Topic
+from simulation.aws.transactions import UNITS_FACTOR
+from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.scheduler import Process, Scheduler, Task
+from simulation.environment import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
+from simulation.faults import Fault, FaultPlan, RandomFaults
+from simulation.history import History
+from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.scenario import Scenario, random_scenario
+from ticket_numbering.observability import logger
+
+SCHEMA = {
+    TICKETS: {"project_id": "S", "number": "N"},
+    KEYS: {"id": "S"},
+}
+
+OUTSIDE: Final = "outside"
+"""Where those are who never die."""
+
+
+@dataclass
+class Outcome:
+    """What one history came to."""
+
+    violation: str | None
+    history: History
+    tickets: int = 0
+    messages: int = 0
+    attempts: int = 0
+    """Transactions sent."""
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Codes and reasons with which transactions were refused."""
+    calls: int = 0
+    steps: int = 0
+    write_units: float = 0.0
+    faults: Counter[Fault] = field(default_factory=Counter)
+
+
+class World:
+    """Everything there is in one history."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        choices: Choices,
+        faults: FaultPlan,
+        way: Way = THE_REAL_WAY,
+    ) -> None:
+        """Set the scene."""
+        self.scenario, self.choices, self.faults, self.way = (
+            scenario,
+            choices,
+            faults,
+            way,
+        )
+        self.scheduler = Scheduler(choices)
+        self.history = History(lambda: self.scheduler.now, _actor)
+        self.network = Network(
+            self.scheduler, choices, faults, scenario.latency, self.history
+        )
+        self._make_queues()
+        self.topic = Topic(choices)
+        self.monitor = Monitor(
+            self.topic,
+            self.queue,
+            self.dead_letters,
+            has_key_records=way.has_key_records,
+            forbids_deletion=not way.deletes_tickets,
+        )
+        self.queue.on_delete = self.monitor.deleted
+        self.tables = self._make_tables()
+        self.dynamodb = DynamoDB(self.tables)
+        self.pollers = [self._make_poller(each) for each in range(scenario.pollers)]
+
+    def run(self) -> Outcome:
+        """Play the history to its end."""
+        outside = Process(OUTSIDE)
+        self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
+        self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
+        for poller in self.pollers:
+            self.scheduler.spawn(outside, poller.name, poller.run)
+        violation = None
+        try:
+            self.scheduler.run()
+            self.monitor.finish({name: self.tables.items(name) for name in SCHEMA})
+            self._check_attempts()
+            self._check_units()
+        except Violation as error:
+            violation = str(error)
+        finally:
+            self.scheduler.end()
+        return Outcome(
+            violation,
+            self.history,
+            tickets=len(self.monitor.numbered),
+            messages=len(self.queue.arrived),
+            attempts=self.history.attempts().total(),
+            refusals=self.history.refusals(),
+            calls=self.network.calls,
+            steps=self.scheduler.steps,
+            write_units=self.tables.units_written,
+            faults=self.faults.injected,
+        )
+
+    def _check_attempts(self) -> None:
+        """See that nobody tried more often than the settings allow."""
+        # botocore's tries of each of the worker's tries.
+        bound = self.scenario.max_attempts * self.network.attempts
+        for (process, project), tries in self.history.longest_tries().items():
+            if tries > bound and self.way is THE_REAL_WAY:
+                message = f"{process} tried {tries} times in {project}, not {bound}"
+                raise Violation(message)
+
+    def _check_units(self) -> None:
+        """See that nothing was written but the blocks that were sent."""
+        due = sum(
+            UNITS_FACTOR * write_units(action["Put"]["Item"])
+            for _, _, what, detail in self.history.events
+            if what == "> transact_write_items"
+            for action in detail[0]["TransactItems"]
+        )
+        if self.tables.units_written > due and self.way is THE_REAL_WAY:
+            message = f"{self.tables.units_written} units written, at most {due} due"
+            raise Violation(message)
+
+    def _make_queues(self) -> None:
+        clock = lambda: self.scheduler.now  # noqa: E731 - short, and only here.
+        make = FifoQueue if self.scenario.fifo else Queue
+        self.dead_letters = make("dead", self.choices, clock)
+        self.queue = make(
+            "message",
+            self.choices,
+            clock,
+            visibility_seconds=self.scenario.visibility_seconds,
+            max_receives=self.scenario.max_receives,
+            dead_letters=self.dead_letters,
+        )
+        self.queue.on_send = self._wake_pollers
+
+    def _wake_pollers(self) -> None:
+        idle, self.queue.idle = self.queue.idle, []
+        for promise in idle:
+            self.scheduler.keep(promise)
+
+    def _make_tables(self) -> Tables:
+        return Tables(
+            SCHEMA,
+            self.choices,
+            self.monitor,
+            clock=lambda: self.scheduler.now,
+            step=lambda steps: self.scheduler.sleep(
+                self.scenario.latency.sample_step(self.choices, steps)
+            ),
+            learn=self.scheduler.learn,
+            partition_units=self.scenario.partition_units,
+            silence=self.scenario.silence,
+        )
+
+    def _make_poller(self, number: int) -> Poller:
+        site = Site(
+            self.scheduler,
+            self.choices,
+            DynamoDBClient(self.dynamodb, self.network),
+            SNSClient(self.topic, self.network),
+            SQSClient(self.dead_letters, self.network),
+            SQSClient(self.queue, self.network),
+            self.scenario.max_attempts,
+            dead_letter_queue=f"dead-letters{'.fifo' if self.scenario.fifo else ''}",
+        )
+        is_next = self.way is THE_REAL_WAY and number < self.scenario.next_version
+        way = THE_NEXT_VERSION if is_next else self.way
+        return Poller(
+            f"worker{number}",
+            self.scheduler,
+            self.faults,
+            self.history,
+            self.queue,
+            lambda: way.build(site),
+            self.scenario.batch_size,
+            lambda: self.scenario.latency.sample(self.choices),
+            site.remembered,
+        )
+
+    def state(self) -> Hashable:
+        """Return what stands for all that can still happen.
+
+        But for the throughput used, for small worlds never come near its limit.
+        """
+        return (
+            self.scheduler.now,
+            self.scheduler.state(),
+            self.tables.state(),
+            # A token that is never sent again says nothing of the future.
+            self.dynamodb.state() if self.network.attempts > 1 else (),
+            self.queue.state(),
+            self.dead_letters.state(),
+            tuple(
+                sorted(
+                    (event, *sorted(set(told)))
+                    for event, told in self.topic.published.items()
+                )
+            ),
+            tuple(sorted(self.monitor.numbered.items())),
+            self.faults.injected.total(),
+        )
+
+    def _produce(self) -> None:
+        """Send everything; send again what may not have arrived."""
+        for sending in sorted(self.scenario.sendings, key=lambda each: each.at):
+            if pause := sending.at - self.scheduler.now:
+                self.scheduler.sleep(pause)
+            self.monitor.sent[sending.body] = _request_of(sending.body)
+            self.history.note("sends", sending.body[:80])
+            group = _group_of(sending.body) if self.scenario.fifo else None
+            if self.faults.next("send_message") is Fault.SENT_TWICE:
+                self.history.note("sends again", sending.body[:80])
+                self.queue.send(sending.body, group=group)
+            self.queue.send(sending.body, group=group)
+
+    def _operate(self) -> None:
+        """Send the dead letters back, whatever they are."""
+        for time in self.scenario.redrives:
+            self.scheduler.sleep(time - self.scheduler.now)
+            self.history.note("redrives", len(self.dead_letters.messages))
+            self.dead_letters.move_to(self.queue)
+
+
+def play(seed: int, way: Way = THE_REAL_WAY) -> Outcome:
+    """Play the one history of a seed."""
+    choices = RandomChoices(seed)
+    scenario = random_scenario(choices)
+    faults = RandomFaults(choices, scenario.fault_rate)
+    return World(scenario, choices, faults, way).run()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the function's log lines and metrics to itself, for there are millions."""
+    level = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with (
+            Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+            contextlib.redirect_stdout(nowhere),
+            warnings.catch_warnings(),
+        ):
+            # The sandboxes share one process here, and so one set of metrics.
+            warnings.filterwarnings("ignore", "No application metrics")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _request_of(body: str) -> tuple[str, str] | None:
+    try:
+        content = json.loads(body)
+        if set(content) <= {"project_id", "idempotency_key", "title", "description"}:
+            request = content["project_id"], content["idempotency_key"]
+            return None if "#" in request[0] else request
+    except (ValueError, TypeError, KeyError):
+        pass
+    return None
+
+
+def _group_of(body: str) -> str:
+    """Return the project that a producer means, as far as the body shows one."""
+    request = _request_of(body)
+    return request[0] if request else "-"
+
+
+def _actor() -> str:
+    task = getcurrent()
+    if not isinstance(task, Task):
+        return "-"
+    return task.name if task.process.name == OUTSIDE else task.process.name
