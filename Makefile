@@ -35,11 +35,11 @@ up: setup  ## Start the whole system and keep it up, for `sam local invoke` too;
 # Apart from what `sam deploy` takes: the processor may be another one there.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m ticketctl.trim .build/sam/NumberingWorker
+	$(BIN)/python -m tools.trim .build/sam/NumberingWorker
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
-	$(BIN)/python -m ticketctl.trim .aws-sam/build/NumberingWorker
+	$(BIN)/python -m tools.trim .aws-sam/build/NumberingWorker
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
@@ -68,7 +68,7 @@ bench-docs: setup  ## The same, with the tables and plots of docs/performance.md
 	@PYTHONPATH=src $(BIN)/python -m ticketctl bench --out docs/performance
 
 bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
-	@$(BIN)/python -m ticketctl.bench.function
+	@$(BIN)/python -m benchmarks.function
 
 check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
 
@@ -77,7 +77,7 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/cfn-lint template.yaml
-	PYTHONPATH=src $(BIN)/python -m ticketctl.contracts --check
+	PYTHONPATH=src $(BIN)/python -m tools.contracts --check
 
 unit: .venv/ready
 	$(BIN)/python -m pytest --quiet tests/unit
@@ -91,13 +91,13 @@ format: .venv/ready  ## Format the code and mend what can be mended.
 	$(BIN)/ruff format .
 
 contracts: .venv/ready  ## Write the JSON Schemas and the AsyncAPI document from the models.
-	PYTHONPATH=src $(BIN)/python -m ticketctl.contracts
+	PYTHONPATH=src $(BIN)/python -m tools.contracts
 
 events: .venv/ready  ## Write the sample events anew.
-	PYTHONPATH=src $(BIN)/python -m ticketctl.events
+	PYTHONPATH=src $(BIN)/python -m tools.events
 
 pictures: setup  ## Draw the terminals of the README anew, by running the commands.
-	@$(BIN)/python -m ticketctl.pictures
+	@$(BIN)/python -m tools.pictures
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 

@@ -3,7 +3,7 @@
 import signal
 from importlib import import_module
 
-from ticketctl.app import app
+from ticketctl.cli.app import app
 
 __all__ = ["app"]
 

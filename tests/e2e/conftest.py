@@ -11,9 +11,16 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.e2e.ctl import Ctl, local_environment
-from ticketctl.auditing.audit import ProjectAudit, audit
-from ticketctl.local_stack import LocalStack, local_stack
-from ticketctl.queues import Received, Sent, messages_on_queue, send, subscribe, take
+from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.local.stack import LocalStack, local_stack
+from ticketctl.system.queues import (
+    Received,
+    Sent,
+    messages_on_queue,
+    send,
+    subscribe,
+    take,
+)
 
 Found = TypeVar("Found")
 

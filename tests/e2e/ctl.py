@@ -8,7 +8,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from ticketctl.__main__ import app
-from ticketctl.clients import OWNER, REGION
+from ticketctl.local.clients import OWNER, REGION
 
 WIDTH = "200"
 

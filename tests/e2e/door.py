@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from ticketctl.local_stack import LocalStack
+from ticketctl.local.stack import LocalStack
 
 Server = TypeVar("Server", bound=ThreadingHTTPServer)
 

@@ -31,7 +31,7 @@ from tests.e2e.faults import (
     apply_in_part,
     error,
 )
-from ticketctl.local_stack import LocalStack
+from ticketctl.local.stack import LocalStack
 
 _REPLACED: Final = ("Host", "Content-Length", "Connection")
 

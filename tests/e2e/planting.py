@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ticketctl.stack import System
+from ticketctl.system.stack import System
 
 Item = dict[str, dict[str, Any]]
 

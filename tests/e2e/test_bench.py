@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ticketctl.bench.emulator_run import run_on_emulator
-from ticketctl.bench.measurement import Measurement
-from ticketctl.bench.workload import Workload
-from ticketctl.emulator import running_emulator
+from benchmarks.emulator_run import run_on_emulator
+from benchmarks.measurement import Measurement
+from benchmarks.workload import Workload
+from ticketctl.local.emulator import running_emulator
 
 pytestmark = pytest.mark.emulator
 

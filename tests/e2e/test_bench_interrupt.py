@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from ticketctl.artifact import ROOT
+from ticketctl.local.artifact import ROOT
 
 SECONDS_TO_END = 20
 INTERRUPTED = 130
@@ -17,10 +17,10 @@ INTERRUPTED = 130
 MEASURE = """
 import sys
 from pathlib import Path
-from ticketctl.bench.cells import Cell
-from ticketctl.bench.runner import run
-from ticketctl.bench.store import Results
-from ticketctl.bench.workload import Limits, Workload
+from benchmarks.cells import Cell
+from benchmarks.runner import run
+from benchmarks.store import Results
+from benchmarks.workload import Limits, Workload
 
 if __name__ == "__main__":
     endless = Limits(warm_up=1e6)

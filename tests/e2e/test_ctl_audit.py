@@ -10,8 +10,8 @@ from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl, Ended
 from tests.e2e.planting import Item, key_item, planted, sequence, ticket_item
-from ticketctl.local_stack import LocalStack
-from ticketctl.tables import create_table
+from tests.support.tables import create_table
+from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
 

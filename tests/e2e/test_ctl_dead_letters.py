@@ -16,9 +16,9 @@ import pytest
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl
-from ticketctl.artifact import ROOT
-from ticketctl.auditing.audit import audit
-from ticketctl.local_stack import LocalStack
+from ticketctl.audit.audit import audit
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
 

@@ -11,14 +11,14 @@ import pytest
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl
-from ticketctl.errors import NotThereError, Status
-from ticketctl.items import plain
-from ticketctl.numbers.import_lines import Existing
-from ticketctl.numbers.importing import Import
-from ticketctl.numbers.seeding import Seed
-from ticketctl.numbers.ticket_voided import TicketVoided
-from ticketctl.numbers.voiding import void
-from ticketctl.queues import Received
+from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.sequences.import_lines import Existing
+from ticketctl.sequences.importing import Import
+from ticketctl.sequences.seeding import Seed
+from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.sequences.voiding import void
+from ticketctl.system.items import plain
+from ticketctl.system.queues import Received
 
 pytestmark = pytest.mark.emulator
 

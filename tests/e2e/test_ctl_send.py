@@ -17,7 +17,7 @@ from tests.builders import ticket_fields
 from tests.cases import cases
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl, local_environment
-from ticketctl.artifact import ROOT
+from ticketctl.local.artifact import ROOT
 
 pytestmark = pytest.mark.emulator
 

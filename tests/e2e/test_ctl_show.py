@@ -8,7 +8,7 @@ from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl
 from tests.e2e.planting import key_item, planted, sequence, ticket_item
-from ticketctl.local_stack import LocalStack
+from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
 

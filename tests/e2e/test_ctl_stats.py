@@ -17,8 +17,8 @@ import pytest
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl
-from ticketctl.artifact import ROOT
-from ticketctl.local_stack import LocalStack
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
 

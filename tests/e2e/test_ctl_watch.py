@@ -19,13 +19,13 @@ import pytest
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.ctl import Ctl, Ended
-from ticketctl.hearing.heard import ASSIGNED, VOIDED
-from ticketctl.hearing.leftovers import sweep
-from ticketctl.hearing.listening import listening
-from ticketctl.hearing.temporary_names import arn_start, made_at, name_start
-from ticketctl.hearing.temporary_queue import ALIVE_UNTIL
-from ticketctl.local_stack import LocalStack
-from ticketctl.queues import subscribe, take
+from ticketctl.local.stack import LocalStack
+from ticketctl.system.queues import subscribe, take
+from ticketctl.watch.heard import ASSIGNED, VOIDED
+from ticketctl.watch.leftovers import sweep
+from ticketctl.watch.listening import listening
+from ticketctl.watch.temporary_names import arn_start, made_at, name_start
+from ticketctl.watch.temporary_queue import ALIVE_UNTIL
 
 pytestmark = pytest.mark.emulator
 

@@ -21,8 +21,8 @@ from tests.e2e.faults import DECKS
 from tests.e2e.test_main_job import redrive_policy
 from ticket_numbering.errors import PoisonMessageError, TransientError
 from ticket_numbering.messages import RequestKey
-from ticketctl.local_stack import local_stack
-from ticketctl.queues import subscribe
+from ticketctl.local.stack import local_stack
+from ticketctl.system.queues import subscribe
 
 pytestmark = pytest.mark.emulator
 

@@ -12,9 +12,9 @@ from botocore.exceptions import ClientError
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.door import Manner, door
-from ticketctl.artifact import ROOT
-from ticketctl.local_stack import LocalStack, local_stack
-from ticketctl.queues import subscribe
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.stack import LocalStack, local_stack
+from ticketctl.system.queues import subscribe
 
 pytestmark = pytest.mark.emulator
 

@@ -37,8 +37,8 @@ from botocore.exceptions import ClientError
 from tests.builders import sqs_event, sqs_record, ticket_fields
 from tests.cases import cases
 from tests.e2e.conftest import System
-from ticketctl.clients import Clients, Credentials
-from ticketctl.local_stack import LocalStack, local_stack
+from ticketctl.local.clients import Clients, Credentials
+from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
 

@@ -18,11 +18,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ticketctl.artifact import EMULATOR_PYTHON, ROOT, build_artifact
-from ticketctl.clients import Clients
-from ticketctl.emulator import free_port, running_emulator
-from ticketctl.errors import ArtifactError, DeploymentError, EmulatorError
-from ticketctl.local_stack import LocalStack, local_stack
+from ticketctl.cli.errors import ArtifactError, DeploymentError, EmulatorError
+from ticketctl.local.artifact import EMULATOR_PYTHON, ROOT, build_artifact
+from ticketctl.local.clients import Clients
+from ticketctl.local.emulator import free_port, running_emulator
+from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
 
@@ -435,7 +435,7 @@ class TestStop:
     def test_emulator_ends_when_its_starter_is_killed(self) -> None:
         """A starter that cannot clean up leaves neither process nor file."""
         code = """
-            from ticketctl.emulator import running_emulator
+            from ticketctl.local.emulator import running_emulator
             with running_emulator() as emulator:
                 print(emulator.pid, emulator.home, flush=True)
                 input()

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.e2e.door import Manner, door
-from ticketctl.queues import Received, Sent
+from ticketctl.system.queues import Received, Sent
 
 pytestmark = pytest.mark.emulator
 

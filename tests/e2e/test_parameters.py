@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ticketctl.artifact import build_artifact
-from ticketctl.clients import Clients
-from ticketctl.deployment import Deployment, deploy
-from ticketctl.emulator import Emulator, running_emulator
-from ticketctl.errors import DeploymentError
-from ticketctl.isolation import HOST
-from ticketctl.local_stack import TEMPLATE
+from ticketctl.cli.errors import DeploymentError
+from ticketctl.local.artifact import build_artifact
+from ticketctl.local.clients import Clients
+from ticketctl.local.deployment import Deployment, deploy
+from ticketctl.local.emulator import Emulator, running_emulator
+from ticketctl.local.isolation import HOST
+from ticketctl.local.stack import TEMPLATE
 
 pytestmark = pytest.mark.emulator
 

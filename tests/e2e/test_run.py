@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 
 from tests.builders import ticket_fields
-from ticketctl.artifact import ROOT
-from ticketctl.hearing.heard import ASSIGNED, VOIDED, announcement
-from ticketctl.local_stack import LocalStack
-from ticketctl.queues import Received, Sent
-from ticketctl.report import Report
-from ticketctl.run import judge_messages, run_messages, start_watch
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.report import Report
+from ticketctl.local.run import judge_messages, run_messages, start_watch
+from ticketctl.local.stack import LocalStack
+from ticketctl.system.queues import Received, Sent
+from ticketctl.watch.heard import ASSIGNED, VOIDED, announcement
 
 pytestmark = pytest.mark.emulator
 

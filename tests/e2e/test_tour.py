@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ticketctl.artifact import ROOT
-from ticketctl.shell_file import SHELL_FILE
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.shell_file import SHELL_FILE
 
 pytestmark = pytest.mark.emulator
 

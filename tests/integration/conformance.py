@@ -30,8 +30,8 @@ from simulation.faults import FaultPlan, RandomFaults
 from simulation.history import History
 from tests.integration.conftest import serials
 from tests.integration.test_conformance_differences import DIFFERENCES
-from ticketctl.clients import Clients
-from ticketctl.tables import create_table
+from tests.support.tables import create_table
+from ticketctl.local.clients import Clients
 
 DONE: Final = "done"
 MAX_RECEIVES: Final = 2

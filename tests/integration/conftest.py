@@ -9,11 +9,11 @@ import pytest
 from moto import mock_aws
 
 from tests.fakes import FakeTicketStore
+from tests.support.tables import create_table
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.ports import TicketStore
-from ticketctl.clients import Clients
-from ticketctl.emulator import running_emulator
-from ticketctl.tables import create_table
+from ticketctl.local.clients import Clients
+from ticketctl.local.emulator import running_emulator
 
 # One for all: every case has its names in the one emulator, whatever the order.
 serials = count(1)

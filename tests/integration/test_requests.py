@@ -14,13 +14,13 @@ from moto import mock_aws
 from tests.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.fakes import FakeTime
 from tests.integration.conftest import empty_store
+from tests.support.tables import create_table
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.sns_publisher import SNSAnnouncer
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import BatchReport, Worker
-from ticketctl.tables import create_table
 
 
 @dataclass

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.conftest import System
-from ticketctl import sam_files
-from ticketctl.artifact import ROOT
-from ticketctl.bridge import bridge
-from ticketctl.clients import REGION
-from ticketctl.local_stack import LocalStack, local_stack
-from ticketctl.queues import subscribe, take
+from ticketctl.local import sam_files
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.bridge import bridge
+from ticketctl.local.clients import REGION
+from ticketctl.local.stack import LocalStack, local_stack
+from ticketctl.system.queues import subscribe, take
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 BUILT = ROOT / ".build" / "sam"

@@ -18,12 +18,12 @@ from tests.e2e.conftest import System
 from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.unit.template_loader import source
-from ticketctl.artifact import ROOT, build_artifact
-from ticketctl.auditing.audit import ProjectAudit
-from ticketctl.clients import Clients
-from ticketctl.emulator import Emulator, running_emulator
-from ticketctl.local_stack import LocalStack
-from ticketctl.queues import subscribe
+from ticketctl.audit.audit import ProjectAudit
+from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.clients import Clients
+from ticketctl.local.emulator import Emulator, running_emulator
+from ticketctl.local.stack import LocalStack
+from ticketctl.system.queues import subscribe
 
 CONFIGURATION = "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "dev"
 STACK = "ticket-numbering-dev"

@@ -17,10 +17,10 @@ from tests.e2e.conftest import System
 from tests.sam.conftest import Invocation, LocalSystem, look_until, run_sam
 from tests.unit.test_events import EXPECTED, FILES, read
 from ticket_numbering.messages import CreateTicket
-from ticketctl import events
-from ticketctl.artifact import ROOT
-from ticketctl.auditing.audit import ProjectAudit, audit
-from ticketctl.queues import Received
+from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.local.artifact import ROOT
+from ticketctl.system.queues import Received
+from tools import events
 
 Invoke = Callable[[Path], Invocation]
 
@@ -166,7 +166,7 @@ class TestSecondInvoke:
     ) -> None:
         """The command writes events whose keys no table knows."""
         subprocess.run(  # noqa: S603 - no shell, no argument from outside.
-            [sys.executable, "-m", "ticketctl.events", tmp_path, "--fresh"],
+            [sys.executable, "-m", "tools.events", tmp_path, "--fresh"],
             check=True,
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": "src"},

@@ -1,10 +1,10 @@
 """What a crowd costs: the benchmark's target for the default of ten workers."""
 
-from ticketctl.bench.cells import Cell, limits_of
-from ticketctl.bench.contenders import OURS
-from ticketctl.bench.model import CEILING
-from ticketctl.bench.runner import play
-from ticketctl.bench.workload import Workload
+from benchmarks.cells import Cell, limits_of
+from benchmarks.contenders import OURS
+from benchmarks.model import CEILING
+from benchmarks.runner import play
+from benchmarks.workload import Workload
 
 
 class TestCrowd:

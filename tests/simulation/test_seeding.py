@@ -28,9 +28,9 @@ from tests.builders import create_ticket, create_tickets
 from tests.fakes import BlockAnswer, FakeTicketStore, FakeTime
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.ports import Block, Cancelled, Slot
-from ticketctl.errors import BusyError, InputError
-from ticketctl.numbers.seeding import GUARD_NUMBERS, Seed, Seeded, guard_numbers
-from ticketctl.numbers.transactions import Pace
+from ticketctl.cli.errors import BusyError, InputError
+from ticketctl.sequences.seeding import GUARD_NUMBERS, Seed, Seeded, guard_numbers
+from ticketctl.sequences.transactions import Pace
 
 SEEDS: Final = 300
 SEEDS_UNTIL_CAUGHT: Final = 100

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
-from ticketctl.auditing.audit import audit_tables
-from ticketctl.auditing.plan import AuditPlan
-from ticketctl.auditing.read_meter import ReadMeter
-from ticketctl.auditing.results import AuditReport, ProjectAudit
-from ticketctl.auditing.table_scan import TableReader
+from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.plan import AuditPlan
+from ticketctl.audit.read_meter import ReadMeter
+from ticketctl.audit.results import AuditReport, ProjectAudit
+from ticketctl.audit.table_scan import TableReader
 
 Item = dict[str, dict[str, Any]]
 

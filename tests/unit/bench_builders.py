@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ticketctl.bench.cells import EMULATOR, Cell, all_cells
-from ticketctl.bench.contenders import OURS, TEXTBOOK
-from ticketctl.bench.measurement import Measurement
-from ticketctl.bench.store import Results
-from ticketctl.bench.tally import percentiles
-from ticketctl.bench.workload import Workload
+from benchmarks.cells import EMULATOR, Cell, all_cells
+from benchmarks.contenders import OURS, TEXTBOOK
+from benchmarks.measurement import Measurement
+from benchmarks.store import Results
+from benchmarks.tally import percentiles
+from benchmarks.workload import Workload
 
 Figures = Mapping[Cell, Measurement]
 

@@ -11,8 +11,8 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tests.builders import ticket_fields
-from ticketctl.contract import body_of
 from ticketctl.dead_letters.letters import Letter
+from ticketctl.send.contract import body_of
 
 DEAD = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"

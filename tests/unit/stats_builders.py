@@ -11,10 +11,10 @@ from botocore.stub import Stubber
 from rich.console import Console
 
 from tests.unit.canned_aws import aws_client
-from ticketctl.stack import Stack
-from ticketctl.stats.screen import screen
-from ticketctl.stats.stack_metrics import metrics_of
-from ticketctl.stats.statistics import Statistics, statistics
+from ticketctl.status.screen import screen
+from ticketctl.status.stack_metrics import metrics_of
+from ticketctl.status.statistics import Statistics, statistics
+from ticketctl.system.stack import Stack
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 

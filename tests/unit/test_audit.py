@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.unit.audit_tables import Tables, audited, findings, only
-from ticketctl.auditing.audit import ProjectAudit, audit, judge
-from ticketctl.auditing.findings import Finding, Kind
-from ticketctl.auditing.plan import AuditPlan
-from ticketctl.auditing.read_meter import ReadMeter
-from ticketctl.auditing.reading import AuditReading
-from ticketctl.auditing.table_scan import TableReader
-from ticketctl.auditing.ticket_index import TicketIndex
-from ticketctl.run import Verdict
+from ticketctl.audit.audit import ProjectAudit, audit, judge
+from ticketctl.audit.findings import Finding, Kind
+from ticketctl.audit.plan import AuditPlan
+from ticketctl.audit.read_meter import ReadMeter
+from ticketctl.audit.reading import AuditReading
+from ticketctl.audit.table_scan import TableReader
+from ticketctl.audit.ticket_index import TicketIndex
+from ticketctl.local.run import Verdict
 
 MONTH = timedelta(days=30)
 

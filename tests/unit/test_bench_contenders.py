@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from ticketctl.bench.cells import Cell
-from ticketctl.bench.contenders import CONTENDERS, OURS, TEXTBOOK
-from ticketctl.bench.measurement import Measurement
-from ticketctl.bench.runner import play
-from ticketctl.bench.workload import Limits, Workload
+from benchmarks.cells import Cell
+from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
+from benchmarks.measurement import Measurement
+from benchmarks.runner import play
+from benchmarks.workload import Limits, Workload
 
 OTHERS = tuple(name for name in CONTENDERS if name != OURS)
 TINY = Limits(0.2, seconds=1.0, requests=400)

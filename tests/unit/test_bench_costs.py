@@ -12,30 +12,30 @@ from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
-from tests.unit.template_loader import ids_of, the_only
-from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.observability import Metric
-from ticket_numbering.ports import MAX_BLOCK_REQUESTS
-from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE
-from ticketctl.bench import cost_cases, cost_prices
-from ticketctl.bench.cost_cases import ours, textbook, with_powertools
-from ticketctl.bench.cost_dollars import (
+from benchmarks import cost_cases, cost_prices
+from benchmarks.cost_cases import ours, textbook, with_powertools
+from benchmarks.cost_dollars import (
     SERVICES,
     cost_rows,
     dollars,
     stored_dollars_a_month,
     workers,
 )
-from ticketctl.bench.cost_idle import (
+from benchmarks.cost_idle import (
     COLD_START_METRICS,
     EVENT_COUNT_METRICS,
     TEMPLATE,
     monthly_costs,
 )
-from ticketctl.bench.cost_prices import MILLION, SQS_FIFO, Price
-from ticketctl.bench.cost_report import as_markdown, grids, show
-from ticketctl.bench.cost_work import MEMORY_MB, Work
-from ticketctl.bench.costs import main
+from benchmarks.cost_prices import MILLION, SQS_FIFO, Price
+from benchmarks.cost_report import as_markdown, grids, show
+from benchmarks.cost_work import MEMORY_MB, Work
+from benchmarks.costs import main
+from tests.unit.template_loader import ids_of, the_only
+from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
+from ticket_numbering.observability import Metric
+from ticket_numbering.ports import MAX_BLOCK_REQUESTS
+from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE
 
 SCALING = Path(__file__).parents[2] / "docs" / "scaling.md"
 

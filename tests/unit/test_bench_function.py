@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket
-from ticketctl.artifact import SOURCE
-from ticketctl.bench.function import Measured
-from ticketctl.bench.function_batches import (
+from benchmarks.function import Measured
+from benchmarks.function_batches import (
     MAX_EVENT_BYTES,
     Handled,
     events,
     handle,
     largest_event,
 )
-from ticketctl.bench.function_init import (
+from benchmarks.function_init import (
     Sample,
     Start,
     by_package,
     compare_starts,
     import_seconds,
 )
-from ticketctl.bench.function_report import show
-from ticketctl.bench.function_site import MeasurementError, Site
+from benchmarks.function_report import show
+from benchmarks.function_site import MeasurementError, Site
+from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket
+from ticketctl.local.artifact import SOURCE
 
 SITE = Site(Path(sys.executable), (SOURCE, Path(sysconfig.get_path("purelib"))))
 ONE = Sample(1.0, 1.0, 1.0)

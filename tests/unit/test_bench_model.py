@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.model_services import Announced, BenchQueue, FifoBenchQueue
 from simulation.engine.choices import RandomChoices
-from ticketctl.bench.model_services import Announced, BenchQueue, FifoBenchQueue
 
 QUEUES = [BenchQueue, FifoBenchQueue]
 

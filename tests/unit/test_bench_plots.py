@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from matplotlib import image
 
+from benchmarks.cells import limits_of
+from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
+from benchmarks.plots import FIFO, GROUND, STYLES, draw, names
+from benchmarks.tally import percentiles
 from tests.unit.bench_builders import cell, figures, measurement, results_of
-from ticketctl.bench.cells import limits_of
-from ticketctl.bench.contenders import CONTENDERS, OURS, TEXTBOOK
-from ticketctl.bench.plots import FIFO, GROUND, STYLES, draw, names
-from ticketctl.bench.tally import percentiles
 
 NAMES = ("requests", "write-units", "throughput", "latency")
 

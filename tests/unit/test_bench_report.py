@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.cells import EMULATOR, Cell
+from benchmarks.contenders import OURS, TEXTBOOK
+from benchmarks.report import COLUMNS, WIDE, Grid, grids, target_grid
+from benchmarks.tally import percentiles
+from benchmarks.targets import NotMeasuredError
+from benchmarks.workload import Workload
 from tests.unit.bench_builders import cell, figures, measurement, results_of
-from ticketctl.bench.cells import EMULATOR, Cell
-from ticketctl.bench.contenders import OURS, TEXTBOOK
-from ticketctl.bench.report import COLUMNS, WIDE, Grid, grids, target_grid
-from ticketctl.bench.tally import percentiles
-from ticketctl.bench.targets import NotMeasuredError
-from ticketctl.bench.workload import Workload
 
 HALF = Cell("half", OURS, Workload(rate=250.0))
 GRID = Grid("Some figures", ("contender", "tickets"), [("ours", "7"), ("else", "8")])

@@ -4,11 +4,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.contenders import OURS, TEXTBOOK
+from benchmarks.runner import play, run
+from benchmarks.store import SOURCES, VIEWS, Results, digest
+from benchmarks.workload import Limits
 from tests.unit.bench_builders import cell, measurement
-from ticketctl.bench.contenders import OURS, TEXTBOOK
-from ticketctl.bench.runner import play, run
-from ticketctl.bench.store import SOURCES, VIEWS, Results, digest
-from ticketctl.bench.workload import Limits
 
 ONE, TWO, THREE = (cell(workers=each) for each in (1, 2, 3))
 TINY = Limits(0.1, seconds=0.3, requests=200)
@@ -116,7 +116,7 @@ class TestCode:
 
     def test_code_is_everything_that_makes_figures_when_digested(self) -> None:
         """What only shows them is left out, and the tests of the model are."""
-        assert "ticketctl/bench" in SOURCES
+        assert "benchmarks" in SOURCES
         assert {"report", "plots", "session", "targets", "test_"} <= {*VIEWS}
         assert not any("model".startswith(each) for each in VIEWS)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.cells import Cell, all_cells
+from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
+from benchmarks.session import INTERRUPTED, Wishes, bench
+from benchmarks.store import Results
 from tests.unit.bench_builders import figures, measurement, results_of
 from ticketctl.__main__ import app
-from ticketctl.bench.cells import Cell, all_cells
-from ticketctl.bench.contenders import CONTENDERS, OURS, TEXTBOOK
-from ticketctl.bench.session import INTERRUPTED, Wishes, bench
-from ticketctl.bench.store import Results
-from ticketctl.errors import ToolError
+from ticketctl.cli.errors import ToolError
 
 Done = Callable[[Cell], None]
 

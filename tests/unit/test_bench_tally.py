@@ -5,10 +5,10 @@ from dataclasses import fields
 
 import pytest
 
+from benchmarks.measurement import Measurement
+from benchmarks.tally import Tally, gaps_and_duplicates, percentiles
+from benchmarks.timing import timed
 from tests.unit.bench_builders import measurement
-from ticketctl.bench.measurement import Measurement
-from ticketctl.bench.tally import Tally, gaps_and_duplicates, percentiles
-from ticketctl.bench.timing import timed
 
 
 def tally(of: int) -> Tally:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.cells import Cell
+from benchmarks.contenders import OURS, TEXTBOOK
+from benchmarks.runner import play
+from benchmarks.tally import percentiles
+from benchmarks.targets import NotMeasuredError, Target, targets
+from benchmarks.workload import Workload
 from tests.unit.bench_builders import figures, requests, results_of
-from ticketctl.bench.cells import Cell
-from ticketctl.bench.contenders import OURS, TEXTBOOK
-from ticketctl.bench.runner import play
-from ticketctl.bench.tally import percentiles
-from ticketctl.bench.targets import NotMeasuredError, Target, targets
-from ticketctl.bench.workload import Workload
 
 Which = Callable[[Cell], bool]
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ticket_numbering.messages import CreateTicket
-from ticketctl.bench.cells import (
+from benchmarks.cells import (
     EMULATOR,
     MODEL,
     WORKERS,
@@ -19,9 +18,10 @@ from ticketctl.bench.cells import (
     limits_of,
     target_cells,
 )
-from ticketctl.bench.contenders import CONTENDERS, DESCRIPTIONS, OURS, TEXTBOOK
-from ticketctl.bench.emulator_run import MAX_WORKERS
-from ticketctl.bench.workload import Workload, bodies
+from benchmarks.contenders import CONTENDERS, DESCRIPTIONS, OURS, TEXTBOOK
+from benchmarks.emulator_run import MAX_WORKERS
+from benchmarks.workload import Workload, bodies
+from ticket_numbering.messages import CreateTicket
 
 
 def messages(count: int, seed: int = 1, **workload: Any) -> list[tuple[str, str, str]]:

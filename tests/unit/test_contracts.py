@@ -17,11 +17,11 @@ from ticket_numbering import errors
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
 from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
 from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
-from ticketctl import contracts
-from ticketctl.items import Ticket
-from ticketctl.numbers.publishing import announce
-from ticketctl.numbers.ticket_voided import TicketVoided
-from ticketctl.numbers.voiding import Voided
+from ticketctl.sequences.publishing import announce
+from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.sequences.voiding import Voided
+from ticketctl.system.items import Ticket
+from tools import contracts
 
 STAMP = "2026-11-21T06:30:00.123Z"
 
@@ -93,7 +93,7 @@ class TestNoDrift:
 
     def test_command_needs_no_environment(self) -> None:
         """It finds the models by itself, as `make contracts` calls it."""
-        command = [sys.executable, "-m", "ticketctl.contracts", "--check"]
+        command = [sys.executable, "-m", "tools.contracts", "--check"]
         result = subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
             command, check=False, cwd=contracts.ROOT, env={}, capture_output=True
         )

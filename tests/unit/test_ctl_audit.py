@@ -10,14 +10,14 @@ from botocore.stub import Stubber
 
 from tests.unit.audit_tables import Tables, audited
 from tests.unit.canned_aws import aws_client
-from ticketctl.auditing.findings import Finding, Kind
-from ticketctl.auditing.plan import AuditPlan
-from ticketctl.auditing.read_meter import ReadingStoppedError, ReadMeter
-from ticketctl.auditing.reading_threads import side_by_side
-from ticketctl.auditing.report import print_report, report_json
-from ticketctl.auditing.results import AuditReport, Coverage, ProjectAudit
-from ticketctl.auditing.table_scan import TableReader
-from ticketctl.errors import InputError
+from ticketctl.audit.findings import Finding, Kind
+from ticketctl.audit.plan import AuditPlan
+from ticketctl.audit.read_meter import ReadingStoppedError, ReadMeter
+from ticketctl.audit.reading_threads import side_by_side
+from ticketctl.audit.report import print_report, report_json
+from ticketctl.audit.results import AuditReport, Coverage, ProjectAudit
+from ticketctl.audit.table_scan import TableReader
+from ticketctl.cli.errors import InputError
 
 WHEN = datetime(2026, 11, 21, 5, 53, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from tests.cases import cases
 from ticket_numbering import messages
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket
-from ticketctl import contract
+from ticketctl.send import contract
 
 STRANGE = (
     "\0\t\n\r\x1b \x7f\x85\xa0\u2003\u2028\u3000\ud800\udc00\ufeff\uffff\U0001f511"

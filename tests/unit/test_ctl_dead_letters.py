@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from tests.unit.dead_letter_queue import letter
+from ticketctl.cli.errors import InputError
 from ticketctl.dead_letters.choosing import Choice
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.views import age, print_table, unmasked
-from ticketctl.errors import InputError
 
 
 class TestLetter:

@@ -12,7 +12,8 @@ import typer
 
 from tests.builders import ticket_fields
 from tests.unit.dead_letter_queue import DEAD, Site, Sqs, letter
-from ticketctl.asking import agreed, consent
+from ticketctl.cli.errors import InputError, NotThereError, RedriveError
+from ticketctl.cli.prompts import agreed, consent
 from ticketctl.dead_letters.choosing import Choice
 from ticketctl.dead_letters.copies import save
 from ticketctl.dead_letters.correcting import Wishes, correct
@@ -21,7 +22,6 @@ from ticketctl.dead_letters.editor import text_file
 from ticketctl.dead_letters.holding import holding
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.tasks import delete_chosen, replace_letter
-from ticketctl.errors import InputError, NotThereError, RedriveError
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))

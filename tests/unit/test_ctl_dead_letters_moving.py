@@ -9,9 +9,9 @@ from botocore.stub import Stubber
 
 from tests.unit.canned_aws import aws_client
 from tests.unit.dead_letter_queue import Site, Sqs, letters
+from ticketctl.cli.errors import RedriveError
 from ticketctl.dead_letters.move_task import MoveTasks, NoMoveTasksError
 from ticketctl.dead_letters.tasks import redrive_all
-from ticketctl.errors import RedriveError
 
 SOURCE = "arn:aws:sqs:eu-west-1:123456789012:dead"
 DESTINATION = "arn:aws:sqs:eu-west-1:123456789012:create-ticket"

@@ -17,6 +17,7 @@ from tests.unit.dead_letter_queue import (
     letters,
     text,
 )
+from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.dead_letters.choosing import Choice, choose
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
 from ticketctl.dead_letters.holding import holding
@@ -24,7 +25,6 @@ from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.redriving import Redrive, Redriven
 from ticketctl.dead_letters.successors import entry_size, successor
 from ticketctl.dead_letters.tasks import redrive_chosen
-from ticketctl.errors import InputError, NotThereError
 
 
 @pytest.fixture

@@ -20,18 +20,18 @@ from hypothesis import strategies as st
 from tests.builders import create_ticket, ticket_fields
 from ticket_numbering import dynamodb_items as ticket_items
 from ticket_numbering.messages import CreateTicket
+from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.commands import numbers
-from ticketctl.errors import BusyError, InputError, NotThereError, Status
-from ticketctl.items import Ticket
-from ticketctl.numbers.fingerprint import fingerprint
-from ticketctl.numbers.import_lines import Existing, Reading
-from ticketctl.numbers.import_run import import_all
-from ticketctl.numbers.imported_items import key_item, ticket_item
-from ticketctl.numbers.importing import Import
-from ticketctl.numbers.publishing import announce
-from ticketctl.numbers.transactions import Pace, Refusal, transact
-from ticketctl.numbers.voiding import Voided, check_voidable, checked_reason
-from ticketctl.sending.request_lines import json_lines
+from ticketctl.send.request_lines import json_lines
+from ticketctl.sequences.fingerprint import fingerprint
+from ticketctl.sequences.import_lines import Existing, Reading
+from ticketctl.sequences.import_run import import_all
+from ticketctl.sequences.imported_items import key_item, ticket_item
+from ticketctl.sequences.importing import Import
+from ticketctl.sequences.publishing import announce
+from ticketctl.sequences.transactions import Pace, Refusal, transact
+from ticketctl.sequences.voiding import Voided, check_voidable, checked_reason
+from ticketctl.system.items import Ticket
 
 NOW = "2026-11-21T06:30:00.123Z"
 

@@ -20,25 +20,25 @@ import pytest
 
 from tests.builders import ticket_fields
 from tests.cases import cases
-from ticketctl.errors import InputError, MessageFileError, Status
-from ticketctl.hearing.heard import ASSIGNED, VOIDED, Heard
-from ticketctl.pacing import Pace
-from ticketctl.sending import delivering
-from ticketctl.sending.awaiting import Awaiting
-from ticketctl.sending.delivering import Delivery, deliver
-from ticketctl.sending.derived_keys import DerivedKeys
-from ticketctl.sending.preparing import (
+from ticketctl.cli.errors import InputError, MessageFileError, Status
+from ticketctl.send import delivering
+from ticketctl.send.awaiting import Awaiting
+from ticketctl.send.delivering import Delivery, deliver
+from ticketctl.send.derived_keys import DerivedKeys
+from ticketctl.send.preparing import (
     MAX_TOLD,
     Preparation,
     Prepared,
     Request,
     request_of,
 )
-from ticketctl.sending.request_file import Format, RequestFile
-from ticketctl.sending.request_lines import MAX_LINE_BYTES, Line
-from ticketctl.sending.requests_asked import Choice, named_values, requests_of
-from ticketctl.sending.send_report import Report
-from ticketctl.sending.sending import MAX_TRIES, Outcome, Sending
+from ticketctl.send.request_file import Format, RequestFile
+from ticketctl.send.request_lines import MAX_LINE_BYTES, Line
+from ticketctl.send.requests_asked import Choice, named_values, requests_of
+from ticketctl.send.send_report import Report
+from ticketctl.send.sending import MAX_TRIES, Outcome, Sending
+from ticketctl.system.rate_limiter import Pace
+from ticketctl.watch.heard import ASSIGNED, VOIDED, Heard
 
 STANDARD = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
 

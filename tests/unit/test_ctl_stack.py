@@ -20,11 +20,17 @@ from botocore.stub import Stubber
 from typer.testing import CliRunner
 
 from ticketctl.__main__ import app as whole_app
-from ticketctl.cloud_errors import error_code, explained
-from ticketctl.command import errors_in_a_line, stack_command
-from ticketctl.errors import CloudError, InputError, NotThereError, Status, ToolError
-from ticketctl.output import print_json, print_json_line, visible
-from ticketctl.stack import NEEDED_OUTPUTS, Stack, find_stack
+from ticketctl.cli.command import errors_in_a_line, stack_command
+from ticketctl.cli.errors import (
+    CloudError,
+    InputError,
+    NotThereError,
+    Status,
+    ToolError,
+)
+from ticketctl.cli.output import print_json, print_json_line, visible
+from ticketctl.system.aws_errors import error_code, explained
+from ticketctl.system.stack import NEEDED_OUTPUTS, Stack, find_stack
 
 ROOT = Path(__file__).parents[2]
 
@@ -327,8 +333,8 @@ class TestCommand:
     def test_reader_that_has_enough_is_no_error(self) -> None:
         """`ticketctl ... | head` must not complain."""
         script = (
-            "from ticketctl.command import errors_in_a_line\n"
-            "from ticketctl.output import print_json_line\n"
+            "from ticketctl.cli.command import errors_in_a_line\n"
+            "from ticketctl.cli.output import print_json_line\n"
             "import typer\n"
             "app = typer.Typer()\n"
             "@app.command()\n"

@@ -16,13 +16,13 @@ from tests.unit.aws_metrics import AWS_METRICS
 from tests.unit.canned_aws import aws_client
 from tests.unit.stats_builders import NOW, World, a_stack, metric_alarm, result
 from ticket_numbering.observability import Metric as WorkerMetric
-from ticketctl.stats.alarm_states import alarm_states
-from ticketctl.stats.document import stats_json
-from ticketctl.stats.metric_series import MINUTES, Series, last_hour
-from ticketctl.stats.screen import sparkline
-from ticketctl.stats.stack_metrics import OLDEST, OLDEST_DEAD_LETTER, OWN, metrics_of
-from ticketctl.stats.statistics import Statistics, statistics
-from ticketctl.stats.watch import looks, watch_screen
+from ticketctl.status.alarm_states import alarm_states
+from ticketctl.status.document import stats_json
+from ticketctl.status.metric_series import MINUTES, Series, last_hour
+from ticketctl.status.screen import sparkline
+from ticketctl.status.stack_metrics import OLDEST, OLDEST_DEAD_LETTER, OWN, metrics_of
+from ticketctl.status.statistics import Statistics, statistics
+from ticketctl.status.watch import looks, watch_screen
 
 
 class TestUnknownIsNotZero:

@@ -10,8 +10,9 @@ from botocore.config import Config
 from botocore.stub import ANY, Stubber
 
 from tests.unit.dead_letter_queue import interrupt
-from ticketctl.errors import CloudError
-from ticketctl.hearing.heard import (
+from ticketctl.cli.errors import CloudError
+from ticketctl.system.queues import delete, take
+from ticketctl.watch.heard import (
     ASSIGNED,
     VOIDED,
     Filter,
@@ -19,13 +20,12 @@ from ticketctl.hearing.heard import (
     NotAnAnnouncement,
     heard,
 )
-from ticketctl.hearing.listening import Listener
-from ticketctl.hearing.subscriber_messages import peek
-from ticketctl.hearing.subscriber_queue import SubscriberQueue
-from ticketctl.hearing.temporary_names import arn_start, made_at, name_start, new_name
-from ticketctl.hearing.temporary_queue import TemporaryQueue, make_queue
-from ticketctl.hearing.watching import Limits, Screen, line_of, watch
-from ticketctl.queues import delete, take
+from ticketctl.watch.listening import Listener
+from ticketctl.watch.subscriber_messages import peek
+from ticketctl.watch.subscriber_queue import SubscriberQueue
+from ticketctl.watch.temporary_names import arn_start, made_at, name_start, new_name
+from ticketctl.watch.temporary_queue import TemporaryQueue, make_queue
+from ticketctl.watch.watching import Limits, Screen, line_of, watch
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
 

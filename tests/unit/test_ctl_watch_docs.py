@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
-from ticketctl.hearing.heard import ASSIGNED, VOIDED
-from ticketctl.queues import topic_may_send
+from ticketctl.system.queues import topic_may_send
+from ticketctl.watch.heard import ASSIGNED, VOIDED
 
 PAGE: Final = Path(__file__).parents[2] / "docs/consuming.md"
 LINTER: Final = Path(sys.executable).with_name("cfn-lint")

@@ -22,7 +22,7 @@ from ticket_numbering.errors import (
 )
 from ticket_numbering.handler import build_handler
 from ticket_numbering.worker import Worker
-from ticketctl import events
+from tools import events
 
 FILES = sorted(events.DIRECTORY.iterdir())
 
@@ -295,7 +295,7 @@ class TestGenerator:
     """Nobody edits the files by hand."""
 
     def test_events_do_not_drift(self) -> None:
-        """If this fails, run `python -m ticketctl.events`."""
+        """If this fails, run `python -m tools.events`."""
         assert events.drift() == []
 
     def test_folder_table_and_generator_name_the_same_files(self) -> None:

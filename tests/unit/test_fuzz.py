@@ -63,7 +63,7 @@ from ticket_numbering.ports import Block, Cancelled, Reason, Slot
 from ticket_numbering.sns_publisher import SNSAnnouncer
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
-from ticketctl import contracts
+from tools import contracts
 
 SLOWNESS: Final = (HealthCheck.too_slow, HealthCheck.data_too_large)
 """A slow machine is no failure."""

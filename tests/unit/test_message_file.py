@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ticketctl.errors import MessageFileError
-from ticketctl.message_file import read_messages
+from ticketctl.cli.errors import MessageFileError
+from ticketctl.local.message_file import read_messages
 
 
 def read(tmp_path: Path, content: bytes) -> list[str]:

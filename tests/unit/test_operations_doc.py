@@ -26,7 +26,7 @@ from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import logger
 from ticket_numbering.worker import Worker
 from ticketctl.__main__ import app
-from ticketctl.auditing.findings import Kind
+from ticketctl.audit.findings import Kind
 
 OPERATIONS = ROOT / "docs" / "operations.md"
 TEXT = OPERATIONS.read_text(encoding="utf-8")

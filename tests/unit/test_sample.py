@@ -6,7 +6,7 @@ import pytest
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket
-from ticketctl.sample import many_messages
+from ticketctl.local.sample import many_messages
 
 
 def is_valid(body: str) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ticketctl.artifact import SOURCE
-from ticketctl.bench.function_init import needless_modules
-from ticketctl.bench.function_site import Site
+from benchmarks.function_init import needless_modules
+from benchmarks.function_site import Site
+from ticketctl.local.artifact import SOURCE
 
 PACKAGES = Path(sysconfig.get_path("purelib"))
 SITE = Site(Path(sys.executable), (SOURCE, PACKAGES))

@@ -7,19 +7,19 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.app import NUMBERS, app
-from ticketctl.auditing.audit import audit_tables
-from ticketctl.auditing.plan import AuditPlan
-from ticketctl.auditing.progress import progress
-from ticketctl.auditing.read_meter import ReadMeter
-from ticketctl.auditing.report import print_report, report_json
-from ticketctl.auditing.results import AuditReport
-from ticketctl.auditing.table_scan import TableReader
-from ticketctl.command import Json, stack_command
-from ticketctl.errors import InputError, Status
-from ticketctl.lookup import checked_project
-from ticketctl.output import print_json
-from ticketctl.stack import Stack
+from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.plan import AuditPlan
+from ticketctl.audit.progress import progress
+from ticketctl.audit.read_meter import ReadMeter
+from ticketctl.audit.report import print_report, report_json
+from ticketctl.audit.results import AuditReport
+from ticketctl.audit.table_scan import TableReader
+from ticketctl.cli.app import NUMBERS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.output import print_json
+from ticketctl.show.lookup import checked_project
+from ticketctl.system.stack import Stack
 
 _READING: Final = "Reading"
 

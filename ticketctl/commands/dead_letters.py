@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.app import OPERATIONS, app
-from ticketctl.command import Json, stack_command
+from ticketctl.cli.app import OPERATIONS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import InputError, NotThereError, Status
+from ticketctl.cli.output import console, notes, print_json
 from ticketctl.dead_letters.choosing import Choice, choose, look, remark
 from ticketctl.dead_letters.correcting import correct, new_text, wishes_of
 from ticketctl.dead_letters.letters import Filter
@@ -21,9 +23,7 @@ from ticketctl.dead_letters.tasks import (
     replace_letter,
 )
 from ticketctl.dead_letters.views import print_table, print_whole, summary, whole
-from ticketctl.errors import InputError, NotThereError, Status
-from ticketctl.output import console, notes, print_json
-from ticketctl.stack import Stack
+from ticketctl.system.stack import Stack
 
 letters = typer.Typer(
     no_args_is_help=True, help="Look after the messages that got no number."

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ticketctl.app import LOCAL, app
-from ticketctl.command import errors_in_a_line, example_lines
-from ticketctl.errors import Status
-from ticketctl.sample import many_messages
+from ticketctl.cli.app import LOCAL, app
+from ticketctl.cli.command import errors_in_a_line, example_lines
+from ticketctl.cli.errors import Status
+from ticketctl.local.sample import many_messages
 
 Fifo = Annotated[
     bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
@@ -101,7 +101,7 @@ def bench(
     goes on where it was. Ends with status 0 whether or not the targets are met.
     """
     # Loaded only here, for the other commands need neither the model nor the plots.
-    session = import_module("ticketctl.bench.session")
+    session = import_module("benchmarks.session")
     wishes = session.Wishes(contender or (), full, as_json, out)
     with errors_in_a_line():
         raise typer.Exit(session.bench(wishes))
@@ -109,4 +109,4 @@ def bench(
 
 def _local_session() -> Any:
     """Load the emulator's tools, which the other commands do without."""
-    return import_module("ticketctl.local_session")
+    return import_module("ticketctl.local.session")

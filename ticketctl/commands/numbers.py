@@ -4,26 +4,26 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.app import NUMBERS, app
-from ticketctl.asking import consent
-from ticketctl.command import stack_command
-from ticketctl.errors import Status
-from ticketctl.lookup import checked_project, find_ticket, parse_ticket_key
-from ticketctl.numbers.import_run import (
+from ticketctl.cli.app import NUMBERS, app
+from ticketctl.cli.command import stack_command
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import console, notes, visible
+from ticketctl.cli.prompts import consent
+from ticketctl.send.request_file import RequestFile
+from ticketctl.sequences.import_run import (
     import_all,
     plan,
     print_report,
     read_tickets,
 )
-from ticketctl.numbers.importing import Import
-from ticketctl.numbers.publishing import announce
-from ticketctl.numbers.seeding import Seed, Seeded
-from ticketctl.numbers.sequences import MAX_NUMBER, last_number
-from ticketctl.numbers.voiding import check_voidable, checked_reason
-from ticketctl.numbers.voiding import void as void_ticket
-from ticketctl.output import console, notes, visible
-from ticketctl.sending.request_file import RequestFile
-from ticketctl.stack import Stack
+from ticketctl.sequences.importing import Import
+from ticketctl.sequences.publishing import announce
+from ticketctl.sequences.seeding import Seed, Seeded
+from ticketctl.sequences.sequences import MAX_NUMBER, last_number
+from ticketctl.sequences.voiding import check_voidable, checked_reason
+from ticketctl.sequences.voiding import void as void_ticket
+from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
+from ticketctl.system.stack import Stack
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 

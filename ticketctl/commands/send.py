@@ -7,22 +7,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ticketctl.app import TICKETS, app
-from ticketctl.command import Json, stack_command
-from ticketctl.contract import Fields
-from ticketctl.errors import InputError, Status
-from ticketctl.output import console, print_json_line
-from ticketctl.sending.delivering import Delivery, deliver
-from ticketctl.sending.preparing import Prepared
-from ticketctl.sending.request_file import Format, RequestFile
-from ticketctl.sending.requests_asked import (
+from ticketctl.cli.app import TICKETS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.output import console, print_json_line
+from ticketctl.send.contract import Fields
+from ticketctl.send.delivering import Delivery, deliver
+from ticketctl.send.preparing import Prepared
+from ticketctl.send.request_file import Format, RequestFile
+from ticketctl.send.requests_asked import (
     Choice,
     named_values,
     one_request,
     requests_of,
 )
-from ticketctl.sending.send_report import Report, counted
-from ticketctl.stack import Stack
+from ticketctl.send.send_report import Report, counted
+from ticketctl.system.stack import Stack
 
 _ONE: Final = "One ticket"
 _FILE: Final = "A file of tickets"

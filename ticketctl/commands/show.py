@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.app import TICKETS, app
-from ticketctl.command import Json, stack_command
-from ticketctl.errors import NotThereError
-from ticketctl.items import as_json
-from ticketctl.lookup import (
+from ticketctl.cli.app import TICKETS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import NotThereError
+from ticketctl.cli.output import notes, print_json, print_json_line
+from ticketctl.show.lookup import (
     HIGHEST,
     checked_project,
     find_record,
@@ -17,9 +17,9 @@ from ticketctl.lookup import (
     latest_tickets,
     parse_ticket_key,
 )
-from ticketctl.lookup_report import print_fields, print_tickets, ticket_json
-from ticketctl.output import notes, print_json, print_json_line
-from ticketctl.stack import Stack
+from ticketctl.show.report import print_fields, print_tickets, ticket_json
+from ticketctl.system.items import as_json
+from ticketctl.system.stack import Stack
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ticketctl.app import OPERATIONS, app
-from ticketctl.command import Json, stack_command
-from ticketctl.errors import CloudError, InputError, Status
-from ticketctl.output import console, notes, print_json, print_json_line, visible
-from ticketctl.stack import Stack
-from ticketctl.stats.document import stats_json
-from ticketctl.stats.screen import screen
-from ticketctl.stats.statistics import Statistics, statistics
-from ticketctl.stats.watch import looks, watch_screen
+from ticketctl.cli.app import OPERATIONS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import CloudError, InputError, Status
+from ticketctl.cli.output import console, notes, print_json, print_json_line, visible
+from ticketctl.status.document import stats_json
+from ticketctl.status.screen import screen
+from ticketctl.status.statistics import Statistics, statistics
+from ticketctl.status.watch import looks, watch_screen
+from ticketctl.system.stack import Stack
 
 
 @stack_command(

@@ -6,20 +6,20 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from ticketctl.app import TICKETS, app
-from ticketctl.command import Json, stack_command
-from ticketctl.errors import InputError, Status
-from ticketctl.hearing.heard import ASSIGNED, VOIDED, Filter
-from ticketctl.hearing.subscriber_messages import (
+from ticketctl.cli.app import TICKETS, app
+from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.system.items import PROJECT_ID
+from ticketctl.system.stack import Stack
+from ticketctl.watch.heard import ASSIGNED, VOIDED, Filter
+from ticketctl.watch.subscriber_messages import (
     PEEK_COUNT,
     PEEK_SECONDS,
     consume,
     peek,
 )
-from ticketctl.hearing.subscriber_queue import find_queue
-from ticketctl.hearing.watching import Limits, Screen, watch_topic
-from ticketctl.items import PROJECT_ID
-from ticketctl.stack import Stack
+from ticketctl.watch.subscriber_queue import find_queue
+from ticketctl.watch.watching import Limits, Screen, watch_topic
 
 
 class Priority(StrEnum):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.output import notes
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
 from ticketctl.dead_letters.letters import Filter, Letter
-from ticketctl.errors import InputError, NotThereError
-from ticketctl.output import notes
 
 _WHOLE_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

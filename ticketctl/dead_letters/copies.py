@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ticketctl.cli.errors import InputError
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.errors import InputError
 
 
 def copy(letter: Letter) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ticketctl.asking import agreed, is_somebody_there
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import notes, visible
+from ticketctl.cli.prompts import agreed, is_somebody_there
 from ticketctl.dead_letters.editing import is_unchanged, new_body, pretty, problems
 from ticketctl.dead_letters.editor import edit, editor, text_file, text_of
 from ticketctl.dead_letters.letters import KEY_IS_TAKEN, Letter
-from ticketctl.errors import InputError
-from ticketctl.output import notes, visible
 
 
 @dataclass(frozen=True)

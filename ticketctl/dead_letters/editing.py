@@ -4,8 +4,13 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from ticketctl.contract import ContractError, body_of, problems_of_body, read_object
 from ticketctl.dead_letters.letters import KEY_IS_TAKEN, Letter
+from ticketctl.send.contract import (
+    ContractError,
+    body_of,
+    problems_of_body,
+    read_object,
+)
 
 _KEY: Final = "idempotency_key"
 

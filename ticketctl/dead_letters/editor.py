@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from ticketctl.asking import is_somebody_there
-from ticketctl.errors import InputError
-from ticketctl.output import notes
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import notes
+from ticketctl.cli.prompts import is_somebody_there
 
 _DEFAULT_EDITOR: Final = "vi"
 

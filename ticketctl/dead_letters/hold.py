@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ticketctl.dead_letters.letters import Letter
 from ticketctl.dead_letters.queue_calls import count, in_batches
-from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES
+from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
 
 HOLD_SECONDS: Final = 60
 # A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from ticketctl.cli.output import notes
+from ticketctl.cli.signals import signals_as_interrupts, signals_put_off
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
-from ticketctl.output import notes
-from ticketctl.signals import signals_as_interrupts, signals_put_off
 
 RENEW_SECONDS: Final = 20
 """Twice a renewal may fail before a letter is visible to others."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final
 
-from ticketctl.queues import Sent
+from ticketctl.system.queues import Sent
 
 ERROR_TYPE: Final = "ErrorType"
 REASON_ATTRIBUTES: Final = frozenset(

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.cloud_errors import error_code
-from ticketctl.errors import RedriveError
+from ticketctl.cli.errors import RedriveError
+from ticketctl.system.aws_errors import error_code
 
 MAX_RATE: Final = 500
 """Messages a second; StartMessageMoveTask API."""

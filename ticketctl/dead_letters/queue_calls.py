@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.queues import MAX_ENTRIES
+from ticketctl.system.queues import MAX_ENTRIES
 
 CALL_ERRORS: Final = (BotoCoreError, ClientError)
 

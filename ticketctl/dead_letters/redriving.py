@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from ticketctl.cloud_errors import explained
 from ticketctl.dead_letters.letters import Letter
 from ticketctl.dead_letters.queue_calls import CALL_ERRORS, refused
 from ticketctl.dead_letters.successors import entry_size, group_of, successor
-from ticketctl.queues import FIFO_SUFFIX, MAX_ENTRIES, batches
+from ticketctl.system.aws_errors import explained
+from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES, batches
 
 _LOST: Final = "others may have it by now"
 _BEHIND: Final = "the one before it in its group was not sent"

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 from rich.progress import Progress
 
+from ticketctl.cli.errors import RedriveError
+from ticketctl.cli.output import console, notes, visible
 from ticketctl.dead_letters.letters import STAYS_POISON, Letter
 from ticketctl.dead_letters.move_task import MoveTasks
 from ticketctl.dead_letters.redriving import Redriven
-from ticketctl.errors import RedriveError
-from ticketctl.output import console, notes, visible
 
 
 def follow(tasks: MoveTasks, after: int) -> int:

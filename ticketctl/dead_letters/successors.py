@@ -4,7 +4,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.queues import GROUP_ID
+from ticketctl.system.queues import GROUP_ID
 
 _NO_GROUP: Final = "-"  # A FIFO queue demands one.
 

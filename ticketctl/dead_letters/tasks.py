@@ -6,7 +6,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from ticketctl.asking import consent
+from ticketctl.cli.errors import NotThereError, RedriveError
+from ticketctl.cli.output import console, notes
+from ticketctl.cli.prompts import consent
 from ticketctl.dead_letters.choosing import Choice, choose, remark
 from ticketctl.dead_letters.copies import save
 from ticketctl.dead_letters.hold import Hold
@@ -24,9 +26,7 @@ from ticketctl.dead_letters.reports import (
     warn_of_poison,
 )
 from ticketctl.dead_letters.views import print_table
-from ticketctl.errors import NotThereError, RedriveError
-from ticketctl.output import console, notes
-from ticketctl.stack import System
+from ticketctl.system.stack import System
 
 _PREVIEW = 100
 _SHOWN_BEFORE_DELETION = 20

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.cli.output import visible
 from ticketctl.dead_letters.copies import copy
 from ticketctl.dead_letters.editing import pretty
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.output import visible
 
 _NAME_WIDTH = 16
 _SHORT_ID = 8

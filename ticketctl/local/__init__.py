@@ -1,0 +1,1 @@
+"""The whole system on this machine: emulator, deployment, run, up."""

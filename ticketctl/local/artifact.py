@@ -1,0 +1,122 @@
+"""Builds the zip file that the function runs from: its pinned packages and its code.
+
+The same input gives the same bytes.
+The packages are installed once for each version of `src/requirements.txt`
+and interpreter; the code is packed anew every time.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+
+from ticketctl.cli.errors import ArtifactError
+from tools.trim import trim
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+BUILD_DIRECTORY = ROOT / ".build" / "worker"
+EMULATOR_PYTHON = ROOT / ".venv-emulator" / "bin" / "python"
+
+# The oldest date that a zip file can hold: real ones would change the bytes.
+_FIXED_DATE = (1980, 1, 1, 0, 0, 0)
+_FILE_MODE = 0o644 << 16
+# The zip file travels over loopback only: packing faster beats packing smaller.
+_FAST_COMPRESSION = 1
+
+_DESCRIBE_INTERPRETER = (
+    "import sys, sysconfig; "
+    "print(sys.implementation.cache_tag, sysconfig.get_platform())"
+)
+
+
+def build_artifact(
+    *,
+    source: Path = SOURCE,
+    build_directory: Path = BUILD_DIRECTORY,
+    python: Path = EMULATOR_PYTHON,
+) -> Path:
+    """Build the zip file that the function runs from.
+
+    Args:
+        source: What ships: `requirements.txt` and, beside it, the code.
+        build_directory: Where the zip file and the installed packages are kept.
+        python: Interpreter, with pip, of the version that will run the function.
+
+    Raises:
+        ArtifactError: The interpreter is missing, or pip could not install a
+            requirement.
+    """
+    build_directory.mkdir(parents=True, exist_ok=True)
+    packages = _packed_requirements(source, build_directory, python)
+    with tempfile.TemporaryDirectory(dir=build_directory) as scratch:
+        unfinished = Path(scratch, "worker.zip")
+        shutil.copyfile(packages, unfinished)
+        _pack(unfinished, source)
+        # A rename is atomic: a build at the same time never reads half a file.
+        return unfinished.replace(build_directory / "worker.zip")
+
+
+def _packed_requirements(source: Path, build_directory: Path, python: Path) -> Path:
+    requirements = source / "requirements.txt"
+    digest = hashlib.sha256(requirements.read_bytes() + _describe(python).encode())
+    packed = build_directory / f"packages-{digest.hexdigest()[:16]}.zip"
+    if packed.exists():
+        return packed
+    with tempfile.TemporaryDirectory(dir=build_directory) as scratch:
+        target = Path(scratch, "packages")
+        _install(requirements, target, python, log=build_directory / "pip.log")
+        trim(target)
+        unfinished = Path(scratch, packed.name)
+        _pack(unfinished, target)
+        return unfinished.replace(packed)
+
+
+def _describe(python: Path) -> str:
+    if not python.exists():
+        message = f"There is no interpreter at {python}: `make setup` installs it."
+        raise ArtifactError(message)
+    return _run(python, "-I", "-c", _DESCRIBE_INTERPRETER).stdout
+
+
+def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> None:
+    """Install into a directory; wheels only, so that nothing is compiled or run."""
+    log.unlink(missing_ok=True)
+    command: list[str | Path] = [python, "-I", "-m", "pip", "install", "--quiet"]
+    command += ["--no-input", "--disable-pip-version-check", "--no-compile"]
+    command += ["--require-hashes", "--only-binary", ":all:", "--log", log]
+    command += ["--requirement", requirements, "--target", target]
+    result = _run(*command)
+    if result.returncode:
+        message = (
+            f"pip could not install {requirements}: {_reason(result.stderr)}"
+            f" (everything pip said: {log})"
+        )
+        raise ArtifactError(message)
+
+
+def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - no shell, and no argument comes from outside.
+        command, check=False, capture_output=True, text=True
+    )
+
+
+def _reason(stderr: str) -> str:
+    """Return pip's first error line: the ones after it are consequences."""
+    errors = (line for line in stderr.splitlines() if line.startswith("ERROR: "))
+    return next(errors, "no reason given").removeprefix("ERROR: ")
+
+
+def _pack(archive: Path, root: Path) -> None:
+    """Add every file below a directory, in an order and form that never vary."""
+    with zipfile.ZipFile(archive, "a") as target:
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), _FIXED_DATE)
+                entry.external_attr = _FILE_MODE
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                target.writestr(
+                    entry, path.read_bytes(), compresslevel=_FAST_COMPRESSION
+                )

@@ -1,0 +1,189 @@
+"""Deploys the template, unchanged but for the place of the function's code.
+
+`CodeUri` names the uploaded artifact, as it does after `sam package`.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+from samtranslator.yaml_helper import yaml_parse
+
+from ticketctl.cli.errors import DeploymentError
+from ticketctl.local.clients import REGION, Clients
+
+STACK = "local"
+_BUCKET = "artifacts"
+_KEY = "worker.zip"
+# The first deployment of an emulator loads its template translator: up to 4 s.
+_TIMEOUT_SECONDS = 60
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What a deployed template is called."""
+
+    outputs: Mapping[str, str]
+    function_name: str
+
+
+def deploy(
+    clients: Clients, template: Path, artifact: Path, parameters: Mapping[str, str]
+) -> Deployment:
+    """Deploy the template and wait until its queue delivers to its function.
+
+    Raises:
+        DeploymentError: The template holds not exactly one function, lacks one of
+            the parameters, is refused, or fails to create a resource.
+    """
+    document = yaml_parse(template.read_text(encoding="utf-8"))
+    _refuse_unknown(parameters, document)
+    logical_id = _point_to_artifact(document)
+    # YAML reads an unquoted policy version as a date.
+    body = json.dumps(document, default=str)
+    _upload(clients, artifact)
+    outputs = _create_stack(clients.client("cloudformation"), body, parameters)
+    _repair_fifo_topics(clients.client("sns"))
+    function_name = _physical_id(clients.client("cloudformation"), logical_id)
+    _wait_for_event_source(clients.client("lambda"), function_name)
+    return Deployment(outputs, function_name)
+
+
+def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
+    """Do what the cloud does and the emulator does not."""
+    unknown = parameters.keys() - document.get("Parameters", {}).keys()
+    if unknown:
+        message = f"The template has no parameter {', '.join(sorted(unknown))}."
+        raise DeploymentError(message)
+
+
+def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
+    """Make the artifact the function's code, and return the function's name."""
+    functions = {
+        name: resource
+        for name, resource in document["Resources"].items()
+        if resource["Type"] == "AWS::Serverless::Function"
+    }
+    if len(functions) != 1:
+        message = f"The template holds {len(functions)} functions, not exactly one."
+        raise DeploymentError(message)
+    [(name, function)] = functions.items()
+    function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
+    return name
+
+
+def _upload(clients: Clients, artifact: Path) -> None:
+    s3 = clients.client("s3")
+    s3.create_bucket(
+        Bucket=_BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
+    )
+    s3.put_object(Bucket=_BUCKET, Key=_KEY, Body=artifact.read_bytes())
+
+
+def _create_stack(
+    cloudformation: Any, body: str, parameters: Mapping[str, str]
+) -> dict[str, str]:
+    try:
+        cloudformation.create_stack(
+            StackName=STACK,
+            TemplateBody=body,
+            Parameters=[
+                {"ParameterKey": key, "ParameterValue": value}
+                for key, value in parameters.items()
+            ],
+            Capabilities=["CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+        )
+    except ClientError as error:
+        message = f"The template is refused: {error.response['Error']['Message']}"
+        raise DeploymentError(message) from error
+    stack = _settled_stack(cloudformation)
+    if stack["StackStatus"] != "CREATE_COMPLETE":
+        raise DeploymentError(_first_failure(cloudformation))
+    return {
+        output["OutputKey"]: output["OutputValue"]
+        for output in stack.get("Outputs", [])
+    }
+
+
+def _settled_stack(cloudformation: Any) -> dict[str, Any]:
+    for _ in _poll("The deployment does not end."):
+        stack: dict[str, Any]
+        [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
+        if not stack["StackStatus"].endswith("_IN_PROGRESS"):
+            break
+    return stack
+
+
+def _first_failure(cloudformation: Any) -> str:
+    """Name the resource that failed first: the later ones fail because of it."""
+    events = cloudformation.describe_stack_events(StackName=STACK)["StackEvents"]
+    # The newest comes first.
+    for event in reversed(events):
+        if event["ResourceStatus"].endswith("_FAILED"):
+            return (
+                f"{event['LogicalResourceId']} ({event['ResourceType']}) failed: "
+                f"{event.get('ResourceStatusReason', 'no reason given')}"
+            )
+    return "The deployment failed, and no resource says why."
+
+
+def _physical_id(cloudformation: Any, logical_id: str) -> str:
+    resource = cloudformation.describe_stack_resource(
+        StackName=STACK, LogicalResourceId=logical_id
+    )
+    name: str = resource["StackResourceDetail"]["PhysicalResourceId"]
+    return name
+
+
+def _wait_for_event_source(function_api: Any, function_name: str) -> None:
+    mappings = function_api.list_event_source_mappings(FunctionName=function_name)
+    for mapping in mappings["EventSourceMappings"]:
+        _repair_concurrency(function_api, mapping)
+    for _ in _poll("The queue does not deliver to the function."):
+        answer = function_api.list_event_source_mappings(FunctionName=function_name)
+        if all(each["State"] == "Enabled" for each in answer["EventSourceMappings"]):
+            return
+
+
+def _repair_concurrency(function_api: Any, mapping: dict[str, Any]) -> None:
+    """Give the emulator a number where it took the text of a parameter.
+
+    CloudFormation hands parameters on as text, and AWS makes a number of it; the
+    emulator's polling stops at the first comparison.
+    """
+    if scaling := mapping.get("ScalingConfig"):
+        function_api.update_event_source_mapping(
+            UUID=mapping["UUID"], ScalingConfig=scaling
+        )
+
+
+def _repair_fifo_topics(sns: Any) -> None:
+    """Make the emulator treat a FIFO topic as one.
+
+    Its CloudFormation takes over the name and leaves out what it stands for.
+    """
+    for topic in sns.list_topics()["Topics"]:
+        if topic["TopicArn"].endswith(".fifo"):
+            sns.set_topic_attributes(
+                TopicArn=topic["TopicArn"],
+                AttributeName="FifoTopic",
+                AttributeValue="true",
+            )
+
+
+def _poll(timeout_message: str) -> Iterator[None]:
+    """Yield until time is up.
+
+    Raises:
+        DeploymentError: The caller's condition did not hold in time.
+    """
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(_POLL_SECONDS)
+    raise DeploymentError(timeout_message)

@@ -1,0 +1,103 @@
+"""The whole system on this machine: no cloud account and no containers.
+
+The template runs as it is and the function from its real artifact, which meets the
+queue, the tables and the topic over HTTP.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.clients import REGION, Clients
+from ticketctl.local.deployment import STACK, deploy
+from ticketctl.local.emulator import Emulator, running_emulator
+
+TEMPLATE = ROOT / "template.yaml"
+
+
+@dataclass(frozen=True)
+class LocalStack:
+    """The deployed template, ready for messages."""
+
+    emulator: Emulator
+    clients: Clients
+    outputs: Mapping[str, str]
+    function_name: str
+
+    @property
+    def endpoint_url(self) -> str:
+        """The address of every service."""
+        return self.emulator.endpoint_url
+
+    @property
+    def name(self) -> str:
+        """What the stack is called."""
+        return STACK
+
+    @property
+    def region(self) -> str:
+        """The only region that holds anything."""
+        return REGION
+
+    def client(self, service_name: str) -> Any:
+        """Return the boto3 client of a service, such as `sqs`."""
+        return self.clients.client(service_name)
+
+    def function_logs(self) -> list[str]:
+        """Return the function's log lines, oldest first.
+
+        They appear when an invocation ends, a moment after its effects.
+        """
+        function = self.client("lambda").get_function_configuration(
+            FunctionName=self.function_name
+        )
+        logs = self.client("logs")
+        pages = logs.get_paginator("filter_log_events").paginate(
+            logGroupName=function["LoggingConfig"]["LogGroup"]
+        )
+        try:
+            return [event["message"] for page in pages for event in page["events"]]
+        except logs.exceptions.ResourceNotFoundException:
+            # A group that is not in the template comes with the first invocation.
+            return []
+
+
+@contextmanager
+def local_stack(
+    parameters: Mapping[str, str] | None = None,
+    *,
+    template: Path = TEMPLATE,
+    artifact: Path | None = None,
+    access_control: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[LocalStack]:
+    """Deploy the template to a new emulator, and stop that at the end of the block.
+
+    Args:
+        parameters: Values for the template's parameters.
+        template: The template; it holds exactly one function.
+        artifact: The function's zip file; built from `src/` if not given.
+        access_control: Whether callers, the function too, need rights and TLS.
+        progress: Called before each step that can take a second or more.
+
+    Raises:
+        ArtifactError: The artifact cannot be built.
+        EmulatorError: The emulator cannot be started.
+        DeploymentError: The template cannot be deployed.
+    """
+    if artifact is None:
+        progress("building the function")
+        artifact = build_artifact()
+    progress("starting the emulator")
+    with (
+        running_emulator(access_control=access_control) as emulator,
+        Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
+    ):
+        progress(f"deploying {template.name}")
+        deployment = deploy(clients, template, artifact, parameters or {})
+        yield LocalStack(
+            emulator, clients, deployment.outputs, deployment.function_name
+        )

@@ -1,0 +1,1 @@
+"""Looks up tickets: show, list, find."""

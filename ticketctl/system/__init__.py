@@ -1,0 +1,1 @@
+"""A deployed system: its stack, queues and tables."""

@@ -1,0 +1,128 @@
+"""A deployed stack: found by its name, known by its outputs alone.
+
+The same for a real account and for the local system, which answers under
+`AWS_ENDPOINT_URL`. Nothing here needs the worker's code.
+"""
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from ticketctl.cli.errors import CloudError, StackError
+from ticketctl.system.aws_errors import error_code
+
+DEFAULT_STACK: Final = "ticket-numbering"
+
+NEEDED_OUTPUTS: Final = (
+    "CreateTicketQueueUrl",
+    "CreateTicketQueueArn",
+    "AssignmentsTopicArn",
+    "DeadLetterQueueUrl",
+    "DeadLetterQueueArn",
+    "TicketsTableName",
+    "IdempotencyKeysTableName",
+    "WorkerFunctionName",
+)
+
+# A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
+_CONFIG: Final = Config(
+    connect_timeout=5,
+    read_timeout=30,
+    # Enough for the threads of a parallel scan.
+    max_pool_connections=50,
+    retries={"mode": "standard", "total_max_attempts": 4},
+)
+
+
+class System(Protocol):
+    """What the tools need of a deployed system, wherever it runs."""
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The stack's outputs, by name."""
+        ...
+
+    def client(self, service_name: str) -> Any:
+        """Return the thread-safe boto3 client of a service, such as `sqs`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack that was found."""
+
+    name: str
+    region: str
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
+    session: boto3.Session
+    _clients: dict[str, Any] = field(default_factory=dict)
+    # Clients may be shared by threads; creating them may not.
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def client(self, service_name: str) -> Any:
+        """Return the thread-safe boto3 client of a service, such as `sqs`."""
+        with self._lock:
+            if service_name not in self._clients:
+                self._clients[service_name] = _client(self.session, service_name)
+            return self._clients[service_name]
+
+
+def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
+    """Find a stack with the credentials and in the Region that the AWS CLI would take.
+
+    Raises:
+        StackError: There is none of that name, or it lacks outputs that ours have.
+        BotoCoreError: No credentials, no Region, no such profile, no connection.
+        ClientError: CloudFormation refuses.
+    """
+    # boto3 does not look at the variable that the AWS CLI looks at first.
+    region = region or os.environ.get("AWS_REGION")
+    session = boto3.Session(profile_name=profile, region_name=region)
+    cloudformation = _client(session, "cloudformation")
+    place = cloudformation.meta.region_name
+    try:
+        [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if error_code(error) != "ValidationError":
+            raise
+        message = (
+            f"no stack {name} in {place} of this account; "
+            "name it with --stack, and its Region with --region"
+        )
+        raise StackError(message) from error
+    outputs = {
+        each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])
+    }
+    parameters = {
+        each["ParameterKey"]: each["ParameterValue"]
+        for each in found.get("Parameters", [])
+    }
+    if missing := [each for each in NEEDED_OUTPUTS if each not in outputs]:
+        message = (
+            f"the stack {name} in {place} is not one of ticket numbering, or is not "
+            f"complete ({found['StackStatus']}): it has no output {missing[0]}"
+        )
+        raise StackError(message)
+    # It can be asked for by its ARN, too.
+    return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def _client(session: boto3.Session, service_name: str) -> Any:
+    # The name is not a literal here, so no overload of the stubs fits.
+    create: Any = session.client
+    try:
+        client = create(service_name, config=_CONFIG)
+        # botocore refuses an address here, but its port only when it asks.
+        _ = urlsplit(client.meta.endpoint_url).port
+    except ValueError as error:
+        message = f"{error}; check AWS_ENDPOINT_URL and the Region"
+        raise CloudError(message) from error
+    return client
