@@ -59,7 +59,7 @@ simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be
 mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be explained.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
-	.venv-mutation/bin/python -m tests.mutants
+	.venv-mutation/bin/python -m tools.mutants
 
 bench: setup  ## Measure requests, write units and attempts a ticket beside four other ways (FULL=1: every combination).
 	@PYTHONPATH=src $(BIN)/python -m ticketctl bench $(if $(FULL),--full)

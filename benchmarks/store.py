@@ -80,7 +80,9 @@ def digest() -> str:
         for file in sorted((ROOT / source).glob("*.py"))
         if not file.stem.startswith(VIEWS)
     ]
-    files += [ROOT / each for each in ("tests/builders.py", "requirements/dev.txt")]
+    files += [
+        ROOT / each for each in ("tests/support/builders.py", "requirements/dev.txt")
+    ]
     content = b"".join(file.name.encode() + file.read_bytes() for file in files)
     return hashlib.sha256(content).hexdigest()[:12]
 

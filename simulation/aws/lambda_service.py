@@ -13,7 +13,7 @@ from simulation.engine.scheduler import Process, Promise, Scheduler
 from simulation.faults import Fault, FaultPlan
 from simulation.history import History
 from simulation.monitor import Violation
-from tests.builders import Context
+from tests.support.builders import Context
 
 FUNCTION_TIMEOUT_SECONDS: Final = 30.0
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.e2e.ctl import Ctl, local_environment
+from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import (

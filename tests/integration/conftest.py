@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.fakes import FakeTicketStore
+from tests.support.fakes import FakeTicketStore
 from tests.support.tables import create_table
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.ports import TicketStore

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.builders import create_ticket, create_tickets, plenty, queue_record
-from tests.integration.conformance import Backend, OnEveryBackend
+from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
+from tests.support.conformance import Backend, OnEveryBackend
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned

@@ -10,7 +10,6 @@ import pytest
 
 from simulation.aws.network import Latency
 from simulation.engine.choices import RandomChoices
-from tests.integration.conformance import DONE, Backend, Simulation, backend_of, fate
 from tests.integration.test_conformance_interleaving import CANCELLED, FAILED, ByHand
 from tests.integration.test_conformance_transactions import (
     put_key,
@@ -18,6 +17,7 @@ from tests.integration.test_conformance_transactions import (
     write,
     written,
 )
+from tests.support.conformance import DONE, Backend, Simulation, backend_of, fate
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 THROTTLED = {"ThrottlingException", "ProvisionedThroughputExceededException"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cases
-from tests.integration.conformance import DONE, Backend, OnEveryBackend, fate
+from tests.support.cases import cases
+from tests.support.conformance import DONE, Backend, OnEveryBackend, fate
 
 KIB = 1024
 PREFIXES = {"sns": "", "sqs": "AWS.SimpleQueueService."}

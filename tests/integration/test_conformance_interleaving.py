@@ -12,13 +12,13 @@ import pytest
 
 from simulation.aws.network import Latency
 from simulation.engine.choices import Thing
-from tests.integration.conformance import DONE, Backend, Simulation, backend_of, fate
 from tests.integration.test_conformance_transactions import (
     put_key,
     put_ticket,
     write,
     written,
 )
+from tests.support.conformance import DONE, Backend, Simulation, backend_of, fate
 
 CANCELLED = "TransactionCanceledException"
 CONFLICT = "TransactionConflict"

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cases
-from tests.integration.conformance import DONE, Backend, OnEveryBackend, fate
 from tests.integration.test_conformance_transactions import (
     CANCELLED,
     Action,
@@ -14,6 +12,8 @@ from tests.integration.test_conformance_transactions import (
     write,
     written,
 )
+from tests.support.cases import cases
+from tests.support.conformance import DONE, Backend, OnEveryBackend, fate
 
 INVALID = "ValidationException"
 MAX_ITEM_BYTES = 400 * 1024

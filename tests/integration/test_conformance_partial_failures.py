@@ -9,10 +9,10 @@ import pytest
 
 from simulation.engine.choices import RandomChoices
 from simulation.faults import Fault
-from tests.builders import create_tickets, plenty, queue_record
-from tests.integration.conformance import Simulation, backend_of
 from tests.integration.test_conformance_batches import entries, send
 from tests.integration.test_conformance_reads import add_key, batch_get
+from tests.support.builders import create_tickets, plenty, queue_record
+from tests.support.conformance import Simulation, backend_of
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import TicketNumberAssigned
 from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.integration.conformance import Backend, OnEveryBackend
+from tests.support.conformance import Backend, OnEveryBackend
 
 BODY = '{"title": "Caf\u00e9 \U0001f469\u200d\U0001f467\\u0000",\t"n":\r\n 1.0}'
 ATTRIBUTES = {

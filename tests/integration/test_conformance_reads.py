@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cases
-from tests.integration.conformance import Backend, OnEveryBackend, fate
+from tests.support.cases import cases
+from tests.support.conformance import Backend, OnEveryBackend, fate
 
 INVALID = "ValidationException"
 NO_TABLE = "ResourceNotFoundException"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conformance import DONE, Backend, OnEveryBackend, fate
+from tests.support.conformance import DONE, Backend, OnEveryBackend, fate
 
 CANCELLED = "TransactionCanceledException"
 FAILED = "ConditionalCheckFailed"

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cases
-from tests.integration.conformance import DONE, Backend, OnEveryBackend, fate
 from tests.integration.test_conformance_reads import (
     INVALID,
     NO_TABLE,
     add_key,
     read_key,
 )
+from tests.support.cases import cases
+from tests.support.conformance import DONE, Backend, OnEveryBackend, fate
 
 FAILED = "ConditionalCheckFailedException"
 TOO_LARGE = "x" * 400 * 1024

@@ -11,9 +11,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.builders import create_ticket, create_tickets, plenty, queue_record
-from tests.fakes import FakeTime
 from tests.integration.conftest import empty_store
+from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
+from tests.support.fakes import FakeTime
 from tests.support.tables import create_table
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
-from tests.unit.template_loader import source
+from tests.support.builders import ticket_fields
+from tests.support.template_loader import source
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.builders import ticket_fields
 from tests.e2e.conftest import System
 from tests.sam.conftest import Invocation, LocalSystem, look_until, run_sam
-from tests.unit.test_events import EXPECTED, FILES, read
+from tests.support.builders import ticket_fields
+from tests.unit.worker.test_events import EXPECTED, FILES, read
 from ticket_numbering.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.local.artifact import ROOT

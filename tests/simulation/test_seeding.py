@@ -24,8 +24,8 @@ from simulation.faults import FaultPlan, RandomFaults
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from simulation.scenario import Scenario, random_scenario
 from simulation.world import OUTSIDE, Outcome, World, quiet
-from tests.builders import create_ticket, create_tickets
-from tests.fakes import BlockAnswer, FakeTicketStore, FakeTime
+from tests.support.builders import create_ticket, create_tickets
+from tests.support.fakes import BlockAnswer, FakeTicketStore, FakeTime
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.ports import Block, Cancelled, Slot
 from ticketctl.cli.errors import BusyError, InputError

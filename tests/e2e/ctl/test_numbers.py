@@ -1,0 +1,708 @@
+"""Sequences that go on from elsewhere, and tickets that should not have been."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import System
+from tests.support.builders import ticket_fields
+from tests.support.ctl_process import Ctl
+from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.sequences.import_lines import Existing
+from ticketctl.sequences.importing import Import
+from ticketctl.sequences.seeding import Seed
+from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.sequences.voiding import void
+from ticketctl.system.items import plain
+from ticketctl.system.queues import Received
+
+pytestmark = pytest.mark.emulator
+
+STAMP = "2019-05-04T10:00:00.000Z"
+
+
+@dataclass
+class Sequence:
+    """A project of the test's own, in the tables as they are."""
+
+    system: System
+    project: str
+
+    def tickets(self) -> dict[int, dict[str, Any]]:
+        """Return the project's items by number, as they are stored."""
+        items = self._items("TicketsTableName", "project_id = :project")
+        return {int(each["number"]["N"]): plain(each) for each in items}
+
+    def given(self) -> list[int]:
+        """Return the numbers that have a ticket, not only a reservation."""
+        tickets = self.tickets().items()
+        return sorted(n for n, item in tickets if item.get("status") != "reserved")
+
+    def number(self, count: int, **fields: Any) -> list[dict[str, Any]]:
+        """Send messages and wait until each has its number; return them."""
+        messages = [ticket_fields(self.project, **fields) for _ in range(count)]
+        self.system.send(*messages)
+        keys = {each["idempotency_key"] for each in messages}
+        self.system.wait_for(lambda: keys <= self.announced_keys())
+        return messages
+
+    def announced_keys(self) -> set[str]:
+        """Return the keys of the announcements that came."""
+        events = self.system.events(self.project)
+        return {each["data"]["idempotency_key"] for each in events}
+
+    def numbers_announced(self) -> list[int]:
+        """Return the announced numbers, ascending."""
+        return sorted(
+            each["data"]["number"] for each in self.system.events(self.project)
+        )
+
+    def put(self, number: int, **fields: str) -> None:
+        """Plant an item."""
+        item = {"project_id": {"S": self.project}, "number": {"N": str(number)}}
+        item |= {name: {"S": text} for name, text in fields.items()}
+        dynamodb = self.system.stack.client("dynamodb")
+        table = self.system.stack.outputs["TicketsTableName"]
+        dynamodb.put_item(TableName=table, Item=item)
+
+    def clear(self) -> None:
+        """Remove what other tests would take for a fault."""
+        self.system.settle()
+        for output, names in (
+            ("TicketsTableName", ("project_id", "number")),
+            ("IdempotencyKeysTableName", ("id",)),
+        ):
+            table = self.system.stack.outputs[output]
+            for item in self._items(output, "project_id = :project", scan=True):
+                key = {name: item[name] for name in names}
+                self.system.stack.client("dynamodb").delete_item(
+                    TableName=table, Key=key
+                )
+
+    def _items(
+        self, output: str, condition: str, *, scan: bool = False
+    ) -> list[dict[str, Any]]:
+        operation = "scan" if scan else "query"
+        kind = "FilterExpression" if scan else "KeyConditionExpression"
+        pages = self.system.stack.client("dynamodb").get_paginator(operation)
+        request = {
+            "TableName": self.system.stack.outputs[output],
+            "ConsistentRead": True,
+            kind: condition,
+            "ExpressionAttributeValues": {":project": {"S": self.project}},
+        }
+        return [item for page in pages.paginate(**request) for item in page["Items"]]
+
+
+@pytest.fixture
+def sequence(system: System, project: str) -> Iterator[Sequence]:
+    """Return a sequence of its own, gone afterwards."""
+    sequence = Sequence(system, project)
+    yield sequence
+    sequence.clear()
+
+
+def existing(project: str, number: float, **fields: Any) -> dict[str, Any]:
+    """Return a line of an import."""
+    return {"project_id": project, "number": number, "title": f"Old {number}"} | fields
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Any:
+    """Return what writes a file of lines."""
+
+    def write(*tickets: dict[str, Any] | str) -> str:
+        path = tmp_path / "tickets.jsonl"
+        texts = [
+            each if isinstance(each, str) else json.dumps(each) for each in tickets
+        ]
+        path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+class TestSeed:
+    """A sequence goes on after the last number used elsewhere."""
+
+    def test_worker_gives_the_next_number_when_a_new_project_is_seeded(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """1234 elsewhere, 1235 here; nothing in between."""
+        ended = ctl("seed", sequence.project, "--last", "1234", "--yes")
+        sequence.number(2)
+
+        assert ended.status == Status.OK
+        assert "goes on with 1235" in ended.out
+        assert sequence.numbers_announced() == [1235, 1236]
+        assert sequence.given() == [1235, 1236]
+
+    def test_worker_goes_on_after_it_when_the_project_has_tickets(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Contiguous before and after, and the reason beside what is reserved."""
+        sequence.number(2)
+
+        why = ("--reason", "moved from Jira")
+        ended = ctl("seed", sequence.project, "--last", "500", "--yes", *why)
+        sequence.number(1)
+
+        assert ended.status == Status.OK
+        assert sequence.given() == [1, 2, 501]
+        top = sequence.tickets()[500]
+        assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
+        assert top["reserved_reason"] == "moved from Jira"
+
+    def test_seed_leaves_no_gap_when_it_fits_a_transaction(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Each number up to the last is reserved."""
+        ctl("seed", sequence.project, "--last", "100", "--yes")
+
+        assert sorted(sequence.tickets()) == [*range(1, 101)]
+        assert sequence.given() == []
+
+    def test_seed_is_refused_when_the_project_is_past_it(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """It says where the project is, and writes nothing."""
+        sequence.number(3)
+
+        for last in ("2", "3"):
+            ended = ctl("seed", sequence.project, "--last", last, "--yes")
+
+            assert ended.status == Status.USAGE
+            assert "has numbers up to 3 already" in ended.err
+        assert sorted(sequence.tickets()) == [1, 2, 3]
+
+    def test_seed_is_refused_when_its_number_was_only_skipped(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Neither the ends of guard and seal nor a ticket among them end a sequence."""
+        ctl("seed", sequence.project, "--last", "1234", "--yes")
+
+        for last in ("1", "99", "100", "199"):
+            ended = ctl("seed", sequence.project, "--last", last, "--yes")
+
+            assert ended.status == Status.USAGE
+            assert "has numbers up to 1234 already" in ended.err
+        ctl("import", lines(existing(sequence.project, 199)), "--yes")
+        ended = ctl("seed", sequence.project, "--last", "199", "--yes")
+        assert "has numbers up to 1234 already" in ended.err
+
+    def test_seed_is_refused_when_its_number_is_all_of_a_guard(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Also where a worker gave the number after it before the seal."""
+        sequence.put(2, status="reserved", origin="elsewhere", reserved_as="guard")
+        sequence.put(3, title="given within")
+        sequence.put(300, status="reserved", origin="elsewhere", reserved_as="last")
+
+        ended = ctl("seed", sequence.project, "--last", "2", "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "has numbers up to 300 already" in ended.err
+
+    def test_seed_says_so_when_it_was_done_already(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """The answer to the first may have been lost; workers may have gone on."""
+        command = ("seed", sequence.project, "--last", "300", "--yes")
+        ctl(*command)
+        before = sequence.tickets()
+
+        again = ctl(*command)
+        sequence.number(1)
+        and_again = ctl(*command)
+
+        assert (again.status, and_again.status) == (Status.OK, Status.OK)
+        assert "seeded up to 300 already; its last number is 300" in again.out
+        assert "its last number is 301" in and_again.out
+        assert sorted(sequence.tickets()) == [*sorted(before), 301]
+
+    def test_seed_goes_on_when_it_was_killed_before_it_was_done(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """The last number is there, and what guards the gap is not."""
+        sequence.put(300, status="reserved", origin="elsewhere", reserved_as="last")
+
+        ended = ctl("seed", sequence.project, "--last", "300", "--yes")
+
+        assert ended.status == Status.OK
+        assert sorted(sequence.tickets()) == [*range(1, 101), 300]
+
+    def test_sequence_has_no_hole_when_it_is_seeded_while_being_numbered(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Contiguous up to where it began, contiguous after, nothing within."""
+        messages = [ticket_fields(sequence.project) for _ in range(100)]
+        keys = {each["idempotency_key"] for each in messages}
+        sequence.system.send(*messages[:60])
+        sequence.system.wait_for(sequence.announced_keys)
+
+        ended = ctl("seed", sequence.project, "--last", "9000", "--yes")
+        sequence.system.send(*messages[60:])
+        sequence.system.wait_for(lambda: keys <= sequence.announced_keys())
+
+        assert ended.status == Status.OK
+        given = sequence.given()
+        before = [each for each in given if each < 9000]
+        after = [each for each in given if each > 9000]
+        assert before == [*range(1, len(before) + 1)]
+        assert after == [*range(9001, 9001 + len(after))]
+        assert len(given) == 100
+        assert before
+        assert len(after) >= 40
+        assert ctl("audit", "--project", sequence.project).status == Status.OK
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("--last", "0"),
+            ("--last", "many"),
+            ("--last", str(10**15 + 1)),
+            ("--last", "5", "--reason", "two\nlines"),
+            ("--last", "5", "--no-such-option"),
+            (),
+        ],
+    )
+    def test_seed_is_refused_when_an_option_is_wrong(
+        self, ctl: Ctl, project: str, arguments: tuple[str, ...]
+    ) -> None:
+        """Status 2, and nothing is written."""
+        assert ctl("seed", project, "--yes", *arguments).status == Status.USAGE
+
+    def test_seed_is_refused_when_the_project_is_none(self, ctl: Ctl) -> None:
+        """A project's id has no `#`."""
+        ended = ctl("seed", "PROJ#1", "--last", "5", "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "no project id" in ended.err
+
+    def test_seed_is_refused_when_nobody_can_be_asked(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """No terminal, no `--yes`."""
+        ended = ctl("seed", sequence.project, "--last", "5")
+
+        assert ended.status == Status.USAGE
+        assert "--yes" in ended.err
+        assert sequence.tickets() == {}
+
+    def test_seed_fails_in_a_line_when_the_stack_is_unknown(
+        self, ctl: Ctl, project: str
+    ) -> None:
+        """Status 3, as AWS answers."""
+        ended = ctl("seed", project, "--last", "5", "--yes", "--stack", "nowhere")
+
+        assert ended.status == Status.CLOUD
+        assert ended.err.startswith("error: no stack nowhere")
+
+
+class TestImport:
+    """Tickets keep the numbers that they have elsewhere."""
+
+    def test_worker_goes_on_and_knows_the_keys_when_tickets_were_imported(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """The next number, and a replay of an imported request."""
+        project = sequence.project
+        fields = {"priority": "high", "labels": ["a", "b"], "attributes": {"k": "v"}}
+        first = existing(project, 7, idempotency_key="old-7", **fields)
+        dated = existing(project, 9, assigned_at="2019-05-04T12:00:00+02:00")
+
+        ended = ctl("import", lines(first, dated), "--yes")
+        replay = {name: first[name] for name in first if name != "number"}
+        sequence.system.send(replay)
+        [new] = sequence.number(1)
+        sequence.system.wait_for(lambda: "old-7" in sequence.announced_keys())
+
+        assert ended.status == Status.OK
+        assert "imported 2, there already 0, refused 0; not announced" in ended.out
+        numbers = {
+            each["data"]["idempotency_key"]: each["data"]["number"]
+            for each in sequence.system.events(project)
+        }
+        assert numbers == {"old-7": 7, new["idempotency_key"]: 10}
+        tickets = sequence.tickets()
+        assert sequence.given() == [7, 9, 10]
+        assert sorted(tickets) == [*range(1, 11)]
+        assert tickets[9]["assigned_at"] == STAMP
+        assert tickets[9]["idempotency_key"] == f"import:{project}-9"
+        assert {tickets[n].get("origin") for n in (7, 9)} == {"elsewhere"}
+        assert "origin" not in tickets[10]
+        assert ctl("audit", "--project", project).status == Status.OK
+
+    def test_imported_item_is_what_the_worker_writes(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """But for its origin and its time."""
+        [message] = sequence.number(
+            1, labels=["a"], attributes={"k": ""}, description="", reporter="ada"
+        )
+        twin = message | {"idempotency_key": "twin"}
+
+        ctl("import", lines(twin | {"number": 2}), "--yes")
+
+        tickets = sequence.tickets()
+        for each in tickets.values():
+            del each["assigned_at"], each["number"], each["idempotency_key"]
+        assert tickets[2] == tickets[1] | {"origin": "elsewhere"}
+
+    def test_import_counts_what_is_there_when_run_again(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """After an interruption it goes on; the second run changes nothing."""
+        tickets = [existing(sequence.project, number) for number in range(1, 21)]
+        ctl("import", lines(*tickets[:5], existing(sequence.project, 20)), "--yes")
+        before = sequence.tickets()
+
+        second = ctl("import", lines(*tickets), "--yes")
+        after = sequence.tickets()
+        third = ctl("import", lines(*tickets), "--yes")
+
+        assert "imported 14, there already 6, refused 0" in second.out
+        assert "imported 0, there already 20, refused 0" in third.out
+        assert (second.status, third.status) == (Status.OK, Status.OK)
+        assert {number: after[number] for number in (1, 5, 20)} == {
+            number: before[number] for number in (1, 5, 20)
+        }
+        assert sequence.given() == [*range(1, 21)]
+        assert sequence.tickets() == after
+
+    def test_nothing_is_written_when_a_line_is_bad(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Each bad line is told with its place."""
+        project = sequence.project
+        file = lines(
+            existing(project, 1),
+            existing(project, 0),
+            "not JSON",
+            existing(project, 3, title="", assigned_at="yesterday"),
+            existing(project, 1, title="Twice"),
+            existing(project, 5, idempotency_key=f"import:{project}-1"),
+            existing(project, 6, color="red"),
+            existing(project, 2.5),
+        )
+
+        ended = ctl("import", file)
+
+        assert ended.status == Status.USAGE
+        places = {
+            int(line.removeprefix(f"{file}:").partition(":")[0])
+            for line in ended.err.splitlines()
+            if line.startswith(f"{file}:") and "bad lines" not in line
+        }
+        assert places == {2, 3, 4, 5, 6, 7, 8}
+        assert "7 bad lines; nothing was imported" in ended.err
+        assert sequence.tickets() == {}
+
+    def test_others_are_imported_when_a_number_or_a_key_is_taken(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Status 1, and each refused line is told."""
+        project = sequence.project
+        [given] = sequence.number(1)
+
+        ended = ctl(
+            "import",
+            lines(
+                existing(project, 1),
+                existing(project, 3, idempotency_key=given["idempotency_key"]),
+                existing(project, 4),
+            ),
+            "--yes",
+        )
+
+        assert ended.status == Status.FOUND
+        assert f"line 1: {project}-1: another ticket has this number" in ended.err
+        assert f"line 2: {project}-3: its idempotency_key is that of {project}-1" in (
+            ended.err
+        )
+        assert "imported 1, there already 0, refused 2" in ended.out
+        assert sequence.given() == [1, 4]
+
+    def test_ticket_is_refused_when_its_number_is_lost_here(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """A hole that nothing explains is not to be papered over."""
+        sequence.put(1, title="a")
+        sequence.put(3, title="c")
+
+        ended = ctl("import", lines(existing(sequence.project, 2)), "--yes")
+
+        assert ended.status == Status.FOUND
+        assert "it is missing among numbers that were given here" in ended.err
+        assert sorted(sequence.tickets()) == [1, 3]
+
+    def test_nothing_is_written_when_only_tried(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """It says what would be done."""
+        line = existing(sequence.project, 8)
+        del line["project_id"]
+
+        ended = ctl("import", lines(line), "--dry-run", "--project", sequence.project)
+
+        assert ended.status == Status.OK
+        assert ended.out == (
+            f"{sequence.project}: 1 tickets up to 8; "
+            "the last number is none yet, the next will be 9\n"
+        )
+        assert sequence.tickets() == {}
+
+    def test_import_is_refused_when_there_is_no_ticket(
+        self, ctl: Ctl, lines: Any
+    ) -> None:
+        """No file, or an empty one."""
+        missing = ctl("import", "/nowhere/tickets.jsonl")
+        empty = ctl("import", lines(""))
+
+        assert (missing.status, empty.status) == (Status.USAGE, Status.USAGE)
+        assert "holds no ticket" in empty.err
+
+    def test_import_is_refused_when_nobody_can_be_asked(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """No terminal, no `--yes`: the sequence stays where it is."""
+        ended = ctl("import", lines(existing(sequence.project, 10**15)))
+
+        assert ended.status == Status.USAGE
+        assert "--yes" in ended.err
+        assert sequence.tickets() == {}
+
+    def test_import_reads_standard_input(self, ctl: Ctl, sequence: Sequence) -> None:
+        """From a pipe."""
+        line = json.dumps(existing(sequence.project, 2))
+
+        ended = ctl("import", "-", "--yes", typed=line + "\n")
+
+        assert ended.status == Status.OK
+        assert sequence.given() == [2]
+
+
+@dataclass
+class Overtaken:
+    """A stack whose next transaction comes just after somebody else's write."""
+
+    sequence: Sequence
+    write_first: Callable[[], None]
+    happened: bool = False
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The real ones."""
+        return self.sequence.system.stack.outputs
+
+    def client(self, service_name: str) -> Any:
+        """Return itself, for DynamoDB's client."""
+        assert service_name == "dynamodb"
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Do what else a client can."""
+        return getattr(self.sequence.system.stack.client("dynamodb"), name)
+
+    def transact_write_items(self, **request: Any) -> Any:
+        """Let the other be first, once."""
+        if not self.happened:
+            self.happened = True
+            self.write_first()
+        dynamodb = self.sequence.system.stack.client("dynamodb")
+        return dynamodb.transact_write_items(**request)
+
+
+class TestOthersAreFaster:
+    """What was looked at may be gone at the moment of the write."""
+
+    def test_ticket_stays_when_it_was_written_after_the_look(
+        self, sequence: Sequence
+    ) -> None:
+        """The number was reserved, and is a ticket's by now."""
+        sequence.put(5, status="reserved", origin="elsewhere")
+        stack = Overtaken(sequence, lambda: sequence.put(5, title="Theirs"))
+        fields = ticket_fields(sequence.project)
+
+        outcome = Import(stack).write(Existing(1, 5, fields, STAMP))
+
+        assert outcome == "another ticket has this number"
+        assert sequence.tickets()[5]["title"] == "Theirs"
+
+    def test_seed_goes_on_from_the_ticket_that_came_in_between(
+        self, sequence: Sequence
+    ) -> None:
+        """It reads again, and reserves what follows."""
+        stack = Overtaken(sequence, lambda: sequence.put(1, title="Theirs"))
+
+        seeded = Seed(stack, sequence.project, 3).plant()
+
+        assert seeded.before == 1
+        assert sorted(sequence.tickets()) == [1, 2, 3]
+        assert sequence.given() == [1]
+
+    def test_no_item_is_made_when_the_ticket_to_void_is_not_there(
+        self, sequence: Sequence
+    ) -> None:
+        """An update makes what it does not find, unless it is told not to."""
+        with pytest.raises(NotThereError):
+            void(sequence.system.stack, sequence.project, 1, "spam")
+
+        assert sequence.tickets() == {}
+
+
+class TestVoid:
+    """A ticket that should not have been keeps its number, and that is announced."""
+
+    def test_ticket_is_marked_and_announced_when_voided(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """With a type of its own, and what subscribers filter by."""
+        [message] = sequence.number(1, priority="urgent")
+        key = f"{sequence.project}-1"
+
+        ended = ctl("void", key, "--reason", "duplicate", "--yes")
+
+        [heard] = self.wait_for_voided(sequence, 1)
+        event = TicketVoided.model_validate_json(heard.body)
+        assert ended.status == Status.OK
+        assert (event.id, event.subject) == (f"{key}/voided", key)
+        assert event.data.reason == "duplicate"
+        assert event.data.idempotency_key == message["idempotency_key"]
+        assert heard.attributes == {
+            "event_type": "ticket-numbering.TicketVoided.v1",
+            "project_id": sequence.project,
+            "priority": "urgent",
+            "replayed": "false",
+        }
+        ticket = sequence.tickets()[1]
+        assert ticket["status"] == "voided"
+        assert ticket["voided_reason"] == "duplicate"
+        assert ticket["voided_at"] == event.data.voided_at
+        assert ticket["title"] == message["title"]
+
+    def test_voiding_is_announced_again_when_run_again(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """The first run may have died in between: the same event, as a repeat."""
+        sequence.number(1)
+        command = ("void", f"{sequence.project}-1", "--reason", "twice", "--yes")
+        ctl(*command)
+
+        again = ctl(*command)
+
+        first, second = self.wait_for_voided(sequence, 2)
+        assert again.status == Status.OK
+        assert first.body == second.body
+        assert sorted(each.attributes["replayed"] for each in (first, second)) == [
+            "false",
+            "true",
+        ]
+
+    def test_recorded_reason_stands_when_another_is_given(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Status 2, and what is recorded."""
+        sequence.number(1)
+        key = f"{sequence.project}-1"
+        ctl("void", key, "--reason", "spam", "--yes")
+
+        ended = ctl("void", key, "--reason", "other", "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "for another reason: spam" in ended.err
+        assert sequence.tickets()[1]["voided_reason"] == "spam"
+        assert len(self.wait_for_voided(sequence, 1)) == 1
+
+    def test_next_number_follows_when_the_last_ticket_is_voided(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """A voided number is never given again."""
+        sequence.number(1)
+        ctl("void", f"{sequence.project}-1", "--reason", "spam", "--yes")
+
+        sequence.number(1)
+
+        assert sequence.given() == [1, 2]
+        assert ctl("audit", "--project", sequence.project).status == Status.OK
+
+    def test_voiding_is_refused_when_there_is_no_such_ticket(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Status 1, and no item is made."""
+        ended = ctl("void", f"{sequence.project}-1", "--reason", "spam", "--yes")
+
+        assert ended.status == Status.FOUND
+        assert f"there is no ticket {sequence.project}-1" in ended.err
+        assert sequence.tickets() == {}
+
+    def test_voiding_is_refused_when_the_number_is_only_reserved(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """There is no ticket to void."""
+        ctl("seed", sequence.project, "--last", "2", "--yes")
+
+        ended = ctl("void", f"{sequence.project}-2", "--reason", "spam", "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "only reserved" in ended.err
+
+    def test_voiding_is_refused_when_the_ticket_is_malformed(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """Nothing is written that could not be announced."""
+        sequence.put(1, title="without a key")
+
+        ended = ctl("void", f"{sequence.project}-1", "--reason", "spam", "--yes")
+
+        assert ended.status == Status.FOUND
+        assert "malformed (idempotency_key)" in ended.err
+        assert "see: ticketctl show" in ended.err
+        assert "status" not in sequence.tickets()[1]
+
+    def test_voiding_is_refused_when_nobody_can_be_asked(
+        self, ctl: Ctl, sequence: Sequence
+    ) -> None:
+        """No terminal, no `--yes`: the ticket is left as it is."""
+        sequence.number(1)
+
+        ended = ctl("void", f"{sequence.project}-1", "--reason", "spam")
+
+        assert ended.status == Status.USAGE
+        assert "status" not in sequence.tickets()[1]
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("PROJ", "--reason", "spam"),
+            ("PROJ-0", "--reason", "spam"),
+            ("PROJ-1", "--reason", " "),
+            ("PROJ-1", "--reason", "x" * 501),
+            ("PROJ-1", "--reason", "\x1b[2J"),
+            ("PROJ-1",),
+        ],
+    )
+    def test_voiding_is_refused_when_an_argument_is_wrong(
+        self, ctl: Ctl, arguments: tuple[str, ...]
+    ) -> None:
+        """Status 2."""
+        assert ctl("void", "--yes", *arguments).status == Status.USAGE
+
+    @staticmethod
+    def wait_for_voided(sequence: Sequence, count: int) -> list[Received]:
+        """Wait for announcements of voided tickets."""
+
+        def voided() -> list[Received]:
+            return [
+                each
+                for each in sequence.system.announced
+                if each.attributes["project_id"] == sequence.project
+                and each.attributes["event_type"].endswith("TicketVoided.v1")
+            ]
+
+        sequence.system.wait_for(lambda: len(voided()) >= count)
+        return voided()

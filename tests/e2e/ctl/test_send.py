@@ -1,0 +1,514 @@
+"""`ticketctl send`, as a producer calls it, on the deployed system."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import System
+from tests.support.builders import ticket_fields
+from tests.support.cases import cases
+from tests.support.ctl_process import Ctl, local_environment
+from ticketctl.local.artifact import ROOT
+
+pytestmark = pytest.mark.emulator
+
+SECONDS_TO_END = 30
+
+
+def keyless(title: str, **fields: Any) -> dict[str, Any]:
+    """Return what a line of a file asks for, without a project and a key."""
+    return {"title": title} | fields
+
+
+def jsonl(*requests: Mapping[str, Any]) -> str:
+    """Return a file of requests."""
+    return "".join(f"{json.dumps(each)}\n" for each in requests)
+
+
+def table(*requests: Mapping[str, str]) -> str:
+    """Return a CSV file of requests that have the same fields."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, requests[0])
+    writer.writeheader()
+    writer.writerows(requests)
+    return text.getvalue()
+
+
+def write(path: Path, content: str) -> str:
+    """Write a file, and return its path."""
+    path.write_text(content)
+    return str(path)
+
+
+def ticket(system: System, project: str, number: int) -> dict[str, Any]:
+    """Return a ticket, without what the system adds."""
+    item = system.stack.client("dynamodb").get_item(
+        TableName=system.stack.outputs["TicketsTableName"],
+        Key={"project_id": {"S": project}, "number": {"N": str(number)}},
+    )["Item"]
+    return {name: next(iter(value.values())) for name, value in item.items()}
+
+
+def settled(system: System, project: str, count: int) -> tuple[int, ...]:
+    """Wait for so many announcements, and return the project's numbers."""
+    system.wait_for(lambda: len(system.events(project)) >= count)
+    system.settle()
+    audit = system.audit(project)
+    assert audit.is_clean
+    return audit.numbers
+
+
+def nothing_sent(system: System, project: str) -> bool:
+    """Tell whether the project has no ticket."""
+    system.settle()
+    return not system.audit(project).numbers and not system.events(project)
+
+
+def environment(system: System) -> dict[str, str]:
+    """Return the environment of a process that meets the local system."""
+    own = local_environment(system.stack.endpoint_url, system.stack.name)
+    kept = {name: value for name, value in os.environ.items() if name not in own}
+    return kept | {name: value for name, value in own.items() if value is not None}
+
+
+class TestOneTicket:
+    """Options describe a ticket; it is sent under a key that the producer knows."""
+
+    def test_ticket_is_created_as_every_option_says(
+        self, ctl: Ctl, system: System, project: str
+    ) -> None:
+        """Under the key that was given."""
+        options = (
+            *("--title", "Login flickers", "--key", "form-1"),
+            *("--description", "a\nb", "--priority", "high", "--reporter", "Ada"),
+            *("--label", "web", "--attribute", "room=7"),
+        )
+
+        ended = ctl("send", "--project", project, *options)
+
+        assert ended.status == 0
+        assert "form-1" in ended.out
+        assert settled(system, project, 1) == (1,)
+        [event] = system.events(project)
+        assert (event["data"]["priority"], event["data"]["title"]) == (
+            *("high", "Login flickers"),
+        )
+        stored = ticket(system, project, 1)
+        assert (stored["description"], stored["reporter"]) == ("a\nb", "Ada")
+
+    def test_key_is_made_and_printed_when_none_is_given(
+        self, ctl: Ctl, system: System, project: str
+    ) -> None:
+        """A script learns it from the JSON, with the id of the message."""
+        first, second = (
+            ctl("send", "--project", project, "--title", "t", "--json").json
+            for _ in range(2)
+        )
+
+        assert settled(system, project, 2) == (1, 2)
+        keys = {first["idempotency_key"], second["idempotency_key"]}
+        events = system.events(project)
+        assert keys == {each["data"]["idempotency_key"] for each in events}
+        assert first["message_id"] != second["message_id"]
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        cases(
+            {
+                "nothing": ((), "give --project and --title, or a FILE"),
+                "no title": (("--project", "P"), "give --project and --title"),
+                "empty title": (("--project", "P", "--title", ""), "title: is empty"),
+                "bad project": (
+                    ("--project", "P#", "--title", "t"),
+                    'project_id: character "#" is not allowed',
+                ),
+                "bad key": (
+                    ("--project", "P", "--title", "t", "--key", "a b"),
+                    "idempotency_key: character U+0020 is not allowed",
+                ),
+                "bad priority": (
+                    ("--project", "P", "--title", "t", "--priority", "HIGH"),
+                    "priority: must be one of low, medium, high, urgent",
+                ),
+                "bad attribute": (
+                    ("--project", "P", "--title", "t", "--attribute", "room"),
+                    "--attribute: give NAME=VALUE",
+                ),
+                "endless rate": (("a.jsonl", "--rate", "inf"), "give a number"),
+                "endless timeout": (("a.jsonl", "--timeout", "inf"), "give a number"),
+                "two at once": (("a.jsonl", "--title", "t"), "--title is for one"),
+                "no file": (
+                    ("--project", "P", "--title", "t", "--skip-invalid"),
+                    "need a FILE",
+                ),
+            }
+        ),
+    )
+    def test_command_is_refused_in_one_line_when_options_are_wrong(
+        self, ctl: Ctl, options: Sequence[str], problem: str
+    ) -> None:
+        """Status 2, and nothing on standard output."""
+        ended = ctl("send", *options)
+
+        assert (ended.status, ended.out) == (2, "")
+        assert problem in ended.err
+        assert ended.err.count("\n") == 1
+
+
+class TestFile:
+    """A file asks for a ticket a line."""
+
+    def test_tickets_are_created_when_the_file_is_jsonl(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """Of the project of the line, or else of the option; printed as JSON lines."""
+        other = f"{project}-other"
+        lines = [keyless("a"), ticket_fields(other, "k"), keyless("b")]
+        path = write(tmp_path / "my.jsonl", jsonl(*lines))
+
+        ended = ctl("send", path, "--project", project, "--json")
+
+        assert ended.status == 0
+        sent = {each["line"]: each for each in ended.json_lines}
+        assert [sent[each]["project_id"] for each in (1, 2, 3)] == [
+            *(project, other, project)
+        ]
+        assert sent[2]["idempotency_key"] == "k"
+        assert settled(system, project, 2) == (1, 2)
+        assert settled(system, other, 1) == (1,)
+
+    def test_tickets_are_created_when_the_file_is_csv(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """A second run creates nothing twice: it hears of replays alone."""
+        rows = [
+            {"title": f"t{each}", "labels": "a;b", "attributes.room": "7"}
+            for each in range(12)
+        ]
+        path = write(tmp_path / "my.csv", table(*rows))
+
+        first = ctl("send", path, "--project", project)
+        numbers = settled(system, project, 12)
+        second = ctl("send", path, "--project", project)
+
+        assert (first.status, second.status) == (0, 0)
+        assert first.out == second.out == "sent 12 of 12 messages\n"
+        assert "keys made from the prefix my.csv" in first.err
+        assert settled(system, project, 24) == numbers == tuple(range(1, 13))
+        assert sorted(system.replays(project)) == [False] * 12 + [True] * 12
+
+    def test_tickets_are_created_when_they_come_by_standard_input(
+        self, ctl: Ctl, system: System, project: str
+    ) -> None:
+        """CSV too, if it is said."""
+        options = ("--project", project, "--key-prefix", "night")
+
+        as_json = ctl("send", "-", *options, typed=jsonl(keyless("a")))
+        as_csv = ctl("send", "-", "--format", "csv", *options, typed="title\na\nb\n")
+
+        assert (as_json.status, as_csv.status) == (0, 0)
+        # The same title asks for the same ticket, however it is written.
+        assert settled(system, project, 3) == (1, 2)
+
+    def test_lines_are_left_out_before_the_first_that_is_wanted(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """The rest is sent."""
+        path = write(tmp_path / "my.jsonl", jsonl(*map(keyless, "abc")))
+
+        ended = ctl("send", path, "--project", project, "--from-line", "3")
+
+        assert ended.out == "sent 1 of 1 message\n"
+        assert settled(system, project, 1) == (1,)
+        assert ticket(system, project, 1)["title"] == "c"
+
+
+class TestBadFiles:
+    """Nothing of a bad file is sent, and each bad line is named."""
+
+    def test_bad_lines_are_named_and_nothing_is_sent(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """Status 2; `FILE:LINE: field: what is wrong` for each."""
+        key = {"idempotency_key": "k"}
+        lines = [
+            *(keyless("good"), keyless(""), keyless("x", colour="red")),
+            *(keyless("a", **key), keyless("b", **key)),
+        ]
+        path = write(tmp_path / "my.jsonl", jsonl(*lines) + "{nonsense\n")
+
+        ended = ctl("send", path, "--project", project)
+
+        assert (ended.status, ended.out) == (2, "")
+        remarks = ended.err.splitlines()
+        assert remarks[:3] == [
+            f"{path}:2: title: is empty",
+            f"{path}:3: colour: is no field of a ticket",
+            f"{path}:5: idempotency_key: line 4 has it, for another ticket",
+        ]
+        assert remarks[3].startswith(f"{path}:6: body: not JSON: ")
+        assert "4 bad lines, so nothing is sent" in remarks[4]
+        assert nothing_sent(system, project)
+
+    def test_good_lines_are_sent_when_bad_ones_may_be_skipped(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """Status 1, for something was wrong."""
+        path = write(tmp_path / "my.csv", table({"title": "a"}, {"title": "x" * 201}))
+
+        ended = ctl("send", path, "--project", project, "--skip-invalid")
+
+        assert ended.status == 1
+        assert f"{path}:3: title: longer than 200 characters" in ended.err
+        assert settled(system, project, 1) == (1,)
+
+    def test_bad_lines_end_as_dead_letters_when_they_are_sent_unchecked(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """What a producer with a bug sends can be tried."""
+        good = ticket_fields(project)
+        file = jsonl(good, good | {"priority": "soon", "idempotency_key": "bad"})
+
+        ended = ctl("send", write(tmp_path / "all.jsonl", file), "--unchecked")
+
+        assert ended.status == 0
+        assert settled(system, project, 1) == (1,)
+        [reason] = [
+            each.attributes["ErrorMessage"]
+            for each in system.dead_letters
+            if project in each.body
+        ]
+        assert reason.startswith("priority: ")
+
+    def test_nothing_is_sent_when_the_file_is_only_checked(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """With the counts as the result."""
+        same = ticket_fields(project, "k")
+        path = write(tmp_path / "my.jsonl", jsonl(same, same, {}))
+
+        shown = ctl("send", path, "--dry-run", "--skip-invalid")
+        counted = ctl("send", path, "--dry-run", "--skip-invalid", "--json")
+
+        assert (shown.status, counted.status) == (1, 1)
+        assert shown.out == f"{path}: 1 good ticket, nothing is sent\n"
+        assert counted.json == {"good": 1, "bad": 1, "repeats": 1}
+        assert "left out 1 line" in shown.err
+        assert nothing_sent(system, project)
+
+    def test_remarks_end_when_a_hundred_lines_are_bad(
+        self, ctl: Ctl, tmp_path: Path
+    ) -> None:
+        """A file of another kind does not flood the terminal."""
+        path = write(tmp_path / "my.jsonl", "nonsense\n" * 130)
+
+        ended = ctl("send", path)
+
+        assert ended.status == 2
+        assert ended.err.count("body: not JSON") == 100
+        assert "and 30 more bad lines" in ended.err
+
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        cases(
+            {
+                "empty": ("", "holds no ticket"),
+                "blank": ("\n  \n", "holds no ticket"),
+                "other columns": ("titel\na\n", ":1: titel: is no field"),
+                "header alone": ("title\n", "holds no ticket"),
+            }
+        ),
+    )
+    def test_file_is_refused_in_one_line_when_it_holds_no_ticket(
+        self, ctl: Ctl, tmp_path: Path, content: str, problem: str
+    ) -> None:
+        """Status 2."""
+        path = write(tmp_path / "my.csv", content)
+
+        ended = ctl("send", path)
+
+        assert ended.status == 2
+        assert f"{path}" in ended.err
+        assert problem in ended.err
+        assert ended.err.count("\n") == 1
+
+    def test_file_is_refused_in_one_line_when_it_cannot_be_read(
+        self, ctl: Ctl, tmp_path: Path
+    ) -> None:
+        """It is missing, or a directory."""
+        missing = ctl("send", str(tmp_path / "absent.jsonl"))
+        directory = ctl("send", str(tmp_path))
+
+        assert (missing.status, directory.status) == (2, 2)
+        assert "cannot be read: No such file or directory" in missing.err
+        assert "cannot be read: Is a directory" in directory.err
+        assert missing.err.count("\n") == directory.err.count("\n") == 1
+
+    def test_lines_need_keys_when_standard_input_brings_no_name(self, ctl: Ctl) -> None:
+        """The line says which option helps."""
+        ended = ctl("send", "-", "--project", "P", typed=jsonl(keyless("a")))
+
+        assert ended.status == 2
+        assert "standard input:1: idempotency_key: is missing" in ended.err
+        assert "--key-prefix" in ended.err
+
+
+class TestNoSystem:
+    """One line says what to do when AWS is not there as it must be: status 3."""
+
+    @pytest.mark.parametrize(
+        ("options", "variables", "problem"),
+        cases(
+            {
+                "stack": (("--stack", "absent"), {}, "no stack absent"),
+                "Region": (("--region", "eu-north-1"), {}, "--region"),
+                "credentials": (
+                    (),
+                    {
+                        "AWS_ACCESS_KEY_ID": "",
+                        "AWS_SECRET_ACCESS_KEY": "",
+                        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+                        "AWS_CONFIG_FILE": os.devnull,
+                        "AWS_EC2_METADATA_DISABLED": "true",
+                    },
+                    "no credentials",
+                ),
+            }
+        ),
+    )
+    def test_command_ends_in_one_line_when_the_stack_is_not_found(
+        self,
+        ctl: Ctl,
+        options: Sequence[str],
+        variables: Mapping[str, str],
+        problem: str,
+    ) -> None:
+        """Whatever was to be sent."""
+        ended = ctl("send", "--project", "P", "--title", "t", *options, **variables)
+
+        assert (ended.status, ended.out) == (3, "")
+        assert problem in ended.err
+        assert ended.err.count("\n") == 1
+
+
+class TestInterrupted:
+    """Ctrl-C harms nothing: the same command goes on."""
+
+    def test_every_line_is_a_ticket_when_sending_was_interrupted(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """Status 130 with a count; the second run creates the rest, and no more."""
+        path = write(tmp_path / "my.jsonl", jsonl(*map(keyless, "abcdefghij")))
+        command = ("send", path, "--project", project, "--json")
+
+        with subprocess.Popen(  # noqa: S603 - our own command.
+            [sys.executable, "-m", "ticketctl", *command, "--rate", "2"],
+            cwd=ROOT,
+            env=environment(system),
+            bufsize=0,  # Else `communicate` misses what `readline` read ahead.
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=SECONDS_TO_END)
+        known_sent = 1 + out.count(b"\n")
+        numbers_before = settled(system, project, known_sent)
+        again = ctl(*command)
+
+        assert (process.returncode, b"Traceback" in err) == (130, False), err
+        assert f"sent {known_sent} of 10 messages; the same".encode() in err
+        assert len(numbers_before) == known_sent < 10
+        assert again.status == 0
+        assert settled(system, project, known_sent + 10) == tuple(range(1, 11))
+
+
+class TestWait:
+    """Whoever waits is told the number of each ticket."""
+
+    def test_numbers_are_printed_when_they_are_announced(
+        self, ctl: Ctl, system: System, project: str, tmp_path: Path
+    ) -> None:
+        """Those of a second run are marked as replays, and are the same."""
+        path = write(tmp_path / "my.jsonl", jsonl(*map(keyless, "ab")))
+        command = ("send", path, "--project", project, "--wait")
+
+        first = ctl(*command)
+        second = ctl(*command, "--json")
+
+        assert (first.status, second.status) == (0, 0)
+        lines = {line.split()[0]: line.split()[1:] for line in first.out.splitlines()}
+        assert set(lines) == {f"{project}-1", f"{project}-2"}
+        assert {title for _, title in lines.values()} == {"a", "b"}
+        assert all(each["replayed"] for each in second.json_lines)
+        assert {each["ticket_key"]: each["title"] for each in second.json_lines} == {
+            number: title for number, (_, title) in lines.items()
+        }
+        assert settled(system, project, 4) == (1, 2)
+
+    def test_status_is_1_when_a_number_does_not_come(
+        self, ctl: Ctl, system: System, project: str
+    ) -> None:
+        """The key was used for another ticket, so this one is a dead letter."""
+        options = ("--project", project, "--key", "k", "--wait")
+        first = ctl("send", "--title", "a", *options)
+
+        second = ctl("send", "--title", "b", *options, "--timeout", "2")
+
+        assert (first.status, second.status) == (0, 1)
+        assert second.out == ""
+        assert f"not announced: {project} k" in second.err
+        assert "1 of 1 number not announced" in second.err
+        assert "dead letter" in second.err
+        assert settled(system, project, 1) == (1,)
+
+    def test_nothing_is_left_behind_when_waiting_ends(
+        self, ctl: Ctl, system: System, project: str
+    ) -> None:
+        """No queue, and no subscription."""
+        sqs = system.stack.client("sqs")
+        before = set(sqs.list_queues().get("QueueUrls", []))
+
+        ended = ctl("send", "--project", project, "--title", "t", "--wait")
+
+        assert ended.status == 0
+        assert set(sqs.list_queues().get("QueueUrls", [])) <= before
+        assert settled(system, project, 1) == (1,)
+
+
+class TestExample:
+    """The example is a producer."""
+
+    def test_example_gets_one_ticket_for_a_key_when_run_twice(
+        self, system: System, project: str
+    ) -> None:
+        """With boto3 alone, outside of this repository's tools."""
+        url = system.stack.outputs["CreateTicketQueueUrl"]
+        example = ROOT / "docs" / "examples" / "producer.py"
+        command = [
+            sys.executable,
+            "-I",
+            str(example),
+            url,
+            project,
+            "A title",
+            "order-1",
+        ]
+        for _ in range(2):
+            ended = subprocess.run(  # noqa: S603 - our own example.
+                command, env=environment(system), check=True, capture_output=True
+            )
+            assert ended.stdout.startswith(b"order-1 ")
+
+        assert settled(system, project, 2) == (1,)
+        assert sorted(system.replays(project)) == [False, True]

@@ -1,0 +1,1 @@
+"""The deployed worker on the local system."""

@@ -1,0 +1,247 @@
+"""A run under faults: what is sent, and all that is seen of what becomes of it."""
+
+import json
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from threading import Event
+from typing import Any, Final
+
+from tests.e2e.conftest import System
+from tests.support.builders import ticket_fields
+from tests.support.fault_proxy import FaultProxy
+from tests.support.faults import DECKS, Fault
+from ticket_numbering.memory import LONGEST_PAUSE_SECONDS
+from ticket_numbering.messages import RequestKey
+from ticketctl.audit.audit import ProjectAudit, audit, tickets_of
+from ticketctl.local.poison import POISON
+from ticketctl.system.queues import Sent, messages_on_queue
+
+SEED_VARIABLE: Final = "FAULTS_SEED"
+"""Set it to the seed of a run that failed: its calls meet the same faults again."""
+
+TICKETS: Final = {"HOT": 1000} | {f"COLD-{each}": 250 for each in range(1, 5)}
+REPEATS: Final = 300
+RIVALS: Final = 60
+POISON_OF_A_KIND: Final = 4
+
+FAULT_SECONDS: Final = 190
+"""A bound for a busy machine; on two free cores it takes about 120."""
+
+CALM_SECONDS: Final = 90
+TAIL: Final = 40
+"""The last messages meet no faults: each would cost another visibility timeout."""
+
+LOOK_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is sent."""
+
+    tickets: list[dict[str, Any]]
+    repeats: list[dict[str, Any]]
+    """Tickets once more, in other words: a default is spelled out."""
+    rivals: list[dict[str, Any]]
+    """Other tickets under the same keys; the first to be numbered wins."""
+    poison: dict[str, str]
+    """Bodies that can never be numbered, and their kinds."""
+
+    @classmethod
+    def of(cls, seed: int) -> "Load":
+        """Make one; the seed says which tickets have repeats and rivals."""
+        dice = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret.
+        tickets = [
+            ticket_fields(project, title=f"Ticket {serial} ✓")
+            for project, count in TICKETS.items()
+            for serial in range(count)
+        ]
+        return cls(
+            tickets,
+            [each | {"priority": "medium"} for each in dice.sample(tickets, REPEATS)],
+            [each | {"title": "Rival"} for each in dice.sample(tickets, RIVALS)],
+            {
+                make(ticket_fields("HOT")): kind
+                for kind, make in POISON.items()
+                for _ in range(POISON_OF_A_KIND)
+            },
+        )
+
+    def bodies(self, seed: int) -> list[str]:
+        """Return all bodies, shuffled."""
+        valid = chain(self.tickets, self.repeats, self.rivals)
+        bodies = [*map(json.dumps, valid), *self.poison]
+        random.Random(seed).shuffle(bodies)  # noqa: S311 - see above.
+        return bodies
+
+
+@dataclass
+class Watch:
+    """What was seen of the tickets table during the run."""
+
+    looks: int = 0
+    keys: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Each project's keys in the order of their numbers."""
+    broken: list[str] = field(default_factory=list)
+
+    def look(self, system: System) -> None:
+        """Read every project's partition, consistently."""
+        self.looks += 1
+        pages = system.stack.client("dynamodb").get_paginator("query")
+        for project in TICKETS:
+            found = pages.paginate(
+                TableName=system.stack.outputs["TicketsTableName"],
+                KeyConditionExpression="project_id = :project",
+                ExpressionAttributeValues={":project": {"S": project}},
+                ProjectionExpression="#number, idempotency_key",
+                ExpressionAttributeNames={"#number": "number"},
+                ConsistentRead=True,
+            )
+            self._compare(project, [item for page in found for item in page["Items"]])
+
+    def _compare(self, project: str, items: Sequence[Mapping[str, Any]]) -> None:
+        numbers = [int(each["number"]["N"]) for each in items]
+        if numbers != [*range(1, len(items) + 1)]:
+            self.broken.append(f"{project} had the numbers {numbers}")
+        keys = [each["idempotency_key"]["S"] for each in items]
+        before = self.keys[project]
+        if keys[: len(before)] != before:
+            self.broken.append(f"a number of {project} changed its ticket")
+        self.keys[project] = keys
+
+    @contextmanager
+    def during(self, system: System) -> Iterator[None]:
+        """Look again and again within the block."""
+        done = Event()
+
+        def watch() -> None:
+            while not done.wait(LOOK_SECONDS):
+                self.look(system)
+
+        with ThreadPoolExecutor(1) as thread:
+            watching = thread.submit(watch)
+            try:
+                yield
+            finally:
+                done.set()
+            watching.result()
+
+
+@dataclass
+class Run:
+    """What was sent, and all that can be seen of what became of it."""
+
+    seed: int
+    load: Load
+    system: System
+    proxy: FaultProxy
+    watch: Watch = field(default_factory=Watch)
+    sent: list[Sent] = field(default_factory=list)
+    drained: bool = False
+    seconds: float = 0
+
+    def work(self) -> None:
+        """Send everything, and look on until nothing is left; calm for the rest."""
+        start = time.monotonic()
+        with self.watch.during(self.system), ThreadPoolExecutor(4) as producers:
+            bodies = self.load.bodies(self.seed)
+            parts = [bodies[part::4] for part in range(4)]
+            sent = producers.map(lambda part: self.system.send(*part), parts)
+            self.sent += chain.from_iterable(sent)
+            self._look_on(FAULT_SECONDS, lambda: self._left() <= TAIL)
+            self.proxy.is_calm = True
+            self.drained = self._look_on(CALM_SECONDS, self._is_over)
+        self.watch.look(self.system)
+        self.seconds = time.monotonic() - start
+
+    def _look_on(self, seconds: float, is_done: Callable[[], bool]) -> bool:
+        """Take announcements and letters until done; false if time ran out."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self._see():
+                continue
+            if is_done():
+                return True
+            time.sleep(LOOK_SECONDS)
+        return False
+
+    def _see(self) -> bool:
+        """Take what there is to see; tell whether there was anything."""
+        before = len(self.system.announced) + len(self.system.dead_letters)
+        self.system.look()
+        return len(self.system.announced) + len(self.system.dead_letters) > before
+
+    def _left(self) -> int:
+        return messages_on_queue(self.system.stack)
+
+    def _is_over(self) -> bool:
+        """Nobody is at work: a worker pauses for less, and a late write is a call."""
+        return self.proxy.quiet_seconds() > LONGEST_PAUSE_SECONDS and not self._left()
+
+    @cached_property
+    def audits(self) -> dict[str, ProjectAudit]:
+        """What both tables say of each project."""
+        outputs = self.system.stack.outputs
+        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
+        audits = audit(self.system.stack.client("dynamodb"), *tables)
+        return {each.project_id: each for each in audits}
+
+    @cached_property
+    def stored(self) -> dict[RequestKey, dict[str, Any]]:
+        """The tickets by key."""
+        table = self.system.stack.outputs["TicketsTableName"]
+        tickets = tickets_of(self.system.stack.client("dynamodb"), table)
+        return {
+            RequestKey(each["project_id"], each["idempotency_key"]): each
+            for each in tickets
+        }
+
+    @cached_property
+    def poison(self) -> set[tuple[str, str, str]]:
+        """Id, body and error of each message that cannot have a number."""
+        errors = [(sent, self._error(sent)) for sent in self.sent]
+        return {(sent.message_id, sent.body, error) for sent, error in errors if error}
+
+    def _error(self, sent: Sent) -> str | None:
+        if kind := self.load.poison.get(sent.body):
+            too_large = kind == "too-large"
+            return "TicketTooLargeError" if too_large else "InvalidMessageError"
+        key = RequestKey(sent.fields["project_id"], sent.fields["idempotency_key"])
+        won = key in self.stored and self.stored[key]["title"] == sent.fields["title"]
+        return None if won else "IdempotencyMismatchError"
+
+    @cached_property
+    def outcomes(self) -> list[dict[str, Any]]:
+        """The function's log, one line for each record whose delivery ended."""
+        lines = (line[line.index("{") :] for line in self.logged if "{" in line)
+        return [each for each in map(json.loads, lines) if "outcome" in each]
+
+    @cached_property
+    def logged(self) -> list[str]:
+        """Everything that the function logged."""
+        return self.system.stack.function_logs()
+
+    def summary(self) -> str:
+        """Return what happened, on one screen."""
+        system, proxy = self.system, self.proxy
+        outcomes = Counter(each["outcome"] for each in self.outcomes)
+        most = max(each["receive_count"] for each in self.outcomes)
+        met = {each: [proxy.faults[name, each] for name in DECKS] for each in Fault}
+        rows = {"": DECKS, "calls": [proxy.calls[name] for name in DECKS]} | met
+        table = [
+            f"{row:<22}" + "".join(f"{cell or '-':>20}" for cell in cells)
+            for row, cells in rows.items()
+        ]
+        return f"""
+{SEED_VARIABLE}={self.seed}, {self.seconds:.0f} s, {self.watch.looks} looks at the table
+{len(self.sent)} messages, {len(self.stored)} tickets, {len(self.poison)} poison
+{len(system.announced)} announcements, {len(system.dead_letters)} dead letters
+outcomes {dict(outcomes)}, a message received {most} times at most
+{proxy.kills} workers killed, late writes {dict(proxy.late_writes)}
+""" + "\n".join(table)

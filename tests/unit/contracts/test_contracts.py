@@ -1,0 +1,645 @@
+"""The generated documents of the wire contracts say what the models enforce."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from tests.support.builders import create_ticket, plenty, queue_record, ticket_fields
+from ticket_numbering import errors
+from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
+from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+from ticketctl.sequences.publishing import announce
+from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.sequences.voiding import Voided
+from ticketctl.system.items import Ticket
+from tools import contracts
+
+STAMP = "2026-11-21T06:30:00.123Z"
+
+
+def document(name: str) -> dict[str, Any]:
+    """Return a checked-in document."""
+    content: dict[str, Any] = json.loads((contracts.DIRECTORY / name).read_bytes())
+    return content
+
+
+REQUEST = document("schemas/create-ticket.schema.json")
+EVENT = document("schemas/ticket-number-assigned.schema.json")
+VOIDED = document("schemas/ticket-voided.schema.json")
+ASYNCAPI = document("asyncapi.json")
+
+
+def schema_accepts(schema: Mapping[str, Any], value: Any) -> bool:
+    """Tell whether a value is valid against a schema."""
+    return Draft202012Validator(schema).is_valid(value)
+
+
+def model_accepts(message: Any) -> bool:
+    """Tell whether the worker takes a message."""
+    try:
+        CreateTicket.parse(json.dumps(message))
+    except errors.PoisonMessageError:
+        return False
+    return True
+
+
+def event_of(**fields: Any) -> dict[str, Any]:
+    """Return an announcement as it is published."""
+    event = TicketNumberAssigned.of(create_ticket(**fields), 42, STAMP)
+    parsed: dict[str, Any] = json.loads(event.model_dump_json())
+    return parsed
+
+
+class TestNoDrift:
+    """The checked-in documents are what the models say today."""
+
+    def test_documents_do_not_drift(self) -> None:
+        """If this fails, run `make contracts`."""
+        assert contracts.drift() == []
+
+    def test_drift_names_documents_that_are_missing_or_differ(
+        self, tmp_path: Path
+    ) -> None:
+        """Each of them, and no other."""
+        contracts.write(tmp_path)
+        changed = tmp_path / "schemas" / "create-ticket.schema.json"
+        changed.write_text("{}\n")
+        (tmp_path / "asyncapi.json").unlink()
+
+        assert set(contracts.drift(tmp_path)) == {changed, tmp_path / "asyncapi.json"}
+
+    def test_check_fails_with_one_line_when_a_document_differs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It names the file and the command that mends it."""
+        monkeypatch.chdir(tmp_path)
+        contracts.main(["docs"])
+        Path("docs/asyncapi.json").write_text("{}\n")
+
+        with pytest.raises(SystemExit) as stop:
+            contracts.main(["docs", "--check"])
+
+        expected = "docs/asyncapi.json: not what the models say; run `make contracts`"
+        assert stop.value.code == expected
+
+    def test_command_needs_no_environment(self) -> None:
+        """It finds the models by itself, as `make contracts` calls it."""
+        command = [sys.executable, "-m", "tools.contracts", "--check"]
+        result = subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
+            command, check=False, cwd=contracts.ROOT, env={}, capture_output=True
+        )
+
+        assert (result.returncode, result.stderr) == (0, b"")
+
+    def test_check_writes_nothing(self, tmp_path: Path) -> None:
+        """It leaves even a missing document missing."""
+        with pytest.raises(SystemExit):
+            contracts.main([str(tmp_path), "--check"])
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_check_passes_when_documents_were_written(self, tmp_path: Path) -> None:
+        """What the tool writes, it finds in order."""
+        contracts.main([str(tmp_path)])
+
+        contracts.main([str(tmp_path), "--check"])
+
+
+@pytest.mark.parametrize(
+    "schema", [REQUEST, EVENT, VOIDED], ids=lambda each: each["title"]
+)
+class TestSchemas:
+    """The files are complete JSON Schemas."""
+
+    def test_schema_is_valid_draft_2020_12(self, schema: dict[str, Any]) -> None:
+        """It says which draft it is of, and is valid under it."""
+        Draft202012Validator.check_schema(schema)
+
+        assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+
+    def test_schema_says_what_it_is(self, schema: dict[str, Any]) -> None:
+        """An id to refer to, a title, a description."""
+        assert schema["$id"].startswith("urn:ticket-numbering:")
+        assert schema["title"]
+        assert schema["description"]
+
+    def test_schema_accepts_its_examples(self, schema: dict[str, Any]) -> None:
+        """A reader may copy them."""
+        assert schema["examples"]
+        for example in schema["examples"]:
+            Draft202012Validator(schema).validate(example)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Fields over a valid request, and whether model and schema take the result."""
+
+    name: str
+    fields: Mapping[str, Any]
+    model: bool
+    schema: bool
+    without: Sequence[str] = field(default=())
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The whole message."""
+        fields = ticket_fields() | dict(self.fields)
+        return {name: fields[name] for name in fields if name not in self.without}
+
+
+def good(name: str, **fields: Any) -> Sample:
+    """Return a sample that both take."""
+    return Sample(name, fields, model=True, schema=True)
+
+
+def bad(name: str, *without: str, **fields: Any) -> Sample:
+    """Return a sample that both refuse."""
+    return Sample(name, fields, model=False, schema=False, without=without)
+
+
+def beyond_schema(name: str, **fields: Any) -> Sample:
+    """Return a sample that only the model refuses; the description says so."""
+    return Sample(name, fields, model=False, schema=True)
+
+
+SAMPLES = [
+    good("minimal"),
+    good("longest project", project_id="P" * 64),
+    good("every sign of a project", project_id="aZ09._-"),
+    good("longest key", idempotency_key="~" * 128),
+    good("every sign of a key", idempotency_key="".join(map(chr, range(33, 127)))),
+    good("longest title in code points", title="\U0001f511" * 200),
+    good("no description", description=None),
+    good("empty description", description=""),
+    good("description of several lines", description="a\r\n\tb"),
+    good("longest description", description="x" * 65_536),
+    *[good(each, priority=each) for each in ("low", "medium", "high", "urgent")],
+    good("no reporter", reporter=None),
+    good("longest reporter", reporter="r" * 254),
+    good("no labels", labels=[]),
+    good("most labels", labels=["l" * 64] * 20),
+    good("most attributes", attributes={f"{n:0128}": "v" * 1024 for n in range(50)}),
+    good("empty attribute", attributes={"a": ""}),
+    bad("no project", "project_id"),
+    bad("no key", "idempotency_key"),
+    bad("no title", "title"),
+    bad("unknown field", assignee="ada"),
+    bad("project with #", project_id="PROJ#1"),
+    bad("empty project", project_id=""),
+    bad("project too long", project_id="P" * 65),
+    bad("project is a number", project_id=1),
+    bad("key with a space", idempotency_key="a b"),
+    bad("key not ASCII", idempotency_key="\u00e9"),
+    bad("empty key", idempotency_key=""),
+    bad("key too long", idempotency_key="k" * 129),
+    bad("title is null", title=None),
+    bad("title is a number", title=42),
+    bad("empty title", title=""),
+    bad("title too long", title="x" * 201),
+    bad("description too long", description="x" * 65_537),
+    bad("priority unknown", priority="whenever"),
+    bad("priority in capitals", priority="HIGH"),
+    bad("priority is null", priority=None),
+    bad("empty reporter", reporter=""),
+    bad("reporter too long", reporter="r" * 255),
+    bad("labels are null", labels=None),
+    bad("labels are text", labels="urgent"),
+    bad("labels are an object", labels={"a": "b"}),
+    bad("too many labels", labels=["l"] * 21),
+    bad("empty label", labels=[""]),
+    bad("label too long", labels=["l" * 65]),
+    bad("label is a number", labels=[1]),
+    bad("attributes are null", attributes=None),
+    bad("attributes are an array", attributes=[]),
+    bad("too many attributes", attributes={str(n): "" for n in range(51)}),
+    bad("attribute is a number", attributes={"weight": 1}),
+    bad("attribute is an object", attributes={"a": {}}),
+    bad("attribute without a name", attributes={"": "x"}),
+    bad("name of attribute too long", attributes={"n" * 129: "x"}),
+    bad("attribute too long", attributes={"a": "v" * 1025}),
+    bad("title of two lines", title="a\nb"),
+    bad("title with a paragraph separator", title="a\u2029b"),
+    bad("title with a C1 control", title="a\u0085b"),
+    bad("title of white space", title="\u3000 "),
+    bad("reporter of white space", reporter=" "),
+    bad("label of two lines", labels=["a\nb"]),
+    bad("name of attribute with a tab", attributes={"a\tb": "x"}),
+    bad("attribute with a control character", attributes={"a": "\x1b"}),
+    bad("description with NUL", description="a\0b"),
+    bad("description with U+FFFF", description="\uffff"),
+    bad("description with a lone surrogate", description="\ud83d"),
+    # Python's `$` matches before a last line break; in ECMA-262, which JSON Schema
+    # names, and in the model, it does not.
+    beyond_schema("project with a last line break", project_id="PROJ\n"),
+    beyond_schema("key with a last line break", idempotency_key="k\n"),
+    # Every field keeps its bound; together with the rest it is over the body's.
+    beyond_schema("body too large", description="\U0001f511" * 65_536),
+]
+
+VALUES: list[Any] = [
+    *(None, True, 0, 1.5, "", " ", "a", "low", "LOW", "a b", "a#b", "\n", "\u00e9"),
+    *("x" * length for length in (64, 65, 128, 129, 200, 201, 254, 255, 65_537)),
+    *([], [""], ["a"], ["a", "a"], [1], [None], [[]], ["a"] * 21),
+    *({}, {"a": "b"}, {"a": 1}, {"a": None}, {"": "b"}, {"a": {"b": "c"}}),
+]
+
+
+class TestCreateTicket:
+    """The schema never refuses what the worker takes, and says what it can."""
+
+    @pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.name)
+    def test_model_and_schema_answer_as_the_table_says(self, sample: Sample) -> None:
+        """Where they differ, the schema cannot express the rule."""
+        message = sample.message
+
+        assert model_accepts(message) == sample.model
+        assert schema_accepts(REQUEST, message) == sample.schema
+
+    @pytest.mark.parametrize("name", REQUEST["properties"])
+    def test_schema_accepts_whatever_the_model_accepts(self, name: str) -> None:
+        """Every field, with values of every kind."""
+        messages = [ticket_fields() | {name: value} for value in VALUES]
+        accepted = [each for each in messages if model_accepts(each)]
+
+        refused = [each for each in accepted if not schema_accepts(REQUEST, each)]
+        assert accepted
+        assert refused == []
+
+    def test_samples_cover_every_field_both_ways(self) -> None:
+        """A field added later needs samples of its own."""
+        fields = set(REQUEST["properties"])
+
+        assert fields == {
+            name for each in SAMPLES if each.model for name in each.fields
+        }
+        assert fields <= {
+            name for each in SAMPLES if not each.schema for name in each.fields
+        }
+
+    @pytest.mark.parametrize("example", REQUEST["examples"])
+    def test_example_is_taken_by_the_worker(self, example: dict[str, Any]) -> None:
+        """And says the same to it."""
+        request = CreateTicket.parse(json.dumps(example))
+
+        assert request.model_dump(mode="json", exclude_defaults=True) == example
+
+    def test_schema_refuses_unknown_fields(self) -> None:
+        """As the worker does."""
+        assert REQUEST["additionalProperties"] is False
+
+    def test_description_says_what_the_schema_cannot(self) -> None:
+        """Each rule that only the model enforces is told in words."""
+        text = REQUEST["description"]
+
+        for word in ("262144", "byte-order mark", "repeats a name", "last line break"):
+            assert word in text
+
+
+class TestTicketNumberAssigned:
+    """The schema describes every announcement, today's and later ones."""
+
+    @pytest.mark.parametrize(
+        "sample", [each for each in SAMPLES if each.model], ids=lambda each: each.name
+    )
+    def test_schema_accepts_the_announcement_of_every_request(
+        self, sample: Sample
+    ) -> None:
+        """Whatever may be asked for may be announced."""
+        Draft202012Validator(EVENT).validate(event_of(**sample.message))
+
+    def test_schema_requires_all_that_is_published(self) -> None:
+        """A subscriber may rely on every member."""
+        event = event_of()
+
+        assert set(EVENT["required"]) == set(event)
+        assert set(EVENT["$defs"]["AssignedTicket"]["required"]) == set(event["data"])
+
+    @pytest.mark.parametrize("name", event_of())
+    def test_schema_refuses_an_event_without_a_member(self, name: str) -> None:
+        """Without `type`, say, it is no event of ours."""
+        event = event_of()
+        del event[name]
+
+        assert not schema_accepts(EVENT, event)
+
+    def test_schema_accepts_unknown_members(self) -> None:
+        """What a later version adds breaks no subscriber that validates."""
+        event = event_of()
+        event["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-00"
+        event["data"]["reporter"] = "ada@example.com"
+
+        assert schema_accepts(EVENT, event)
+        assert "Ignore members that you do not know" in EVENT["description"]
+
+    @pytest.mark.parametrize("example", EVENT["examples"])
+    def test_example_is_what_the_worker_publishes(
+        self, example: dict[str, Any]
+    ) -> None:
+        """Member for member, with times that are times."""
+        event = TicketNumberAssigned.model_validate(example)
+
+        assert event.model_dump(mode="json") == example
+        assert datetime.fromisoformat(event.time).tzinfo is UTC
+
+
+def references(node: Any) -> Iterator[str]:
+    """Return every reference below a node, but not those in examples."""
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"]
+        for name, child in node.items():
+            if name != "examples":
+                yield from references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from references(child)
+
+
+def resolve(reference: str) -> Any:
+    """Return what a reference points at."""
+    node: Any = ASYNCAPI
+    for part in reference.removeprefix("#/").split("/"):
+        node = node[part]
+    return node
+
+
+class TestAsyncAPI:
+    """The document has the structure that AsyncAPI 3.0 asks for.
+
+    The specification's own JSON Schema comes in no Python package, and a copy of its
+    400 KB would have to be kept up to date; so the rules that matter are asserted.
+    """
+
+    def test_document_has_the_required_members(self) -> None:
+        """And no other: the specification allows none but its own."""
+        assert ASYNCAPI["asyncapi"] == "3.0.0"
+        assert {"title", "version"} <= set(ASYNCAPI["info"])
+        assert set(ASYNCAPI) - {"asyncapi", "info"} == {
+            "defaultContentType",
+            "servers",
+            "channels",
+            "operations",
+            "components",
+        }
+
+    def test_references_resolve(self) -> None:
+        """Each points into the document."""
+        found = set(references(ASYNCAPI))
+
+        assert found
+        for reference in found:
+            assert reference.startswith("#/")
+            assert isinstance(resolve(reference), dict)
+
+    def test_servers_have_host_and_protocol(self) -> None:
+        """Those of the two services, in any Region."""
+        for name, server in ASYNCAPI["servers"].items():
+            assert server["protocol"] == name
+            assert server["host"] == f"{name}.{{region}}.amazonaws.com"
+            assert set(server["variables"]) == {"region"}
+
+    def test_channels_are_bound_to_their_service(self) -> None:
+        """A binding is of the protocol of the channel's server."""
+        for channel in ASYNCAPI["channels"].values():
+            [server] = channel["servers"]
+            assert list(channel["bindings"]) == [resolve(server["$ref"])["protocol"]]
+
+    def test_queue_names_its_dead_letter_queue(self) -> None:
+        """The name in the redrive policy is that of the dead-letter channel."""
+        channels = ASYNCAPI["channels"]
+        requests = channels["createTicket"]["bindings"]["sqs"]
+        parked = channels["createTicketDeadLetters"]["bindings"]["sqs"]["queue"]
+
+        target = requests["queue"]["redrivePolicy"]["deadLetterQueue"]["name"]
+        assert target == parked["name"]
+        assert requests["deadLetterQueue"] == parked
+
+    def test_operations_tell_the_view_of_the_worker(self) -> None:
+        """It receives requests, and sends announcements and poison."""
+        flows = {
+            (each["action"], each["channel"]["$ref"].rpartition("/")[2])
+            for each in ASYNCAPI["operations"].values()
+        }
+
+        assert flows == {
+            ("receive", "createTicket"),
+            ("send", "ticketNumbersAssigned"),
+            ("send", "createTicketDeadLetters"),
+        }
+
+    def test_operations_refer_to_messages_of_their_own_channel(self) -> None:
+        """The specification allows no other."""
+        for operation in ASYNCAPI["operations"].values():
+            channel = operation["channel"]["$ref"]
+            for message in operation["messages"]:
+                assert message["$ref"].startswith(f"{channel}/messages/")
+
+    def test_every_message_has_a_channel(self) -> None:
+        """None is described that never travels."""
+        used = {
+            reference["$ref"].rpartition("/")[2]
+            for channel in ASYNCAPI["channels"].values()
+            for reference in channel["messages"].values()
+        }
+
+        assert used == set(ASYNCAPI["components"]["messages"])
+
+    def test_schemas_are_those_of_the_files(self) -> None:
+        """But for where they look for what they refer to."""
+        schemas = ASYNCAPI["components"]["schemas"]
+        ticket = EVENT["$defs"]["AssignedTicket"]
+
+        for name, schema in (
+            ("CreateTicket", REQUEST),
+            ("TicketNumberAssigned", EVENT),
+            ("TicketVoided", VOIDED),
+        ):
+            assert schemas[name]["description"] == schema["description"]
+            assert schemas[name]["required"] == schema["required"]
+            assert set(schemas[name]["properties"]) == set(schema["properties"])
+        assert schemas["CreateTicket"]["properties"] == REQUEST["properties"]
+        assert schemas["AssignedTicket"]["properties"] == ticket["properties"]
+        voided = VOIDED["$defs"]["VoidedTicket"]
+        assert schemas["VoidedTicket"]["properties"] == voided["properties"]
+
+    def test_schemas_are_of_the_draft_that_asyncapi_extends(self) -> None:
+        """A schema without a format of its own is one of draft 7, or nearly."""
+        for schema in ASYNCAPI["components"]["schemas"].values():
+            Draft7Validator.check_schema(schema)
+            assert not {"$schema", "$id", "$defs"} & set(schema)
+
+    def test_descriptions_tell_the_delivery_semantics(self) -> None:
+        """At least once, and what to drop repeats by."""
+        messages = ASYNCAPI["components"]["messages"]
+        announce = ASYNCAPI["operations"]["sendTicketNumberAssigned"]
+
+        assert "at least once" in messages["TicketNumberAssigned"]["description"]
+        assert "drop repeats by `id`" in messages["TicketNumberAssigned"]["description"]
+        assert "at least once" in announce["description"]
+        assert "same `id`" in announce["description"]
+
+
+@dataclass
+class Topic:
+    """A stack of one topic, and what was published to it."""
+
+    published: list[dict[str, Any]] = field(default_factory=list)
+    outputs: Mapping[str, str] = field(
+        default_factory=lambda: {"AssignmentsTopicArn": "topic"}
+    )
+
+    def client(self, service_name: str) -> Any:
+        """Return itself for the client of SNS."""
+        assert service_name == "sns"
+        return self
+
+    def publish(self, **request: Any) -> None:
+        """Take a message."""
+        self.published.append(request)
+
+
+def announce_voided(*, replayed: bool = False, **fields: Any) -> dict[str, Any]:
+    """Return what is published for a voided ticket."""
+    topic = Topic()
+    request = create_ticket(**fields).model_dump(exclude_defaults=True)
+    stored = {**request, "voided_at": STAMP, "voided_reason": "duplicate"}
+    announce(topic, Voided(Ticket(request["project_id"], 42, stored), replayed))
+    [published] = topic.published
+    return published
+
+
+class TestTicketVoided:
+    """The schema describes what is announced when a ticket is voided."""
+
+    @pytest.mark.parametrize(
+        "sample", [each for each in SAMPLES if each.model], ids=lambda each: each.name
+    )
+    def test_schema_accepts_the_announcement_of_every_ticket(
+        self, sample: Sample
+    ) -> None:
+        """Whatever was asked for may be voided."""
+        event = json.loads(announce_voided(**sample.message)["Message"])
+
+        Draft202012Validator(VOIDED).validate(event)
+        assert set(VOIDED["required"]) == set(event)
+        assert set(VOIDED["$defs"]["VoidedTicket"]["required"]) == set(event["data"])
+
+    def test_schema_refuses_another_event(self) -> None:
+        """Subscribers tell them apart by `type`, and by their members."""
+        assert not schema_accepts(VOIDED, event_of())
+        assert not schema_accepts(EVENT, json.loads(announce_voided()["Message"]))
+
+    @pytest.mark.parametrize("example", VOIDED["examples"])
+    def test_example_is_what_is_published(self, example: dict[str, Any]) -> None:
+        """Member for member."""
+        assert TicketVoided.model_validate(example).model_dump(mode="json") == example
+
+    def test_fields_that_both_events_have_are_alike(self) -> None:
+        """The tools do not import the worker, so they say them anew."""
+        voided = VOIDED["$defs"]["VoidedTicket"]["properties"]
+        assigned = EVENT["$defs"]["AssignedTicket"]["properties"]
+
+        for name in voided.keys() & assigned.keys():
+            rules = [
+                {key: rule for key, rule in each[name].items() if key != "description"}
+                for each in (voided, assigned)
+            ]
+            assert rules[0] == rules[1]
+
+    @pytest.mark.parametrize("replayed", [True, False])
+    def test_announcement_has_the_documented_headers(self, *, replayed: bool) -> None:
+        """Each of them, with a documented value, and no other."""
+        attributes = announce_voided(replayed=replayed)["MessageAttributes"]
+        headers = {name: each["StringValue"] for name, each in attributes.items()}
+
+        documented = ASYNCAPI["components"]["messages"]["TicketVoided"]["headers"]
+        Draft202012Validator(documented).validate(headers)
+        assert set(headers) == set(documented["required"])
+
+
+class Recorder:
+    """A client of SNS and SQS that takes everything, and keeps it."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+
+    def publish_batch(self, **call: Any) -> dict[str, Any]:
+        """Take announcements."""
+        return self._take(call["PublishBatchRequestEntries"])
+
+    def send_message_batch(self, **call: Any) -> dict[str, Any]:
+        """Take dead letters."""
+        return self._take(call["Entries"])
+
+    def headers(self) -> dict[str, Any]:
+        """Return the message attributes of the one entry."""
+        [entry] = self.entries
+        attributes = entry["MessageAttributes"].items()
+        return {name: attribute["StringValue"] for name, attribute in attributes}
+
+    def _take(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
+        self.entries += entries
+        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
+
+
+class TestHeaders:
+    """The documented headers are the message attributes that the adapters send."""
+
+    @pytest.mark.parametrize("replayed", [True, False])
+    def test_announcement_has_the_documented_headers(self, *, replayed: bool) -> None:
+        """Each of them, with a documented value, and no other."""
+        client: Any = Recorder()
+        event = TicketNumberAssigned.of(create_ticket(), 42, STAMP)
+
+        SNSAnnouncer(client, "topic").announce([Announcement(event, replayed)], plenty)
+
+        documented = ASYNCAPI["components"]["messages"]["TicketNumberAssigned"][
+            "headers"
+        ]
+        Draft202012Validator(documented).validate(client.headers())
+        assert set(client.headers()) == set(documented["required"])
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            errors.InvalidMessageError,
+            errors.IdempotencyMismatchError,
+            errors.TicketTooLargeError,
+        ],
+    )
+    def test_dead_letter_has_the_documented_headers(
+        self, kind: type[errors.PoisonMessageError]
+    ) -> None:
+        """Each of them, with a documented value, and no other."""
+        client: Any = Recorder()
+        letter = DeadLetter(queue_record(), kind("title: Field required"))
+
+        SQSDeadLetters(client, "queue").send([letter], plenty)
+
+        documented = ASYNCAPI["components"]["messages"]["PoisonMessage"]["headers"]
+        Draft202012Validator(documented).validate(client.headers())
+        assert set(client.headers()) == set(documented["required"])
+        assert set(client.headers()) == {
+            "ErrorType",
+            "ErrorMessage",
+            "SourceMessageId",
+            "SentTimestamp",
+        }
+
+    def test_dead_letter_headers_know_no_transient_error(self) -> None:
+        """What may pass is never sent straight to the dead-letter queue."""
+        headers = ASYNCAPI["components"]["messages"]["PoisonMessage"]["headers"]
+
+        names = headers["properties"]["ErrorType"]["enum"]
+        assert all(
+            issubclass(vars(errors)[name], errors.PoisonMessageError) for name in names
+        )

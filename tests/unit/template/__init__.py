@@ -1,0 +1,1 @@
+"""The template and the runbooks that rest on it."""
