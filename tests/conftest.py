@@ -1,12 +1,16 @@
 """What every test shares: the function's environment, and patience."""
 
 import os
+import signal
 
 from hypothesis import settings
 
 # A slow machine is no failure; how long a test may take is pytest's business.
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
+
+# A shell lets what it starts with `&` ignore Ctrl-C, and tests of Ctrl-C send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The handler builds its clients when it is imported, as Lambda's init phase does.
 os.environ.update(

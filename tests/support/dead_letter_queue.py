@@ -48,7 +48,6 @@ def interrupt(kind: signal.Signals) -> None:
     """Let a signal come to the main thread, in the middle of a call that takes long."""
     main = threading.main_thread().ident
     assert main is not None
-    time.sleep(_LONG)
     signal.pthread_kill(main, kind)
     time.sleep(_LONG)
 

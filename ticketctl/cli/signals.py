@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
 
@@ -45,3 +46,14 @@ def signals_put_off() -> Iterator[None]:
     # Else work that ends well would go on with what somebody wanted to stop.
     for number in came[:1]:
         signal.raise_signal(number)
+
+
+def running_thread() -> ThreadPoolExecutor:
+    """Return a pool whose one thread runs, so that `shutdown` waits for all its work.
+
+    A pool starts its thread at the first `submit`, and Ctrl-C just then makes it forget
+    the thread, which works all the same.
+    """
+    pool = ThreadPoolExecutor(1)
+    pool.submit(int).result()
+    return pool

@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from ticketctl.cli.signals import running_thread
 from ticketctl.dead_letters.letters import Letter
 from ticketctl.dead_letters.queue_calls import count, in_batches
 from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
@@ -25,7 +25,7 @@ class Hold:
         self._lock = threading.Lock()
         # Ctrl-C ends the wait for a call, but not the call, which may bring letters:
         # as it is made by another thread, `close` learns of them.
-        self._receiver = ThreadPoolExecutor(1)
+        self._receiver = running_thread()
         self.before = count(sqs, queue_url)
         """How many letters there were before any was received."""
         self.lost: frozenset[str] = frozenset()

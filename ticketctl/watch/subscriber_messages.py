@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes
-from ticketctl.cli.signals import signals_as_interrupts
+from ticketctl.cli.signals import running_thread, signals_as_interrupts
 from ticketctl.system.queues import MAX_ENTRIES, delete
 from ticketctl.watch.heard import Filter, Heard, NotAnAnnouncement, heard
 from ticketctl.watch.subscriber_queue import SubscriberQueue
@@ -72,7 +72,7 @@ class Peek:
     _receipts: dict[str, str] = field(default_factory=dict)
     # Ctrl-C ends the wait for a call, but not the call, which may bring messages: as
     # it is made by another thread, `give_back` learns of them.
-    _receiver: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _receiver: ThreadPoolExecutor = field(default_factory=running_thread)
 
     def receive(
         self, wait_seconds: int, most: int
