@@ -10,6 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from tests.support.audit_tables import Tables
 from tests.support.builders import ticket_fields
 from ticketctl.dead_letters.letters import Letter
 from ticketctl.send.contract import body_of
@@ -179,19 +180,20 @@ class Sqs:
 
 @dataclass(frozen=True)
 class Site:
-    """A deployed system that is its queues alone."""
+    """A deployed system that is its queues and tables alone."""
 
     sqs: Any
+    dynamodb: Any = field(default_factory=Tables)
     outputs: Mapping[str, str] = field(
         default_factory=lambda: {
             "DeadLetterQueueUrl": DEAD,
             "CreateTicketQueueUrl": QUEUE,
             "DeadLetterQueueArn": "arn:aws:sqs:eu-west-1:123456789012:dead",
             "CreateTicketQueueArn": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
+            "IdempotencyKeysTableName": "keys",
         }
     )
 
     def client(self, service_name: str) -> Any:
         """Return the client."""
-        assert service_name == "sqs"
-        return self.sqs
+        return {"sqs": self.sqs, "dynamodb": self.dynamodb}[service_name]

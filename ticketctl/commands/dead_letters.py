@@ -14,6 +14,7 @@ from ticketctl.dead_letters.choosing import Choice, choose, look, remark
 from ticketctl.dead_letters.correcting import correct, new_text, wishes_of
 from ticketctl.dead_letters.letters import Filter
 from ticketctl.dead_letters.move_task import MAX_RATE, NoMoveTasksError
+from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.tasks import (
     delete_chosen,
     hold,
@@ -177,15 +178,22 @@ def edit(
         bool, typer.Option("--new-key", help="Put in a new idempotency key.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Send an unchanged body, or a taken key.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Send an unchanged body, or a taken key; edit what has a number.",
+        ),
     ] = False,
 ) -> None:
     """Mend one dead letter: edit its body, send it, delete the letter.
 
     The letter is held while the editor is open, so that nobody else can send it back.
+    One that has a number is refused: only a redrive can still get it announced.
     """
     with hold(stack) as held:
         [letter] = choose(held, _one(message_id))
+        if not force:
+            refuse_numbered(stack, [letter])
         with new_text(letter, file) as text:
             wishes = wishes_of(file, new_key=new_key, force=force)
             body = correct(letter, text, wishes)
@@ -215,12 +223,18 @@ def delete(  # noqa: PLR0913 - each is an option of the command line.
         Path | None,
         typer.Option(metavar="FILE", help="Write them to a new file first, as JSONL."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Delete what has a number, too.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete dead letters for ever; nobody will number what they ask for."""
+    """Delete dead letters for ever; nobody will number what they ask for.
+
+    Nothing is deleted if one has a number: only a redrive can still get it announced.
+    """
     choice = Choice(ids or (), everything, Filter(project, reason))
     choice.check()
-    delete_chosen(stack, choice, save, yes=yes)
+    delete_chosen(stack, choice, save, yes=yes, force=force)
 
 
 def _one(message_id: str) -> Choice:

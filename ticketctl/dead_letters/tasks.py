@@ -15,6 +15,7 @@ from ticketctl.dead_letters.hold import Hold
 from ticketctl.dead_letters.holding import holding
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.move_task import MoveTasks, NoMoveTasksError
+from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.redriving import Redrive, Redriven
 from ticketctl.dead_letters.reports import (
     follow,
@@ -98,11 +99,17 @@ def replace_letter(stack: System, held: Hold, letter: Letter, body: str) -> None
 
 
 def delete_chosen(
-    stack: System, choice: Choice, copy_to: Path | None, *, yes: bool
+    stack: System,
+    choice: Choice,
+    copy_to: Path | None,
+    *,
+    yes: bool,
+    force: bool = False,
 ) -> None:
     """Delete the chosen letters, after a copy was written where one is wanted.
 
     Raises:
+        InputError: Some have a number, and nobody insists; nothing is deleted.
         RedriveError: Some are still there.
     """
     with hold(stack) as held:
@@ -110,6 +117,8 @@ def delete_chosen(
         if not letters:
             console().print(f"nothing to delete: {remark(held, 0)}")
             return
+        if not force:
+            refuse_numbered(stack, letters)
         if not yes:
             print_table(notes(), letters[:_SHOWN_BEFORE_DELETION])
         kept = f"a copy goes to {copy_to}" if copy_to else "--save FILE keeps a copy"

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import System
+from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
+from tests.support.sns_gate import Manner, door
 from ticketctl.audit.audit import audit
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.stack import LocalStack
@@ -461,6 +463,41 @@ class TestMended:
 
         assert ended.status == 2
         assert letters.visible().keys() == {message_id}
+
+
+class TestNumberIsHeardOf:
+    """A number that nobody has heard of is not lost with its letter."""
+
+    def test_number_is_announced_by_a_redrive_when_edit_and_delete_were_refused(
+        self, system: System, letters: Letters, ctl: Ctl, tmp_path: Path
+    ) -> None:
+        """SNS was down for so long that SQS moved the message."""
+        fields, before = ticket_fields(letters.project), approximate(letters)
+        mended = tmp_path / "mended.json"
+        mended.write_text(json.dumps(fields | {"title": "Mended"}))
+        with (
+            door(system.stack, Manner.REFUSE) as sns,
+            system.queue_attributes(
+                VisibilityTimeout="5", RedrivePolicy=redrive_policy(system, after=2)
+            ),
+            system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
+        ):
+            [sent] = system.send(fields)
+            wait_until(lambda: approximate(letters) > before)
+        chosen = sent.message_id
+
+        edited = ctl("dead-letters", "edit", chosen, "--file", str(mended))
+        deleted = ctl("dead-letters", "delete", chosen, "--yes")
+        redriven = ctl("dead-letters", "redrive", chosen, "--yes")
+
+        ticket_key = f"{letters.project}-1"
+        for refused in (edited, deleted):
+            assert refused.status == 2
+            assert f"{chosen}: has {ticket_key}" in refused.err
+        assert redriven.status == 0
+        [event] = system.wait_for(lambda: system.events(letters.project))
+        assert (event["id"], event["data"]["title"]) == (ticket_key, fields["title"])
+        assert letters.numbers() == (1,)
 
 
 class TestDeleted:
