@@ -12,7 +12,7 @@ The command line:
     cloud_errors.py       what AWS says, as one line that says what to do
     output.py             text for people, JSON for scripts
     asking.py             yes or no, at a terminal
-    contract.py           is this a valid request? (contract_words.py: why not)
+    contract.py           is this a valid request? As the worker judges it
     items.py              what the two tables hold
     lookup.py             show, list, find (lookup_report.py prints)
     sending/              send

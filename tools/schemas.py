@@ -64,9 +64,12 @@ _VOIDINGS: Final[list[Schema]] = [
 _REFUSED_BESIDES: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
-    "- a body that starts with a byte-order mark, or repeats a name in an object.\n"
-    "Patterns hold for the whole text, so that a last line break counts, and see code "
-    "points, as in ECMA-262 with the flag `u`."
+    "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
+    "- a line break, a control character or nothing but white space in the title, the "
+    "reporter, a label or the name of an attribute;\n"
+    "- a character that SQS does not accept in the description or an attribute: "
+    "control characters except tab and line breaks, surrogates, U+FFFE and U+FFFF;\n"
+    "- a line break at the end of a project id or a key."
 )
 
 _FOR_SUBSCRIBERS: Final = (

@@ -1,7 +1,6 @@
 """The items of the two tables, and what DynamoDB says of them, as our own values."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ticket_numbering.errors import DamagedKeyRecordError
@@ -39,9 +38,16 @@ def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Item:
 
 
 def key_item(
-    request: CreateTicket, number: int, assigned_at: str, retention: timedelta
+    request: CreateTicket, number: int, assigned_at: str, expires_at: int | None
 ) -> Item:
-    """Return the record of the request's key; it expires if there is a retention."""
+    """Return the record of the request's key.
+
+    Args:
+        request: Whose key it is.
+        number: The number that the request has.
+        assigned_at: When it got the number.
+        expires_at: When the record may be deleted, in epoch seconds; never if None.
+    """
     record: dict[str, str | int] = {
         "id": key_id(request.key),
         "project_id": request.project_id,
@@ -50,9 +56,8 @@ def key_item(
         "fingerprint": request.fingerprint,
         "assigned_at": assigned_at,
     }
-    if retention:
-        expiry = datetime.fromisoformat(assigned_at) + retention
-        record["expires_at"] = int(expiry.timestamp())
+    if expires_at is not None:
+        record["expires_at"] = expires_at
     return _item(record)
 
 

@@ -1,7 +1,7 @@
 """The DynamoDB adapter: last number, recorded keys, one block in one transaction."""
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
@@ -117,6 +117,7 @@ class DynamoDBTicketStore:
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:
         """Each ticket, then its key: the order in which `slots` reads the reasons."""
         stamp = block.assigned_at
+        expires_at = self._expiry(stamp)
         for number, request in enumerate(block.requests, block.first_number):
             yield {
                 "Put": {
@@ -128,11 +129,18 @@ class DynamoDBTicketStore:
             yield {
                 "Put": {
                     "TableName": self._keys_table,
-                    "Item": key_item(request, number, stamp, self._retention),
+                    "Item": key_item(request, number, stamp, expires_at),
                     "ConditionExpression": "attribute_not_exists(id)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
             }
+
+    def _expiry(self, assigned_at: str) -> int | None:
+        """Return when a key's record may be deleted, in epoch seconds."""
+        if not self._retention:
+            return None
+        expiry = datetime.fromisoformat(assigned_at) + self._retention
+        return int(expiry.timestamp())
 
 
 def _chunks(keys: Collection[RequestKey], size: int) -> Iterator[Sequence[RequestKey]]:

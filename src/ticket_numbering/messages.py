@@ -142,25 +142,32 @@ class AssignedTicket(BaseModel):
     )
 
 
-class TicketNumberAssigned(BaseModel):
-    """A CloudEvents 1.0 event: a ticket has its number.
-
-    Delivered at least once; repeats carry the same `id`.
-    Source: CloudEvents 1.0, JSON event format.
-    """
+class CloudEvent(BaseModel):
+    """What every event on the topic has; source: CloudEvents 1.0, JSON event format."""
 
     model_config = ConfigDict(frozen=True)
 
     specversion: Literal["1.0"] = "1.0"
-    id: str = Field(description="The ticket key; drop repeats by it.")
+    id: str = Field(description="The same in every repeat; drop repeats by it.")
     source: Literal["/ticket-numbering"] = "/ticket-numbering"
+    type: str = Field(
+        description="The fact and its version; a breaking change gets a new one."
+    )
+    subject: str = Field(description="The ticket key.")
+    time: Timestamp = Field(description="When the fact became one, in UTC.")
+    datacontenttype: Literal["application/json"] = "application/json"
+
+
+class TicketNumberAssigned(CloudEvent):
+    """A CloudEvents 1.0 event: a ticket has its number.
+
+    Delivered at least once; repeats carry the same `id`, which is the ticket key.
+    """
+
     type: Literal["ticket-numbering.TicketNumberAssigned.v1"] = Field(
         default="ticket-numbering.TicketNumberAssigned.v1",
         description="The fact and its version; a breaking change gets a new one.",
     )
-    subject: str = Field(description="The ticket key.")
-    time: Timestamp = Field(description="When the number was assigned, in UTC.")
-    datacontenttype: Literal["application/json"] = "application/json"
     data: AssignedTicket
 
     @classmethod

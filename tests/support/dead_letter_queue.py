@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from tests.support.audit_tables import Tables
 from tests.support.builders import ticket_fields
 from ticketctl.dead_letters.letters import Letter
-from ticketctl.send.contract import body_of
+from ticketctl.system.contract import body_of
 
 DEAD = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"

@@ -11,7 +11,6 @@ from ticketctl.cli.app import TICKETS, app
 from ticketctl.cli.command import Json, stack_command
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.send.contract import Fields
 from ticketctl.send.delivering import Delivery, deliver
 from ticketctl.send.preparing import Prepared
 from ticketctl.send.request_file import Format, RequestFile
@@ -22,6 +21,7 @@ from ticketctl.send.requests_asked import (
     requests_of,
 )
 from ticketctl.send.send_report import Report, counted
+from ticketctl.system.contract import Fields
 from ticketctl.system.stack import Stack
 
 _ONE: Final = "One ticket"

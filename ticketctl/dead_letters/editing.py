@@ -4,13 +4,10 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
+from ticket_numbering.errors import InvalidMessageError
+from ticket_numbering.json_body import json_object
 from ticketctl.dead_letters.letters import KEY_IS_TAKEN, Letter
-from ticketctl.send.contract import (
-    ContractError,
-    body_of,
-    problems_of_body,
-    read_object,
-)
+from ticketctl.system.contract import body_of, problem_of
 
 _KEY: Final = "idempotency_key"
 
@@ -35,8 +32,8 @@ def new_body(text: str, letter: Letter, *, new_key: bool) -> str:
         new_key: Put in a new idempotency key, unless the text has one.
     """
     try:
-        fields = read_object(text)
-    except ContractError:
+        fields = json_object(text)
+    except InvalidMessageError:
         return text
     if new_key and fields.get(_KEY) in {None, letter.idempotency_key}:
         fields = fields | {_KEY: str(uuid4())}
@@ -59,7 +56,8 @@ def problems(body: str, letter: Letter, *, force: bool = False) -> list[str]:
         letter: What it replaces.
         force: Do not object to a key that is taken.
     """
-    found = problems_of_body(body)
+    problem = problem_of(body)
+    found = [problem] if problem else []
     fields = _fields(body) or {}
     key = fields.get("project_id"), fields.get(_KEY)
     taken = (letter.project_id, letter.idempotency_key)
@@ -73,8 +71,8 @@ def problems(body: str, letter: Letter, *, force: bool = False) -> list[str]:
 
 def _fields(body: str) -> dict[str, Any] | None:
     try:
-        return read_object(body)
-    except ContractError:
+        return json_object(body)
+    except InvalidMessageError:
         return None
 
 

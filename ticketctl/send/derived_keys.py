@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ticketctl.cli.errors import InputError
-from ticketctl.send.contract import Fields, significant
+from ticketctl.system.contract import Fields, without_defaults
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.
@@ -57,7 +57,7 @@ class DerivedKeys:
 
 def content(fields: Fields) -> bytes:
     """Return what a request asks for, the same bytes for the same however written."""
-    return json.dumps(significant(fields), sort_keys=True).encode()
+    return json.dumps(without_defaults(fields), sort_keys=True).encode()
 
 
 def checked_prefix(prefix: str) -> str:

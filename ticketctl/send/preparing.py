@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from ticketctl.send.contract import Fields, body_of, problems
 from ticketctl.send.derived_keys import DerivedKeys, content
 from ticketctl.send.request_lines import Line
+from ticketctl.system.contract import Fields, body_of, problem_of
 from ticketctl.system.items import PROJECT_ID
 
 MAX_TOLD: Final = 100
@@ -53,7 +53,7 @@ class Prepared:
     bad: int = 0
     repeats: int = 0
     """Lines that say what an earlier one says, under the same key."""
-    told: list[tuple[int, list[str]]] = field(default_factory=list)
+    told: list[tuple[int, str]] = field(default_factory=list)
     """What is wrong with the first hundred bad lines, by their number."""
     projects: set[str] = field(default_factory=set)
     key_prefix: str | None = None
@@ -97,7 +97,7 @@ class Preparation:
         # Lines before the first count for the keys of those that are like them.
         if line.number < self.from_line:
             return
-        if isinstance(found, list):
+        if isinstance(found, str):
             prepared.bad += 1
             if prepared.bad <= MAX_TOLD:
                 prepared.told.append((line.number, found))
@@ -109,10 +109,10 @@ class Preparation:
             own = found.line, *found.identity, found.title, found.body
             prepared.spool.write(json.dumps(own).encode() + b"\n")
 
-    def _complete(self, line: Line) -> Request | list[str] | None:
+    def _complete(self, line: Line) -> Request | str | None:
         """Return a request, or what is wrong, or nothing for a repeat."""
         if line.problem:
-            return [line.problem]
+            return line.problem
         fields = dict(line.fields)
         if self.project is not None:
             fields.setdefault("project_id", self.project)
@@ -120,13 +120,14 @@ class Preparation:
             fields["idempotency_key"] = self.keys.key(fields)
         if self.unchecked:
             return _as_it_is(line.number, fields)
-        if found := problems(fields):
-            no_key = "idempotency_key: is missing"
-            return [_NO_KEY if each == no_key else each for each in found]
+        if "idempotency_key" not in fields:
+            return _NO_KEY
+        if problem := problem_of(body_of(fields)):
+            return problem
         request = request_of(line.number, fields)
         return self._if_new(request, fields)
 
-    def _if_new(self, request: Request, fields: Fields) -> Request | list[str] | None:
+    def _if_new(self, request: Request, fields: Fields) -> Request | str | None:
         # "#" is in no project's name.
         identity = _digest("#".join(request.identity).encode())
         asked = _digest(content(fields))
@@ -135,7 +136,7 @@ class Preparation:
             return request
         if before[0] == asked:
             return None
-        return [f"idempotency_key: line {before[1]} has it, for another ticket"]
+        return f"idempotency_key: line {before[1]} has it, for another ticket"
 
 
 def _as_it_is(line: int, fields: Fields) -> Request:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-from ticketctl.send.contract import ContractError, Fields, read_object
+from ticket_numbering.errors import InvalidMessageError
+from ticket_numbering.json_body import json_object
+from ticketctl.system.contract import Fields
 
 # A body of 256 KiB can be written with escapes of six bytes a character.
 MAX_LINE_BYTES: Final = 2 * 1024 * 1024
@@ -34,10 +36,10 @@ def _line(number: int, content: bytes) -> Line:
         problem = f"body: more than {MAX_LINE_BYTES} bytes in one line"
         return Line(number, {}, problem)
     try:
-        return Line(number, read_object(content.decode()))
+        return Line(number, json_object(content.decode()))
     except UnicodeDecodeError:
         return Line(number, {}, "body: not UTF-8")
-    except ContractError as error:
+    except InvalidMessageError as error:
         return Line(number, {}, str(error))
 
 

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import BinaryIO, Final
 
+from ticket_numbering.errors import InvalidMessageError
+from ticket_numbering.json_body import json_object
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import MessageFileError
 from ticketctl.cli.output import visible
-from ticketctl.send.contract import ContractError, Fields, field_names, read_object
 from ticketctl.send.request_lines import MAX_LINE_BYTES, Line
+from ticketctl.system.contract import Fields
 
 _ATTRIBUTES: Final = "attributes"
 _PREFIX: Final = "attributes."
@@ -112,9 +115,9 @@ def _header(row: Row, name: str) -> list[str]:
     for column in columns:
         own = column.startswith(_PREFIX) and column != _PREFIX
         twice = columns.count(column) > 1
-        if twice or not (own or column in field_names()):
+        if twice or not (own or column in CreateTicket.model_fields):
             what = "stands twice" if twice else "is no field"
-            known = f"{', '.join(field_names())} and attributes.NAME"
+            known = f"{', '.join(CreateTicket.model_fields)} and attributes.NAME"
             shown = visible(column, 64) or "a nameless column"
             message = f"{name}:{number}: {shown}: {what}; the header may name {known}"
             raise MessageFileError(message)
@@ -129,7 +132,7 @@ def _line(number: int, cells: list[str], columns: Sequence[str]) -> Line:
         return Line(number, {}, "body: not UTF-8")
     try:
         return Line(number, _fields(dict(zip(columns, cells, strict=True))))
-    except ContractError as error:
+    except InvalidMessageError as error:
         return Line(number, {}, str(error))
 
 
@@ -147,11 +150,11 @@ def _fields(cells: dict[str, str]) -> Fields:
 
 def _merged(cell: str, attributes: dict[str, str]) -> Fields:
     try:
-        given = read_object(cell)
-    except ContractError as error:
+        given = json_object(cell)
+    except InvalidMessageError as error:
         message = f"attributes: {str(error).removeprefix('body: ')}"
-        raise ContractError(message) from error
+        raise InvalidMessageError(message) from error
     if twice := given.keys() & attributes.keys():
         message = f"attributes: {visible(min(twice), 64)} stands in two cells"
-        raise ContractError(message)
+        raise InvalidMessageError(message)
     return given | attributes

@@ -8,12 +8,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ticketctl.cli.errors import InputError, MessageFileError
-from ticketctl.send.contract import Fields
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.preparing import Preparation, Prepared
 from ticketctl.send.request_file import RequestFile
 from ticketctl.send.request_lines import Line
 from ticketctl.send.send_report import counted, progress, remark, tell_bad_lines
+from ticketctl.system.contract import Fields
 
 _MAX_IN_MEMORY: Final = 8 * 1024 * 1024
 
@@ -41,8 +41,8 @@ def one_request(fields: Fields) -> Iterator[Prepared]:
     own_key = {"idempotency_key": str(uuid4())}
     with SpooledTemporaryFile(_MAX_IN_MEMORY) as spool:
         prepared = Preparation().prepare([Line(1, own_key | fields)], spool)
-        for _, problems in prepared.told:
-            raise InputError("; ".join(problems))
+        for _, problem in prepared.told:
+            raise InputError(problem)
         yield prepared
 
 

@@ -108,10 +108,9 @@ def remark(line: str) -> None:
 
 
 def tell_bad_lines(name: str, prepared: Prepared) -> None:
-    """Print what is wrong with a file, a line for each problem."""
-    for number, problems in prepared.told:
-        for problem in problems:
-            remark(f"{name}:{number}: {problem}")
+    """Print what is wrong with a file, a line for each bad one."""
+    for number, problem in prepared.told:
+        remark(f"{name}:{number}: {problem}")
     if prepared.bad > len(prepared.told):
         remark(f"{name}: and {prepared.bad - len(prepared.told)} more bad lines")
     if prepared.repeats:

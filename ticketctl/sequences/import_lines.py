@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from ticketctl.send.contract import Fields, problems
+from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.messages import CreateTicket
 from ticketctl.send.request_lines import Line
 from ticketctl.sequences.sequences import MAX_NUMBER
 from ticketctl.sequences.timestamps import timestamp
+from ticketctl.system.contract import body_of
 
 # RFC 3339; `datetime.fromisoformat` takes much else.
 _TIMESTAMP: Final = re.compile(
@@ -23,19 +25,19 @@ class Existing:
 
     line: int
     number: int
-    fields: Fields
+    request: CreateTicket
     """What a create-ticket message would ask for."""
     assigned_at: str
 
     @property
     def project_id(self) -> str:
         """The project's id."""
-        return str(self.fields["project_id"])
+        return self.request.project_id
 
     @property
     def idempotency_key(self) -> str:
         """The key under which a create-ticket message is a replay."""
-        return str(self.fields["idempotency_key"])
+        return self.request.idempotency_key
 
     @property
     def ticket_key(self) -> str:
@@ -78,14 +80,18 @@ class Reading:
         key = f"import:{fields.get('project_id')}-{number}" if number else "import:"
         # Visible also where the project is not as it must be.
         fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
-        found = problems(fields)
-        if assigned_at is None:
-            found.insert(0, "assigned_at: not a time such as 2026-01-15T09:30:00Z")
+        found: list[str] = []
         if number is None:
-            found.insert(0, f"number: must be a whole number, 1 to {MAX_NUMBER}")
-        if found or number is None or assigned_at is None:
+            found.append(f"number: must be a whole number, 1 to {MAX_NUMBER}")
+        if assigned_at is None:
+            found.append("assigned_at: not a time such as 2026-01-15T09:30:00Z")
+        try:
+            request = CreateTicket.parse(body_of(fields))
+        except PoisonMessageError as error:
+            return [*found, str(error)]
+        if number is None or assigned_at is None:
             return found
-        return Existing(line.number, number, fields, assigned_at)
+        return Existing(line.number, number, request, assigned_at)
 
     def _repeated(self, ticket: Existing) -> Iterator[str]:
         identities: dict[str, int | str] = {

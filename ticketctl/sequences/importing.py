@@ -1,17 +1,17 @@
 """Writes tickets that have their numbers already, each with its idempotency key."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Final
+from typing import Any, Final
 
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.imported_items import asked_for, key_item, ticket_item
+from ticketctl.sequences.imported_items import key_item, ticket_item
 from ticketctl.sequences.sequences import item_from
 from ticketctl.sequences.transactions import Pace, Put, Refusal, transact
-from ticketctl.system.items import RESERVED, Ticket, key_record
+from ticketctl.system.items import RESERVED, Ticket, key_record, plain
 from ticketctl.system.stack import System
 
 IN_FLIGHT: Final = 8
@@ -108,12 +108,15 @@ class Import:
 
 
 def _difference(ticket: Existing, there: Ticket) -> str:
-    fields = {name: each for name, each in there.fields.items() if name not in _ADDED}
-    if fields == asked_for(ticket):
+    if _asked_for(there.fields) == _asked_for(plain(ticket_item(ticket))):
         return ALREADY
     if there.idempotency_key == ticket.idempotency_key:
         return "the ticket of this number and idempotency_key says something else"
     return "another ticket has this number"
+
+
+def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _ADDED}
 
 
 def _fate(ticket: Existing, key: Refusal, lost: Iterator[int]) -> str | None:

@@ -1,16 +1,14 @@
 """The event that a ticket should not have been; its number stays with it."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ticket_numbering.field_types import IdempotencyKey, ProjectId, Timestamp
+from ticket_numbering.messages import CloudEvent
 from ticketctl.system.items import Ticket
 
 MAX_REASON = 500
-
-ProjectId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]
-IdempotencyKey = Annotated[str, Field(pattern=r"^[!-~]+$", max_length=128)]
-Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
 class VoidedTicket(BaseModel):
@@ -32,25 +30,16 @@ class VoidedTicket(BaseModel):
     )
 
 
-class TicketVoided(BaseModel):
+class TicketVoided(CloudEvent):
     """A CloudEvents 1.0 event: a ticket should not have been, and keeps its number.
 
-    Delivered at least once; repeats carry the same `id`.
-    Source: CloudEvents 1.0, JSON event format.
+    Delivered at least once; repeats carry the same `id`: the ticket key and `/voided`.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    specversion: Literal["1.0"] = "1.0"
-    id: str = Field(description="The ticket key and `/voided`; drop repeats by it.")
-    source: Literal["/ticket-numbering"] = "/ticket-numbering"
     type: Literal["ticket-numbering.TicketVoided.v1"] = Field(
         default="ticket-numbering.TicketVoided.v1",
         description="The fact and its version; a breaking change gets a new one.",
     )
-    subject: str = Field(description="The ticket key.")
-    time: Timestamp = Field(description="When it was voided, in UTC.")
-    datacontenttype: Literal["application/json"] = "application/json"
     data: VoidedTicket
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import System
-from tests.support.builders import ticket_fields
+from tests.support.builders import create_ticket, ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.sequences.import_lines import Existing
@@ -526,9 +526,9 @@ class TestOthersAreFaster:
         """The number was reserved, and is a ticket's by now."""
         sequence.put(5, status="reserved", origin="elsewhere")
         stack = Overtaken(sequence, lambda: sequence.put(5, title="Theirs"))
-        fields = ticket_fields(sequence.project)
+        request = create_ticket(sequence.project)
 
-        outcome = Import(stack).write(Existing(1, 5, fields, STAMP))
+        outcome = Import(stack).write(Existing(1, 5, request, STAMP))
 
         assert outcome == "another ticket has this number"
         assert sequence.tickets()[5]["title"] == "Theirs"

@@ -73,7 +73,7 @@ def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(  # noqa: S603 - our own commands.
         ["/bin/bash", "-c", script.replace("ticketctl ", f"{TICKETCTL} ")],
         cwd=directory,
-        env=os.environ | foreign | own | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | foreign | own | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

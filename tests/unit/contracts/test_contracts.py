@@ -226,17 +226,17 @@ SAMPLES = [
     bad("attribute without a name", attributes={"": "x"}),
     bad("name of attribute too long", attributes={"n" * 129: "x"}),
     bad("attribute too long", attributes={"a": "v" * 1025}),
-    bad("title of two lines", title="a\nb"),
-    bad("title with a paragraph separator", title="a\u2029b"),
-    bad("title with a C1 control", title="a\u0085b"),
-    bad("title of white space", title="\u3000 "),
-    bad("reporter of white space", reporter=" "),
-    bad("label of two lines", labels=["a\nb"]),
-    bad("name of attribute with a tab", attributes={"a\tb": "x"}),
-    bad("attribute with a control character", attributes={"a": "\x1b"}),
-    bad("description with NUL", description="a\0b"),
-    bad("description with U+FFFF", description="\uffff"),
-    bad("description with a lone surrogate", description="\ud83d"),
+    beyond_schema("title of two lines", title="a\nb"),
+    beyond_schema("title with a paragraph separator", title="a\u2029b"),
+    beyond_schema("title with a C1 control", title="a\u0085b"),
+    beyond_schema("title of white space", title="\u3000 "),
+    beyond_schema("reporter of white space", reporter=" "),
+    beyond_schema("label of two lines", labels=["a\nb"]),
+    beyond_schema("name of attribute with a tab", attributes={"a\tb": "x"}),
+    beyond_schema("attribute with a control character", attributes={"a": "\x1b"}),
+    beyond_schema("description with NUL", description="a\0b"),
+    beyond_schema("description with U+FFFF", description="\uffff"),
+    beyond_schema("description with a lone surrogate", description="\ud83d"),
     # Python's `$` matches before a last line break; in ECMA-262, which JSON Schema
     # names, and in the model, it does not.
     beyond_schema("project with a last line break", project_id="PROJ\n"),
@@ -300,8 +300,15 @@ class TestCreateTicket:
         """Each rule that only the model enforces is told in words."""
         text = REQUEST["description"]
 
-        for word in ("262144", "byte-order mark", "repeats a name", "last line break"):
-            assert word in text
+        for words in (
+            "262144",
+            "byte-order mark",
+            "repeats a name",
+            "line break",
+            "control character",
+            "white space",
+        ):
+            assert words in text
 
 
 class TestTicketNumberAssigned:

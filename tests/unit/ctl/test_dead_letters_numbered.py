@@ -14,7 +14,7 @@ from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.choosing import Choice
 from ticketctl.dead_letters.letters import Filter, Letter
 from ticketctl.dead_letters.tasks import delete_chosen
-from ticketctl.send.contract import body_of
+from ticketctl.system.contract import body_of
 
 EVERYTHING = Choice((), everything=True, filter=Filter())
 

@@ -85,7 +85,7 @@ class TestLines:
         assert list(told) == [1, 3, 4, 5, 6, 7]
         assert (told[1], told[7]) == ({"a": 1}, {"b": 2})
         assert told[4] == "body: not UTF-8"
-        assert told[5] == "body: not a JSON object"
+        assert told[5] == "body: must be a JSON object"
         assert told[6] == "a: appears more than once"
 
     def test_line_is_bad_when_it_does_not_end(self, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ class TestTable:
             ("a,b,c", "body: 3 cells, but the header has 2"),
             ("a", "body: 1 cells, but the header has 2"),
             ("a,{", "attributes: not JSON"),
-            ("a,[1]", "attributes: not a JSON object"),
+            ("a,[1]", "attributes: must be a JSON object"),
             ("\udcff,", "body: not UTF-8"),
         ],
     )
@@ -335,7 +335,7 @@ class TestKeysOfAFile:
         """Standard input has no name to make keys from."""
         prepared = prepare([keyless(), ticket_fields()])
 
-        [(number, [problem])] = prepared.told
+        [(number, problem)] = prepared.told
         assert number == 1
         assert "--key-prefix" in problem
         assert prepared.good == 1
@@ -373,7 +373,7 @@ class TestPrepared:
         )
 
         assert prepared.told == [
-            (2, ["idempotency_key: line 1 has it, for another ticket"])
+            (2, "idempotency_key: line 1 has it, for another ticket")
         ]
         assert (prepared.good, prepared.repeats) == (2, 1)
 

@@ -418,16 +418,20 @@ class TestHelp:
             check=True,
             capture_output=True,
             text=True,
-            env={"_TICKETCTL_COMPLETE": "source_bash", "PATH": os.environ["PATH"]},
+            env={
+                "_TICKETCTL_COMPLETE": "source_bash",
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT / "src"),
+            },
         )
 
         assert "complete -o default -F _ticketctl_completion ticketctl" in result.stdout
 
-    def test_command_line_does_without_the_workers_code(self) -> None:
-        """A person's machine has these tools, and not what ships to Lambda."""
+    def test_command_line_needs_the_workers_contract_alone(self) -> None:
+        """A person's machine has no Powertools, and no plots to draw."""
         script = (
             "import sys, ticketctl.__main__\n"
-            "wrong = ('ticket_numbering', 'aws_lambda_powertools', 'matplotlib')\n"
+            "wrong = 'ticket_numbering.worker', 'aws_lambda_powertools', 'matplotlib'\n"
             "print([each for each in wrong if each in sys.modules])"
         )
         result = subprocess.run(  # noqa: S603 - no shell, and nothing from outside.
@@ -436,7 +440,7 @@ class TestHelp:
             check=True,
             capture_output=True,
             text=True,
-            env={"PYTHONPATH": str(ROOT)},
+            env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
         )
 
         assert result.stdout == "[]\n"

@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import time
-from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -413,7 +412,7 @@ class TestTables:
         ours = {"status", "origin"}
 
         assert attributes(tickets) - ours == set(ticket_item(request, 1, stamp))
-        assert attributes(keys) == set(key_item(request, 1, stamp, timedelta(days=30)))
+        assert attributes(keys) == set(key_item(request, 1, stamp, expires_at=1))
 
 
 def attributes(text: str) -> set[str]:

@@ -1,7 +1,5 @@
 """The items of the two tables, as DynamoDB takes them."""
 
-from datetime import timedelta
-
 from boto3.dynamodb.types import TypeSerializer
 
 from tests.support.builders import create_ticket
@@ -33,6 +31,7 @@ def test_ticket_item_is_what_boto3_makes_of_it_when_every_field_is_given() -> No
 def test_key_item_is_what_boto3_makes_of_it_when_it_expires() -> None:
     """We write the types ourselves, but not in a way of our own."""
     request = everything()
+    expires_at = 1_797_832_380
     fields = {
         "id": key_id(request.key),
         "project_id": request.project_id,
@@ -40,9 +39,9 @@ def test_key_item_is_what_boto3_makes_of_it_when_it_expires() -> None:
         "number": 42,
         "fingerprint": request.fingerprint,
         "assigned_at": STAMP,
-        "expires_at": 1_797_832_380,
+        "expires_at": expires_at,
     }
 
-    item = key_item(request, 42, STAMP, timedelta(days=30))
+    item = key_item(request, 42, STAMP, expires_at=expires_at)
 
     assert item == TypeSerializer().serialize(fields)["M"]

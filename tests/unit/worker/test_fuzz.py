@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from itertools import chain, product
 from types import SimpleNamespace
 from typing import Any, Final
@@ -115,7 +114,6 @@ MAX_REASON: Final = 1000
 REASON_ROOM: Final = 150
 """Bytes that the shortest reason takes beside a body, with its attributes' names."""
 
-NO_RETENTION: Final = timedelta()
 UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OURS: Final = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
 INNARDS: Final = re.compile(
@@ -503,7 +501,7 @@ class Trial:
             for number, ticket in tickets.items():
                 for item in (
                     ticket_item(ticket, number, "now"),
-                    key_item(ticket, number, "now", NO_RETENTION),
+                    key_item(ticket, number, "now", expires_at=None),
                 ):
                     assert item_size({"M": item}) <= MAX_ITEM_BYTES
 

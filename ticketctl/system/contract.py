@@ -1,0 +1,33 @@
+"""Requests as commands handle them: JSON fields, judged by the worker's model."""
+
+import json
+from typing import Any
+
+from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.messages import CreateTicket
+
+Fields = dict[str, Any]
+
+
+def body_of(fields: Fields) -> str:
+    """Return the message that asks for these fields."""
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def problem_of(body: str) -> str | None:
+    """Return why the worker would refuse a message; the field stands first."""
+    try:
+        CreateTicket.parse(body)
+    except PoisonMessageError as error:
+        return str(error)
+    return None
+
+
+def without_defaults(fields: Fields) -> Fields:
+    """Return the fields that ask for something, of a request that may be invalid."""
+    known = CreateTicket.model_fields
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in known or value != known[name].default
+    }
