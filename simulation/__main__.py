@@ -86,19 +86,35 @@ def wrong(
 def small(
     *, quick: Annotated[bool, typer.Option(help="Only the smallest.")] = False
 ) -> None:
-    """Play every history of small worlds, and count them."""
+    """Explore every state of small worlds, and count them, as a table in Markdown."""
     worlds = [world for world in SMALL_WORLDS if world.is_quick or not quick]
-    table = Table("world", "states", "histories", "violation")
-    broken: Explored | None = None
     with _progress() as progress:
-        for each in progress.track(explored_on_all_cores(worlds), len(worlds)):
-            figures = f"{each.states:,}", f"{each.histories:,}"
-            table.add_row(each.world.name, *figures, each.violation or "none")
-            broken = broken or (each if each.violation else None)
-    console.print(table)
-    if broken:
-        _print(broken.story)
-        raise typer.Exit(FOUND)
+        explored = explored_on_all_cores(worlds)
+        found = [*progress.track(explored, len(worlds))]
+    _print(_small_table(found))
+    for each in found:
+        if each.violation or each.missing:
+            _print(each.story)
+            raise typer.Exit(FOUND)
+
+
+def _small_table(found: Sequence[Explored]) -> list[str]:
+    states = sum(each.states for each in found)
+    transitions = sum(each.transitions for each in found)
+    return [
+        "| world | states | transitions | violations |",
+        "|---|---|---|---|",
+        *(
+            f"| {each.world.name} | {each.states:,} | {each.transitions:,} "
+            f"| {each.violation or _missing(each)} |"
+            for each in found
+        ),
+        f"| **together** | **{states:,}** | **{transitions:,}** | |",
+    ]
+
+
+def _missing(found: Explored) -> str:
+    return f"none, but {found.missing} not in the graph" if found.missing else "none"
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Small worlds of which every history is played."""
+"""Small worlds of which every state is explored."""
 
 import multiprocessing
 import os
@@ -10,7 +10,11 @@ from typing import Final
 from simulation.engine.exploration import SmallWorld, explore
 from simulation.faults import Fault
 from simulation.scenario import request
+from simulation.walks import walk
 from simulation.world import quiet
+
+WALKS: Final = 300
+"""Random walks that check the graph of each world."""
 
 ONE, TWO, THREE = (request("P", key) for key in ("one", "two", "three"))
 
@@ -60,29 +64,32 @@ SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
 
 @dataclass(frozen=True)
 class Explored:
-    """What all the histories of a small world came to."""
+    """What the exploration of a small world came to."""
 
     world: SmallWorld
     states: int
-    histories: int
-    """0 if a violation ended the exploration."""
+    transitions: int
     violation: str | None
-    story: Sequence[str]
+    story: Sequence[str] = ()
     """The history of the violation."""
+    missing: int = 0
+    """States and transitions that random walks met, and the exploration did not."""
 
 
 def explored(world: SmallWorld) -> Explored:
-    """Play every history of a world, up to the first violation."""
+    """Explore a world up to the first violation; check the graph with random walks."""
     with quiet():
         found = explore(world)
-    if found.violation:
-        story = found.violation.history.lines()
-        return Explored(world, found.states, 0, found.violation.violation, story)
-    return Explored(world, found.states, found.graph.histories(), None, ())
+        figures = world, found.states, found.transitions
+        if found.violation:
+            story = found.violation.history.lines()
+            return Explored(*figures, found.violation.violation, story)
+        missing = walk(world, found.graph, WALKS).missing
+        return Explored(*figures, None, missing=missing)
 
 
 def explored_on_all_cores(worlds: Sequence[SmallWorld]) -> Iterator[Explored]:
-    """Play the worlds side by side; yield what each came to, in order."""
+    """Explore the worlds side by side; yield what each came to, in order."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count() or 1, context) as pool:
         yield from pool.map(explored, worlds)

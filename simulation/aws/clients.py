@@ -1,5 +1,6 @@
 """The clients that the adapters get: methods, answers and exceptions as of boto3."""
 
+from collections import defaultdict
 from functools import cache
 from itertools import count
 from typing import Any
@@ -48,7 +49,8 @@ class DynamoDBClient(Client):
     def __init__(self, service: Service, network: Network) -> None:
         """Call DynamoDB over the network."""
         super().__init__("dynamodb", service, network)
-        self._serial = count(1)
+        # For each process, so that a request says nothing of those before its process.
+        self._serials: dict[str, count[int]] = defaultdict(lambda: count(1))
 
     def query(self, **request: Any) -> Any:
         """Read a part of a partition."""
@@ -77,7 +79,8 @@ class DynamoDBClient(Client):
     def transact_write_items(self, **request: Any) -> Any:
         """Write all or nothing; every retry carries the token of the first try."""
         owner = self._network.scheduler.process.name
-        token = request.get("ClientRequestToken", f"{owner}/{next(self._serial)}")
+        serial = next(self._serials[owner])
+        token = request.get("ClientRequestToken", f"{owner}/{serial}")
         return self.call(
             "transact_write_items", {**request, "ClientRequestToken": token}
         )

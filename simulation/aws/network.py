@@ -163,7 +163,9 @@ class Network:
             f"{caller.name}/{caller.calls}",
             lambda: self._serve(serve, promise),
             delay,
-            knows=str(serve.args) if self.choices.are_exhaustive else (),
+            knows=f"{serve.args} {serve.keywords}"
+            if self.choices.are_exhaustive
+            else (),
         )
         if fault is Fault.KILLED_DURING:
             self.scheduler.kill(self.scheduler.process)

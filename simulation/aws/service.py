@@ -21,6 +21,10 @@ class ServiceError(Exception):
         self.status = status
         self.members = members
 
+    def __str__(self) -> str:
+        """Return all that the caller is told, so that no two answers look the same."""
+        return f"{self.status:d} {self.code} {self.message} {self.members}"
+
 
 def validation(message: str) -> ServiceError:
     """Return the error of a request that no service takes."""

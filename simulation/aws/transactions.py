@@ -91,7 +91,7 @@ class Transactions:
                 held.append(action.address)
             else:
                 reasons[action.address] = reason
-                self._tables.learn((action.address, reason["Code"]))
+                self._tables.learn((action.address, str(reason)))
         if reasons:
             self._cancel(actions, held, reasons)
         self._tables.hold()

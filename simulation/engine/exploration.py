@@ -1,10 +1,11 @@
-"""Every interleaving of a small world, not a sample.
+"""Exhaustive exploration of a small world: every state, and every transition of it.
 
 A run follows a path of choices and then always takes the first one; what it could
 have taken instead is tried later.
 Where a run comes into a state that another was in before, what follows is known.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,11 @@ class KnownState(Exception):  # noqa: N818 - no error: the rest was seen before.
     """The world is in a state in which it was before."""
 
 
+def digest(state: Hashable) -> bytes:
+    """Return 128 bits for a state, for the states themselves would fill the memory."""
+    return blake2b(repr(state).encode(), digest_size=16).digest()
+
+
 @dataclass
 class Graph:
     """The states of a world, and where each choice leads from them."""
@@ -36,6 +42,7 @@ class Graph:
     widths: dict[Node, int] = field(default_factory=lambda: {THE_BEGINNING: 1})
     edges: dict[tuple[Node, int], Node] = field(default_factory=dict)
     nodes: dict[bytes, Node] = field(default_factory=dict)
+    """By what stands for the world; a choice on the way to the next has no name."""
 
     def new(self, width: int) -> Node:
         """Add a state with so many choices."""
@@ -43,64 +50,34 @@ class Graph:
         self.widths[node] = width
         return node
 
-    def histories(self) -> int:
-        """Count the ways from the beginning to the end."""
-        counts = {THE_END: 1}
-        uncounted = [THE_BEGINNING]
-        while uncounted:
-            node = uncounted[-1]
-            following = [
-                self.edges[node, choice] for choice in range(self.widths[node])
-            ]
-            if missing := [each for each in following if each not in counts]:
-                uncounted += missing
-                continue
-            counts[node] = sum(counts[each] for each in following)
-            uncounted.pop()
-        return counts[THE_BEGINNING]
 
-
-class PathChoices:
-    """Follows a path, and then always takes the first choice; draws the graph."""
+class ExhaustiveChoices(ABC):
+    """Leaves nothing to chance: what may happen is a choice, and takes no time."""
 
     are_exhaustive = True
 
-    def __init__(
-        self, path: Sequence[int], graph: Graph, *, reverses: bool = False
-    ) -> None:
-        """Take the path, and whether lists are tried in reverse too."""
+    def __init__(self, *, reverses: bool = False) -> None:
+        """Take whether lists are tried in reverse too."""
         self._reverses = reverses
-        self.taken: list[int] = []
-        self.widths: list[int] = []
         self._state: Callable[[], Hashable] | None = None
-        self._path = path
-        self._graph = graph
-        self._at = (THE_BEGINNING, 0)
 
     def at(self, state: Callable[[], Hashable]) -> None:
         """Take what stands for the world, while the next task is chosen."""
         self._state = state
 
     def pick(self, count: int) -> int:
-        """Return the path's choice.
+        """Return a choice, where there is one."""
+        state, self._state = self._state, None
+        return 0 if count == 1 else self.choose(count, state)
 
-        Raises:
-            KnownState: The path is at its end, in a state known from another.
+    @abstractmethod
+    def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
+        """Return one of `range(count)`.
+
+        Args:
+            count: More than one.
+            state: Returns what stands for the world, while the next task is chosen.
         """
-        if count == 1:
-            self._state = None
-            return 0
-        is_new = len(self.taken) >= len(self._path)
-        self._enter(count, is_new=is_new)
-        choice = 0 if is_new else self._path[len(self.taken)]
-        self.taken.append(choice)
-        self.widths.append(count)
-        self._at = self._at[0], choice
-        return choice
-
-    def end(self) -> None:
-        """Draw that nothing follows."""
-        self._graph.edges[self._at] = THE_END
 
     def chance(self, probability: float) -> bool:
         """Leave chance out: what may happen is a choice, or does not."""
@@ -118,27 +95,55 @@ class PathChoices:
             return things
         return things[::-1]
 
-    def _enter(self, count: int, *, is_new: bool) -> None:
-        """Move to the node where this choice is made."""
+
+class PathChoices(ExhaustiveChoices):
+    """Follows a path, and then always takes the first choice; draws the graph."""
+
+    def __init__(
+        self, path: Sequence[int], graph: Graph, *, reverses: bool = False
+    ) -> None:
+        """Take the path, and whether lists are tried in reverse too."""
+        super().__init__(reverses=reverses)
+        self.taken: list[int] = []
+        self.widths: list[int] = []
+        self._path = path
+        self._graph = graph
+        self._at = (THE_BEGINNING, 0)
+
+    def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
+        """Return the path's choice.
+
+        Raises:
+            KnownState: The path is at its end, in a state known from another.
+        """
+        node = self._graph.edges.get(self._at) or self._draw(count, state)
+        is_new = len(self.taken) >= len(self._path)
+        choice = 0 if is_new else self._path[len(self.taken)]
+        self.taken.append(choice)
+        self.widths.append(count)
+        self._at = node, choice
+        return choice
+
+    def end(self) -> None:
+        """Draw that nothing follows."""
+        self._graph.edges[self._at] = THE_END
+
+    def _draw(self, count: int, state: Callable[[], Hashable] | None) -> Node:
+        """Draw the edge that leads here, and the node where this choice is made."""
         graph = self._graph
-        if self._state is None:
-            node = graph.edges.get(self._at) or graph.new(count)
-        else:
-            # A digest of 128 bits, for the states themselves would fill the memory.
-            state = blake2b(repr(self._state()).encode(), digest_size=16).digest()
-            known = graph.nodes.get(state)
-            node = known or graph.nodes.setdefault(state, graph.new(count))
-            self._state = None
-            if known and is_new:
-                graph.edges[self._at] = node
-                raise KnownState
-        graph.edges[self._at] = node
-        self._at = node, 0
+        name = digest(state()) if state else None
+        known = graph.nodes.get(name) if name else None
+        node = graph.edges[self._at] = known or graph.new(count)
+        if known:
+            raise KnownState
+        if name:
+            graph.nodes[name] = node
+        return node
 
 
 @dataclass
 class Exploration:
-    """What a small world came to in all of its histories."""
+    """What the exploration of a small world came to."""
 
     graph: Graph = field(default_factory=Graph)
     runs: int = 0
@@ -148,6 +153,11 @@ class Exploration:
     def states(self) -> int:
         """How many different states there were."""
         return len(self.graph.widths)
+
+    @property
+    def transitions(self) -> int:
+        """How many choices there were in all states; each was played once."""
+        return len(self.graph.edges)
 
 
 @dataclass(frozen=True)
@@ -180,7 +190,7 @@ class SmallWorld:
             latency=Latency(0.0, 0.0),
         )
 
-    def history(self, choices: PathChoices, way: Way = THE_REAL_WAY) -> World:
+    def history(self, choices: ExhaustiveChoices, way: Way = THE_REAL_WAY) -> World:
         """Set the scene for one history; one request a call, without botocore's own."""
         faults = EveryFault(choices, self.faults, self.kinds)
         world = World(self.scenario, choices, faults, way)
@@ -191,7 +201,7 @@ class SmallWorld:
 
 
 def explore(small: SmallWorld, way: Way = THE_REAL_WAY) -> Exploration:
-    """Play every history of a small world, up to the first violation."""
+    """Play every transition of a small world, up to the first violation."""
     result = Exploration()
     paths: list[list[int]] = [[]]
     while paths:

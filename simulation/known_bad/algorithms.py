@@ -20,6 +20,7 @@ from simulation.known_bad.changes import (
     StaleAndTrusted,
     deleting_the_top,
     keyed_by_message_id,
+    leaving_replays_to_the_holder,
     running,
     with_store,
 )
@@ -75,6 +76,12 @@ WRONG_WAYS: Sequence[Way] = (
         deletes_tickets=True,
     ),
 )
+
+REPLAY_LEFT_TO_THE_HOLDER = Way(
+    "a replay that it learns of beside a conflict is not announced",
+    leaving_replays_to_the_holder,
+)
+"""Takes an interleaving so rare that only the exhaustive exploration must find it."""
 
 RIGHT_WAYS: Sequence[Way] = (
     Way("a stale read is checked by the condition", with_store(StaleAndChecked)),

@@ -19,7 +19,7 @@ from ticket_numbering.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.handler import build_handler
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
 from ticket_numbering.ports import Assignment, Block, Reason, Slot
 from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer, _entry
 from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
@@ -56,8 +56,8 @@ class IncrementByBlockLength(AllocationRun):
         return collided
 
 
-def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
-    """Build the worker with another way to run an allocation."""
+def _allocator(site: Site, run: type[AllocationRun]) -> Allocator:
+    """Build the allocator with another way to run an allocation."""
 
     class WrongAllocator(Allocator):
         def start(
@@ -76,9 +76,12 @@ def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
                 next_number=real.next_number,
             )
 
-    return lambda site: build_handler(
-        site.worker(allocator=site.allocator(site.store(), WrongAllocator))
-    )
+    return site.allocator(site.store(), WrongAllocator)
+
+
+def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
+    """Build the worker with another way to run an allocation."""
+    return lambda site: build_handler(site.worker(allocator=_allocator(site, run)))
 
 
 class StaleAndTrusted(DynamoDBTicketStore):
@@ -170,6 +173,37 @@ class SilentReplays(SNSAnnouncer):
         """Announce what is new."""
         fresh = [each for each in announcements if not each.replayed]
         return super().announce(fresh, time_left)
+
+
+def leaving_replays_to_the_holder(site: Site) -> Handler:
+    """Build the worker so that it leaves a replay beside a conflict unannounced.
+
+    It takes whoever holds the ticket's number for the one that will announce it.
+    """
+    left: set[str] = set()
+
+    class LeavingRun(AllocationRun):
+        def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
+            if self.tries == 1:
+                left.update(
+                    ticket_key(self.project_id, slot.recorded.number)
+                    for slot in slots
+                    if slot.recorded and slot.ticket is Reason.CONFLICT
+                )
+            super()._learn(block, slots)
+
+    class LeavingAnnouncer(SNSAnnouncer):
+        def announce(
+            self, announcements: Sequence[Announcement], time_left: TimeLeft
+        ) -> dict[str, AnnouncementError]:
+            own = [each for each in announcements if each.event.id not in left]
+            left.clear()
+            return super().announce(own, time_left)
+
+    announcer = LeavingAnnouncer(as_boto3(site.sns), "topic")
+    return build_handler(
+        site.worker(allocator=_allocator(site, LeavingRun), announcer=announcer)
+    )
 
 
 class DeafAnnouncer(SNSAnnouncer):
