@@ -50,7 +50,7 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
 	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --way "$(WAY)"
 
-simulate-small: .venv/ready  ## Play every history of small worlds, and count them.
+simulate-small: .venv/ready  ## Explore every state of small worlds, and count them.
 	@PYTHONPATH=src $(BIN)/python -m simulation small
 
 simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be wrong is caught.

@@ -5,7 +5,8 @@ it is about, `world` sets the scene and plays it, `lambda_service` invokes the r
 handler that `site` builds, `clients` and `network` carry its calls, `faults` spoil
 them, `dynamodb`, `topics` and `queues` answer, `monitor` checks every promise at
 every instant. `scheduler` decides who is next; `choices` and `explore` decide how it
-decides. `wrong_ways` are caught; `docs/proof.md` says what all of this proves.
+decides; `walks` check what was explored. `wrong_ways` are caught; `docs/proof.md`
+says what all of this proves.
 """
 
 import tests.conftest  # noqa: F401 - the function's environment, wherever this runs.
