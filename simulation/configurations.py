@@ -38,12 +38,6 @@ SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
     TWO_MESSAGES,
     SENT_TWICE,
     BATCHES,
-    replace(
-        BATCHES,
-        name=f"{BATCHES.name}; services work in either order",
-        reverses=True,
-        is_quick=False,
-    ),
     # What differs as far as the worker can tell; other faults are like one of these.
     with_faults(TWO_MESSAGES, Fault.KILLED_BEFORE, is_quick=True),
     with_faults(TWO_MESSAGES, Fault.DUPLICATED, is_quick=True),
@@ -52,6 +46,12 @@ SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
     with_faults(TWO_MESSAGES, Fault.LOST),
     with_faults(TWO_MESSAGES, Fault.LATE),
     with_faults(SENT_TWICE, Fault.KILLED_DURING),
+    replace(
+        BATCHES,
+        name=f"{BATCHES.name}; services work in either order",
+        reverses=True,
+        is_quick=False,
+    ),
     with_faults(
         TWO_MESSAGES,
         Fault.KILLED_BEFORE,
