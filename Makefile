@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
+.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong spec mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ simulate-small: .venv/ready  ## Explore every state of small worlds, and count t
 
 simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be wrong is caught.
 	@PYTHONPATH=src $(BIN)/python -m simulation wrong
+
+spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
+	@spec/check $(if $(FULL),full)
 
 mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be explained.
 	rm -rf mutants
