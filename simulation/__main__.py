@@ -14,6 +14,7 @@ from simulation.configurations import (
     Explored,
     explored_on_all_cores,
 )
+from simulation.coverage import ROWS
 from simulation.environment import THE_REAL_WAY
 from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
 from simulation.modes import WORKERS, figures
@@ -161,6 +162,7 @@ def _table(totals: Totals) -> Table:
         *((f"  {fault.value}", n) for fault, n in totals.faults.most_common()),
         ("transactions refused", totals.refusals["TransactionCanceledException"]),
         *((f"  {code}", n) for code, n in totals.refusals.most_common()),
+        *((row, totals.coverage[row]) for row in ROWS),
         ("violations", len(totals.violations)),
     ]
     for name, number in rows:

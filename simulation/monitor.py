@@ -9,15 +9,21 @@ from typing import Any, Final, NoReturn
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.queues import Message, Queue, reason_of
 from simulation.aws.topics import Topic
+from simulation.requests import (
+    OPTIONAL,
+    RequestId,
+    canonical,
+    content_of,
+    identity,
+)
 
 TICKETS: Final = "tickets"
 KEYS: Final = "keys"
 FOREIGN: Final = "of_the_next_version"
+TOLD: Final = ("project_id", "idempotency_key", "title", "priority")
+"""What an announcement repeats of a request."""
 SHOWN: Final = 120
 """Characters of a body that a violation repeats."""
-
-RequestId = tuple[str, str]
-"""A project and an idempotency key."""
 
 
 class Violation(Exception):  # noqa: N818 - it is the word for it.
@@ -41,11 +47,23 @@ class Monitor:
 
     sent: dict[str, RequestId | None] = field(default_factory=dict)
     """Bodies, and whose request each is; None for poison."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """Bodies that are no poison, and what each asks for."""
+    wanted: dict[RequestId, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """What was asked for under each request's key."""
     last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     issued: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbered: dict[RequestId, tuple[int, str]] = field(default_factory=dict)
-    """The number and the title of each request that has its ticket."""
+    """The number of each request that has its ticket, and what was asked for."""
     recorded: dict[RequestId, int] = field(default_factory=dict)
+
+    def asked(self, body: str) -> None:
+        """See a producer send a message."""
+        content = content_of(body)
+        self.sent[body] = identity(content) if content else None
+        if content:
+            self.contents[body] = canonical(content)
+            self.wanted[identity(content)].add(self.contents[body])
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See what holds from now on, before anybody can read it."""
@@ -76,18 +94,17 @@ class Monitor:
         request = project, plain(item["idempotency_key"])
         if request in self.numbered:
             _broken(f"{request} has two numbers")
-        if request not in self.sent.values():
+        if request not in self.wanted:
             _broken(f"nobody asked for {request}")
-        asked = {
+        ticket = {
             name: plain(value)
             for name, value in item.items()
-            if name not in {"number", "assigned_at", "priority", FOREIGN}
+            if name not in {"number", "assigned_at", FOREIGN}
         }
-        if asked not in [
-            json.loads(body) for body, of in self.sent.items() if of == request
-        ]:
+        content = canonical({**OPTIONAL, **ticket})
+        if content not in self.wanted[request]:
             _broken(f"{project}-{number} is not what was asked for")
-        self.numbered[request] = number, plain(item["title"])
+        self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
         request = plain(item["project_id"]), plain(item["idempotency_key"])
@@ -114,9 +131,9 @@ class Monitor:
         request = self.sent[body]
         if request not in self.numbered or request is None:
             return False
-        number, title = self.numbered[request]
+        number, content = self.numbered[request]
         announced = self.topic.published.get(f"{request[0]}-{number}")
-        return bool(announced) and json.loads(body)["title"] == title
+        return bool(announced) and self.contents[body] == content
 
     def _is_parked(self, message: Message) -> bool:
         return any(
@@ -159,34 +176,27 @@ class Monitor:
             return False
         if request not in self.numbered:
             return True  # It would be, if it had not run out of receives.
-        return bool(json.loads(body)["title"] == self.numbered[request][1])
+        return self.contents[body] == self.numbered[request][1]
 
     def _check_announcements(self, parked: set[str]) -> None:
         waiting = {self.sent[body] for body in parked}
-        for request, (number, title) in self.numbered.items():
+        for request, (number, content) in self.numbered.items():
             event_id = f"{request[0]}-{number}"
             told = self.topic.published.get(event_id, [])
             if not told and request not in waiting:
                 _broken(f"{event_id} was never announced")
             for each in told:
-                self._check_event(json.loads(each), request, number, title)
+                self._check_event(json.loads(each), number, json.loads(content))
             if len(set(told)) > 1:
                 _broken(f"{event_id} was announced in different words")
         known = {f"{key[0]}-{number}" for key, (number, _) in self.numbered.items()}
         if unknown := self.topic.published.keys() - known:
             _broken(f"announced, but not there: {sorted(unknown)}")
 
-    def _check_event(
-        self, event: Any, request: RequestId, number: int, title: str
-    ) -> None:
-        data = event["data"]
-        told = (
-            data["project_id"],
-            data["idempotency_key"],
-            data["number"],
-            data["title"],
-        )
-        if told != (*request, number, title):
+    def _check_event(self, event: Any, number: int, content: Mapping[str, Any]) -> None:
+        due = {name: content[name] for name in TOLD} | {"number": number}
+        told = {name: event["data"][name] for name in due}
+        if told != due:
             _broken(f"{event['id']} was announced as {told}")
 
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:

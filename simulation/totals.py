@@ -29,6 +29,7 @@ class Totals:
     steps: int = 0
     faults: Counter[Fault] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
+    coverage: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[int, str]] = field(default_factory=list)
     """Seeds, and what each of them broke."""
 
@@ -41,6 +42,7 @@ class Totals:
         self.steps += other.steps
         self.faults.update(other.faults)
         self.refusals.update(other.refusals)
+        self.coverage.update(other.coverage)
         self.violations += other.violations
         return self
 
@@ -59,6 +61,7 @@ def play_all(seeds: range, way: Way = THE_REAL_WAY) -> Totals:
                 steps=outcome.steps,
                 faults=outcome.faults,
                 refusals=outcome.refusals,
+                coverage=outcome.coverage,
                 violations=[(seed, outcome.violation)] if outcome.violation else [],
             )
     return totals

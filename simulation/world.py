@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,13 +16,14 @@ from greenlet import getcurrent
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fifo_queues import FifoQueue
-from simulation.aws.items import write_units
+from simulation.aws.items import Address, Item, plain, write_units
 from simulation.aws.lambda_service import Poller
-from simulation.aws.network import Network
+from simulation.aws.network import SERVICES, Network
 from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.aws.transactions import UNITS_FACTOR
+from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices, RandomChoices
 from simulation.engine.scheduler import Process, Scheduler, Task
 from simulation.environment import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
@@ -39,6 +40,9 @@ SCHEMA = {
 
 OUTSIDE: Final = "outside"
 """Where those are who never die."""
+
+SPEAKING: Final = {OUTSIDE, SERVICES}
+"""Processes whose tasks have names that say more."""
 
 
 @dataclass
@@ -57,6 +61,7 @@ class Outcome:
     steps: int = 0
     write_units: float = 0.0
     faults: Counter[Fault] = field(default_factory=Counter)
+    coverage: Counter[str] = field(default_factory=Counter)
 
 
 class World:
@@ -82,7 +87,9 @@ class World:
             self.scheduler, choices, faults, scenario.latency, self.history
         )
         self._make_queues()
-        self.topic = Topic(choices)
+        self.topic = Topic(
+            choices, on_publish=lambda event: self.history.note("announces", event)
+        )
         self.monitor = Monitor(
             self.topic,
             self.queue,
@@ -123,7 +130,34 @@ class World:
             steps=self.scheduler.steps,
             write_units=self.tables.units_written,
             faults=self.faults.injected,
+            coverage=self._coverage(),
         )
+
+    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+        """Write down what is committed, and have it checked."""
+        tickets = {
+            "-".join(map(str, address.key)): (
+                str(address.key[0]),
+                plain(item["idempotency_key"]),
+            )
+            for address, item in writes.items()
+            if address.table == TICKETS and item is not None
+        }
+        if tickets:
+            self.history.note("commits", tickets)
+        self.monitor.decided(writes)
+
+    def _coverage(self) -> Counter[str]:
+        """Count what the history met."""
+        requests = {
+            message.id: self.monitor.sent.get(message.body)
+            for message in self.queue.arrived
+        }
+        tickets = {
+            request: json.loads(content)
+            for request, (_, content) in self.monitor.numbered.items()
+        }
+        return coverage_of(self.history, tickets, requests)
 
     def _check_attempts(self) -> None:
         """See that nobody tried more often than the settings allow."""
@@ -169,7 +203,7 @@ class World:
         return Tables(
             SCHEMA,
             self.choices,
-            self.monitor,
+            self,
             clock=lambda: self.scheduler.now,
             step=lambda steps: self.scheduler.sleep(
                 self.scenario.latency.sample_step(self.choices, steps)
@@ -232,9 +266,11 @@ class World:
         for sending in sorted(self.scenario.sendings, key=lambda each: each.at):
             if pause := sending.at - self.scheduler.now:
                 self.scheduler.sleep(pause)
-            self.monitor.sent[sending.body] = _request_of(sending.body)
+            self.monitor.asked(sending.body)
             self.history.note("sends", sending.body[:80])
-            group = _group_of(sending.body) if self.scenario.fifo else None
+            request = self.monitor.sent[sending.body]
+            project = request[0] if request else "-"
+            group = project if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:
                 self.history.note("sends again", sending.body[:80])
                 self.queue.send(sending.body, group=group)
@@ -274,25 +310,8 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _request_of(body: str) -> tuple[str, str] | None:
-    try:
-        content = json.loads(body)
-        if set(content) <= {"project_id", "idempotency_key", "title", "description"}:
-            request = content["project_id"], content["idempotency_key"]
-            return None if "#" in request[0] else request
-    except (ValueError, TypeError, KeyError):
-        pass
-    return None
-
-
-def _group_of(body: str) -> str:
-    """Return the project that a producer means, as far as the body shows one."""
-    request = _request_of(body)
-    return request[0] if request else "-"
-
-
 def _actor() -> str:
     task = getcurrent()
     if not isinstance(task, Task):
         return "-"
-    return task.name if task.process.name == OUTSIDE else task.process.name
+    return task.name if task.process.name in SPEAKING else task.process.name

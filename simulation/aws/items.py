@@ -72,9 +72,17 @@ def key_of(item: Item, schema: Mapping[str, str]) -> Key:
 
 
 def plain(value: Value) -> Any:
-    """Return a string or a number as Python has it."""
+    """Return a string, a number, a list or an object as Python has it."""
     ((kind, content),) = value.items()
-    return Decimal(content) if kind == "N" else content
+    match kind:
+        case "N":
+            return Decimal(content)
+        case "L":
+            return [plain(each) for each in content]
+        case "M":
+            return {name: plain(each) for name, each in content.items()}
+        case _:
+            return content
 
 
 def size_of(item: Item) -> int:

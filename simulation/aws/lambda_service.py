@@ -66,6 +66,7 @@ class Poller:
         has_room = len(batch) < self.batch_size or self.batch_size == 1
         if others and has_room and self.faults.next("receive") is Fault.DUPLICATED:
             twice = others[self.queue.choices.pick(len(others))]
+            self.history.note("delivers twice", twice.id)
             self.queue.deliver(twice)
             if self.batch_size == 1:
                 self._put_back(batch)

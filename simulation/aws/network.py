@@ -16,6 +16,7 @@ from simulation.faults import KILLS, Fault, FaultPlan
 from simulation.history import History
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
+SERVICES: Final = "services"
 ENDPOINT: Final = "https://simulated"
 MAX_LATENESS_SECONDS: Final = 20.0
 """How long after the caller has given up a late request is still served."""
@@ -98,7 +99,7 @@ class Network:
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
     patience: float = CLIENT_CONFIG["read_timeout"]
     """Seconds after which the client gives up; for ever, if a fault alone decides."""
-    services: Process = field(default_factory=lambda: Process("services"))
+    services: Process = field(default_factory=lambda: Process(SERVICES))
     calls: int = 0
 
     def call(self, service: Service, operation: str, request: Request) -> Any:

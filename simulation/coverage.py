@@ -1,0 +1,162 @@
+"""What a history met: the conditions under which its promises were kept."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simulation.history import History
+from simulation.requests import OPTIONAL, RequestId
+
+ONLY_CASE: Final = "that differ in case only"
+LONG_KEY: Final = 100
+FAR_APART_SECONDS: Final = 600.0
+
+BLOCKS: Final = {
+    1: "blocks committed of 1",
+    5: "blocks committed of 2 to 5",
+    10: "blocks committed of 6 to 10",
+    49: "blocks committed of 11 to 49",
+    50: "blocks committed of 50",
+}
+BATCHES: Final = {
+    1: "batches of 1",
+    10: "batches of 2 to 10",
+    50: "batches of 11 to 50",
+    130: "batches of 51 to 130",
+}
+LATE_COMMITS: Final = "commits after their message was visible again and redelivered"
+LATE_ANNOUNCEMENTS: Final = "first announcements ten minutes or more after the commit"
+SHARED_KEYS: Final = "keys numbered in several projects"
+PROJECTS_BY_CASE: Final = f"projects numbered {ONLY_CASE}"
+PROJECTS_LIKE_TICKETS: Final = "projects numbered that are named like a ticket"
+KEYS_BY_CASE: Final = f"keys numbered in a project {ONLY_CASE}"
+KEYS_BY_END: Final = "keys numbered in a project that differ at the end only"
+
+
+def tickets_with(name: str) -> str:
+    """Return the name of the row that counts tickets with an optional field."""
+    return f"tickets with {name}"
+
+
+ROWS: Final = (
+    *BLOCKS.values(),
+    *BATCHES.values(),
+    LATE_COMMITS,
+    LATE_ANNOUNCEMENTS,
+    SHARED_KEYS,
+    PROJECTS_BY_CASE,
+    PROJECTS_LIKE_TICKETS,
+    KEYS_BY_CASE,
+    KEYS_BY_END,
+    *(tickets_with(name) for name in OPTIONAL),
+)
+
+
+def coverage_of(
+    history: History,
+    tickets: Mapping[RequestId, Mapping[str, Any]],
+    requests: Mapping[str, RequestId | None],
+) -> Counter[str]:
+    """Count what a history met.
+
+    Args:
+        history: What happened.
+        tickets: Every field of each request that has its number.
+        requests: The request of each message, by the message's id.
+    """
+    story = _Story(requests)
+    for time, actor, what, detail in history.events:
+        story.see(time, actor, what, detail)
+    counts = story.counts
+    counts.update(_names(tickets))
+    counts.update(
+        tickets_with(name)
+        for ticket in tickets.values()
+        for name, default in OPTIONAL.items()
+        if ticket[name] != default
+    )
+    return counts
+
+
+@dataclass
+class _Story:
+    """Follows the messages from their receipts to their commits."""
+
+    requests: Mapping[str, RequestId | None]
+    counts: Counter[str] = field(default_factory=Counter)
+    _invocations: Counter[str] = field(default_factory=Counter)
+    _batches: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    """The receipt of each invocation, and the messages of it."""
+    _receipt: dict[str, int] = field(default_factory=dict)
+    """The last receipt of each message whose time had come."""
+    _twice: set[str] = field(default_factory=set)
+    _committed: dict[str, float] = field(default_factory=dict)
+
+    def see(self, time: float, actor: str, what: str, detail: Any) -> None:
+        """Count an event."""
+        match what:
+            case "delivers twice":
+                self._twice.add(detail)
+            case "receives":
+                self._receive(actor, [message for message, _ in detail])
+            case "commits":
+                self._commit(time, actor, detail)
+            case "announces" if detail in self._committed:
+                waited = time - self._committed.pop(detail)
+                self.counts[LATE_ANNOUNCEMENTS] += waited >= FAR_APART_SECONDS
+
+    def _receive(self, poller: str, messages: list[str]) -> None:
+        self._invocations[poller] += 1
+        invocation = f"{poller}.{self._invocations[poller]}"
+        receipt = len(self._batches)
+        self._batches[invocation] = receipt, messages
+        self.counts[_row(BATCHES, len(messages))] += 1
+        for message in messages:
+            if message not in self._twice:
+                self._receipt[message] = receipt
+        self._twice.clear()
+
+    def _commit(
+        self, time: float, actor: str, tickets: Mapping[str, RequestId]
+    ) -> None:
+        sizes = Counter(project for project, _ in tickets.values())
+        for size in sizes.values():
+            self.counts[_row(BLOCKS, size)] += 1
+        self._committed |= dict.fromkeys(tickets, time)
+        receipt, messages = self._batches.get(actor.rpartition("/")[0], (0, ()))
+        written = {*tickets.values()}
+        self.counts[LATE_COMMITS] += any(
+            self._receipt.get(message, receipt) > receipt
+            for message in messages
+            if self.requests[message] in written
+        )
+
+
+def _names(tickets: Mapping[RequestId, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a row's name for every pair of requests that must not be taken for one."""
+    keys: dict[str, list[str]] = defaultdict(list)
+    projects: dict[str, list[str]] = defaultdict(list)
+    for project, key in tickets:
+        keys[project].append(key)
+        projects[key].append(project)
+    yield from (SHARED_KEYS for sharing in projects.values() if len(sharing) > 1)
+    yield from [PROJECTS_BY_CASE] * _twins([*keys], str.lower)
+    yield from (
+        PROJECTS_LIKE_TICKETS
+        for project in keys
+        if project.rpartition("-")[0] in keys and project[-1].isdigit()
+    )
+    for some in keys.values():
+        yield from [KEYS_BY_CASE] * _twins(some, str.lower)
+        long = [key for key in some if len(key) > LONG_KEY]
+        yield from [KEYS_BY_END] * _twins(long, lambda key: key[:-1])
+
+
+def _twins(names: list[str], blurred: Any) -> int:
+    """Count the names that another one is like, but for what is blurred."""
+    return len(names) - len({blurred(name) for name in names})
+
+
+def _row(rows: Mapping[int, str], size: int) -> str:
+    return next(row for most, row in rows.items() if size <= most)

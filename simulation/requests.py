@@ -1,0 +1,63 @@
+"""What a body asks for, by a rule of its own: the worker's model is not asked."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+RequestId = tuple[str, str]
+"""A project and an idempotency key."""
+
+PROJECT: Final = re.compile("[A-Za-z0-9._-]{1,64}")
+KEY: Final = re.compile("[!-~]{1,128}")
+PRIORITIES: Final = ("low", "medium", "high", "urgent")
+OPTIONAL: Final[Mapping[str, Any]] = {
+    "description": None,
+    "priority": "medium",
+    "reporter": None,
+    "labels": [],
+    "attributes": {},
+}
+"""The fields that may be left out, and what they then are."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "project_id": lambda value: _is_text(value) and bool(PROJECT.fullmatch(value)),
+    "idempotency_key": lambda value: _is_text(value) and bool(KEY.fullmatch(value)),
+    "title": _is_text,
+    "description": lambda value: value is None or isinstance(value, str),
+    "priority": lambda value: value in PRIORITIES,
+    "reporter": lambda value: value is None or _is_text(value),
+    "labels": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "attributes": lambda value: (
+        isinstance(value, dict) and all(isinstance(of, str) for of in value.values())
+    ),
+}
+
+
+def content_of(body: str) -> dict[str, Any] | None:
+    """Return every field of a valid request, those left out too; None for poison."""
+    try:
+        given = json.loads(body)
+    except ValueError:
+        return None
+    if not isinstance(given, dict) or given.keys() - CHECKS.keys():
+        return None
+    content = {**OPTIONAL, **given}
+    complete = content.keys() == CHECKS.keys()
+    valid = complete and all(CHECKS[name](value) for name, value in content.items())
+    return content if valid else None
+
+
+def identity(content: Mapping[str, Any]) -> RequestId:
+    """Return whose number it is."""
+    return content["project_id"], content["idempotency_key"]
+
+
+def canonical(content: Mapping[str, Any]) -> str:
+    """Return a text that only requests for the same ticket have in common."""
+    return json.dumps(content, sort_keys=True)
