@@ -5,8 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.history import History
+from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
+from simulation.scenario import Scenario
 
 ONLY_CASE: Final = "that differ in case only"
 LONG_KEY: Final = 100
@@ -34,9 +37,20 @@ KEYS_BY_CASE: Final = f"keys numbered in a project {ONLY_CASE}"
 KEYS_BY_END: Final = "keys numbered in a project that differ at the end only"
 
 
+WITH_ATTRIBUTES: Final = "messages with attributes of their own"
+SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
+WRONG_CLOCKS: Final = "histories with wrong clocks"
+OUTAGE_MINUTES: Final = "minutes of outages"
+
+
 def tickets_with(name: str) -> str:
     """Return the name of the row that counts tickets with an optional field."""
     return f"tickets with {name}"
+
+
+def outages_of(service: ServiceName) -> str:
+    """Return the name of the row that counts the outages of a service."""
+    return f"outages of {service.value}"
 
 
 ROWS: Final = (
@@ -50,6 +64,11 @@ ROWS: Final = (
     KEYS_BY_CASE,
     KEYS_BY_END,
     *(tickets_with(name) for name in OPTIONAL),
+    WITH_ATTRIBUTES,
+    SHORT_VISIBILITY,
+    WRONG_CLOCKS,
+    *(outages_of(service) for service in ServiceName),
+    OUTAGE_MINUTES,
 )
 
 
@@ -77,6 +96,21 @@ def coverage_of(
         if ticket[name] != default
     )
     return counts
+
+
+def conditions_of(scenario: Scenario) -> Counter[str]:
+    """Count under which conditions a history is played."""
+    seconds = sum(outage.end - outage.start for outage in scenario.outages)
+    with_attributes = [each for each in scenario.sendings if each.attributes]
+    return Counter(
+        {
+            WITH_ATTRIBUTES: len(with_attributes),
+            SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
+            WRONG_CLOCKS: scenario.clock_error > 0,
+            OUTAGE_MINUTES: round(seconds / 60),
+            **Counter(outages_of(outage.service) for outage in scenario.outages),
+        }
+    )
 
 
 @dataclass

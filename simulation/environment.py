@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.lambda_service import Handler, TaskPool
-from simulation.aws.queues import EPOCH_SECONDS
+from simulation.clocks import Clock
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.monitor import FOREIGN, KEYS, TICKETS
@@ -41,14 +41,15 @@ class Site:
     sqs: SQSClient
     source: SQSClient
     """The queue that the messages come from, which only a wrong way touches."""
+    clock: Clock
     max_attempts: int = SETTINGS.max_attempts
     memories: dict[str, ProjectMemory] = field(default_factory=dict)
     """Of the sandbox that stands here now."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def now(self) -> datetime:
-        """Return the time of day."""
-        return datetime.fromtimestamp(EPOCH_SECONDS + self.scheduler.now, UTC)
+        """Return the time of day, as far as the sandbox knows it."""
+        return self.clock.now()
 
     def remembered(self) -> Hashable:
         """Return what stands for the memories; how long to pause is of no matter.

@@ -18,6 +18,7 @@ class Fault(Enum):
     FAILED_AFTER = "answered 500, but it was done"
     LOST = "the answer was lost"
     GARBLED = "the answer was no answer of the service"
+    HUNG = "it was never answered, and nothing was done"
     LATE = "it was done after the caller had given up"
     PARTIAL = "some entries failed in an answer of 200"
     KILLED_BEFORE = "the caller was killed before the call"

@@ -21,20 +21,24 @@ OPTIONAL: Final[Mapping[str, Any]] = {
 """The fields that may be left out, and what they then are."""
 
 
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return _is_string(value) and bool(value)
 
 
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "project_id": lambda value: _is_text(value) and bool(PROJECT.fullmatch(value)),
     "idempotency_key": lambda value: _is_text(value) and bool(KEY.fullmatch(value)),
     "title": _is_text,
-    "description": lambda value: value is None or isinstance(value, str),
+    "description": lambda value: value is None or _is_string(value),
     "priority": lambda value: value in PRIORITIES,
     "reporter": lambda value: value is None or _is_text(value),
     "labels": lambda value: isinstance(value, list) and all(map(_is_text, value)),
     "attributes": lambda value: (
-        isinstance(value, dict) and all(isinstance(of, str) for of in value.values())
+        isinstance(value, dict) and all(map(_is_string, value.values()))
     ),
 }
 

@@ -1,22 +1,24 @@
 """What a history is about: who asks for what and when, and how bad the day is."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from simulation.aws.network import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices
-
-POISON: Final = (
-    "not JSON",
-    "  \n blanks around, \u00e9\U0001f39f and a tab\t ",
-    "[]",
-    '{"project_id": "P0"}',
-    '{"project_id": "P#0", "idempotency_key": "k", "title": "t"}',
-    '{"project_id": "P0", "idempotency_key": "k", "title": "t", "number": 7}',
+from simulation.outages import Outage
+from simulation.producers import (
+    KEYS,
+    MOST_PADDING,
+    PROJECTS,
+    Producers,
+    Sending,
+    request,
 )
+
+__all__ = ["Scenario", "Sending", "random_scenario", "request"]
+
 FAULT_RATES: Final = (0.0, 0.01, 0.03, 0.08, 0.15, 0.3)
 LATENCIES: Final = (
     Latency(),
@@ -29,12 +31,10 @@ LATENCIES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Sending:
-    """One message of a producer."""
-
-    at: float
-    body: str
+VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
+CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
+OUTAGES: Final = 0.15
+HOT_PROJECTS: Final = 0.03
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,22 @@ class Scenario:
     fifo: bool = False
     latency: Latency = field(default_factory=Latency)
     fault_rate: float = 0.0
-
-
-def request(project: str, key: str, title: str = "a ticket", **fields: str) -> str:
-    """Return the body of a create-ticket message."""
-    content = {"project_id": project, "idempotency_key": key, "title": title}
-    return json.dumps(content | fields)
+    outages: Sequence[Outage] = ()
+    clock_error: float = 0.0
+    """Seconds by which each execution environment's clock may be wrong."""
 
 
 def random_scenario(choices: Choices) -> Scenario:
     """Draw a scenario."""
     pollers = 1 + choices.pick(5)
     latency = LATENCIES[choices.pick(len(LATENCIES))]
+    is_hot = choices.chance(HOT_PROJECTS)
+    sizes = (50, 100, 130) if is_hot else (1, 2, 5, 10, 10)
     return Scenario(
-        sendings=[*_sendings(choices)],
+        sendings=[*_producers(choices, is_hot=is_hot).sendings()],
         pollers=pollers,
-        batch_size=(1, 2, 5, 10, 10)[choices.pick(5)],
+        batch_size=sizes[choices.pick(len(sizes))],
+        visibility_seconds=VISIBILITY_SECONDS[choices.pick(len(VISIBILITY_SECONDS))],
         max_receives=(10, 10, 3)[choices.pick(3)],
         max_attempts=(25, 25, 3)[choices.pick(3)],
         redrives=(5000.0, 20_000.0)[: choices.pick(3)],
@@ -80,31 +80,26 @@ def random_scenario(choices: Choices) -> Scenario:
         silence=(0.0, 0.3, 1.0)[choices.pick(3)],
         latency=latency,
         fault_rate=FAULT_RATES[choices.pick(len(FAULT_RATES))],
+        outages=_outages(choices),
+        clock_error=CLOCK_ERRORS[choices.pick(len(CLOCK_ERRORS))],
     )
 
 
-def _sendings(choices: Choices) -> Iterator[Sending]:
-    projects = 1 + choices.pick(3)
-    spread = (0.0, 0.1, 60.0)[choices.pick(3)]
-    count = 2 + choices.pick(14)
-    padding = 1 if choices.chance(0.95) else 60_000
-    sent: list[str] = []
-    for serial in range(count):
-        body = _body(choices, sent, f"P{choices.pick(projects)}", serial, padding)
-        sent.append(body)
-        yield Sending(choices.duration(0.0, spread), body)
+def _producers(choices: Choices, *, is_hot: bool) -> Producers:
+    """Draw who sends what: a few messages, or a flood for one or two projects."""
+    projects = PROJECTS[choices.pick(len(PROJECTS))]
+    return Producers(
+        choices,
+        count=60 + choices.pick(140) if is_hot else 2 + choices.pick(14),
+        projects=projects[: 1 + choices.pick(2 if is_hot else len(projects))],
+        spread=(0.0, 0.1, 60.0)[choices.pick(3)],
+        key=KEYS[choices.pick(len(KEYS))],
+        has_every_field=choices.chance(0.5),
+        padding=1 if is_hot or choices.chance(0.95) else MOST_PADDING,
+    )
 
 
-def _body(
-    choices: Choices, sent: Sequence[str], project: str, serial: int, padding: int
-) -> str:
-    if choices.chance(0.08):
-        return POISON[choices.pick(len(POISON))]
-    valid = [each for each in sent if each not in POISON]
-    if valid and choices.chance(0.2):
-        return valid[choices.pick(len(valid))]
-    if valid and choices.chance(0.05):
-        earlier = json.loads(valid[choices.pick(len(valid))])
-        key = earlier["idempotency_key"]
-        return request(earlier["project_id"], key, f"another {serial}")
-    return request(project, f"key-{serial}", description="x" * padding)
+def _outages(choices: Choices) -> Sequence[Outage]:
+    if not choices.chance(OUTAGES):
+        return ()
+    return [Outage.drawn(choices) for _ in range(1 + choices.pick(2))]

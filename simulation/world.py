@@ -23,13 +23,15 @@ from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.aws.transactions import UNITS_FACTOR
-from simulation.coverage import coverage_of
+from simulation.clocks import Clock
+from simulation.coverage import conditions_of, coverage_of
 from simulation.engine.choices import Choices, RandomChoices
 from simulation.engine.scheduler import Process, Scheduler, Task
 from simulation.environment import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
 from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import History
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.outages import WithOutages
 from simulation.scenario import Scenario, random_scenario
 from ticket_numbering.observability import logger
 
@@ -75,16 +77,17 @@ class World:
         way: Way = THE_REAL_WAY,
     ) -> None:
         """Set the scene."""
-        self.scenario, self.choices, self.faults, self.way = (
-            scenario,
-            choices,
-            faults,
-            way,
-        )
+        self.scenario, self.choices, self.way = scenario, choices, way
         self.scheduler = Scheduler(choices)
+        self.faults = WithOutages(faults, scenario.outages, self._clock)
         self.history = History(lambda: self.scheduler.now, _actor)
         self.network = Network(
-            self.scheduler, choices, faults, scenario.latency, self.history
+            self.scheduler,
+            choices,
+            self.faults,
+            scenario.latency,
+            self.history,
+            redelivery=0.0 if choices.are_exhaustive else scenario.visibility_seconds,
         )
         self._make_queues()
         self.topic = Topic(
@@ -157,7 +160,9 @@ class World:
             request: json.loads(content)
             for request, (_, content) in self.monitor.numbered.items()
         }
-        return coverage_of(self.history, tickets, requests)
+        return coverage_of(self.history, tickets, requests) + conditions_of(
+            self.scenario
+        )
 
     def _check_attempts(self) -> None:
         """See that nobody tried more often than the settings allow."""
@@ -180,14 +185,16 @@ class World:
             message = f"{self.tables.units_written} units written, at most {due} due"
             raise Violation(message)
 
+    def _clock(self) -> float:
+        return self.scheduler.now
+
     def _make_queues(self) -> None:
-        clock = lambda: self.scheduler.now  # noqa: E731 - short, and only here.
         make = FifoQueue if self.scenario.fifo else Queue
-        self.dead_letters = make("dead", self.choices, clock)
+        self.dead_letters = make("dead", self.choices, self._clock)
         self.queue = make(
             "message",
             self.choices,
-            clock,
+            self._clock,
             visibility_seconds=self.scenario.visibility_seconds,
             max_receives=self.scenario.max_receives,
             dead_letters=self.dead_letters,
@@ -204,7 +211,7 @@ class World:
             SCHEMA,
             self.choices,
             self,
-            clock=lambda: self.scheduler.now,
+            clock=self._clock,
             step=lambda steps: self.scheduler.sleep(
                 self.scenario.latency.sample_step(self.choices, steps)
             ),
@@ -221,6 +228,7 @@ class World:
             SNSClient(self.topic, self.network),
             SQSClient(self.dead_letters, self.network),
             SQSClient(self.queue, self.network),
+            Clock(self.scheduler, self.choices, self.scenario.clock_error),
             self.scenario.max_attempts,
             dead_letter_queue=f"dead-letters{'.fifo' if self.scenario.fifo else ''}",
         )
@@ -273,8 +281,8 @@ class World:
             group = project if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:
                 self.history.note("sends again", sending.body[:80])
-                self.queue.send(sending.body, group=group)
-            self.queue.send(sending.body, group=group)
+                self.queue.send(sending.body, sending.attributes, group)
+            self.queue.send(sending.body, sending.attributes, group)
 
     def _operate(self) -> None:
         """Send the dead letters back, whatever they are."""

@@ -21,6 +21,9 @@ ENDPOINT: Final = "https://simulated"
 MAX_LATENESS_SECONDS: Final = 20.0
 """How long after the caller has given up a late request is still served."""
 
+AROUND_REDELIVERY: Final = (0.3, 0.1)
+"""Seconds before and after, within which two try the same."""
+
 MAX_RETRY_PAUSE_SECONDS: Final = 0.05
 """botocore's first pause after an error that is not throttling, at most."""
 
@@ -99,6 +102,11 @@ class Network:
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
     patience: float = CLIENT_CONFIG["read_timeout"]
     """Seconds after which the client gives up; for ever, if a fault alone decides."""
+    redelivery: float = 0.0
+    """Seconds until another gets the messages of who was killed.
+
+    What the killed one asked for may be done as late as that; 0: it is done at once.
+    """
     services: Process = field(default_factory=lambda: Process(SERVICES))
     calls: int = 0
 
@@ -133,6 +141,9 @@ class Network:
             if pause := self.latency.sample(self.choices):
                 self.scheduler.sleep(pause)
             raise self._error(fault)
+        if fault is Fault.HUNG:
+            self.scheduler.sleep(self.patience)
+            raise self._error(fault)
         serve = partial(
             service.serve, operation, request, partly=fault is Fault.PARTIAL
         )
@@ -157,6 +168,8 @@ class Network:
         pause = 0.0 if self.patience == FOREVER else self.patience
         if fault is Fault.LATE:
             delay += pause + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
+        if fault is Fault.KILLED_DURING and self.redelivery:
+            delay += self._lateness_of_the_dead()
         caller = self.scheduler.process
         caller.calls += 1
         self.scheduler.spawn(
@@ -178,6 +191,13 @@ class Network:
             self.history.answered(operation, Fault.LATE)
             raise self._error(Fault.LATE)
         return promise.value
+
+    def _lateness_of_the_dead(self) -> float:
+        """Return 0, or the time until somebody else tries the same."""
+        if self.choices.chance(0.5):
+            return 0.0
+        early, late = AROUND_REDELIVERY
+        return self.choices.duration(self.redelivery - early, self.redelivery + late)
 
     def _serve(self, serve: Callable[[], Any], promise: Promise) -> None:
         try:

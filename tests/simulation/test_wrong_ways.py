@@ -8,8 +8,10 @@ from simulation.environment import Way
 from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
 from simulation.totals import first_violation, play_all
 
-SEEDS: Final = 200
-"""Each was caught within 100 when this was written; see docs/proof.md."""
+SEEDS: Final = 600
+"""Each was caught within 300 when this was written; see docs/proof.md."""
+
+SEEDS_OF_RIGHT_WAYS: Final = 200
 
 
 def named(way: Way) -> str:
@@ -32,4 +34,4 @@ class TestRightWays:
     @pytest.mark.parametrize("way", RIGHT_WAYS, ids=named)
     def test_right_way_is_let_pass(self, way: Way) -> None:
         """The wrong ways are not caught by a simulation that accuses everybody."""
-        assert play_all(range(1, SEEDS + 1), way).violations == []
+        assert play_all(range(1, SEEDS_OF_RIGHT_WAYS + 1), way).violations == []
