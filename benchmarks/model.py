@@ -166,7 +166,7 @@ class ModelRun:
             sleep=self._scheduler.sleep,
             jitter=self._choices.duration,
             now=lambda: datetime.fromtimestamp(EPOCH_SECONDS + self._clock(), UTC),
-            pool=lambda _: TaskPool(self._scheduler),
+            pool=lambda threads: TaskPool(self._scheduler, threads),
         )
         handler = CONTENDERS[self._contender](site)
         return timed(self._slowed(handler), self._clock, self._tally)

@@ -27,6 +27,7 @@ BATCHES: Final = {
     10: "batches of 2 to 10",
     50: "batches of 11 to 50",
     130: "batches of 51 to 130",
+    1000: "batches of 131 to 1,000",
 }
 LATE_COMMITS: Final = "commits after their message was visible again and redelivered"
 LATE_ANNOUNCEMENTS: Final = "first announcements ten minutes or more after the commit"
@@ -41,6 +42,8 @@ WITH_ATTRIBUTES: Final = "messages with attributes of their own"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
 WRONG_CLOCKS: Final = "histories with wrong clocks"
 OUTAGE_MINUTES: Final = "minutes of outages"
+FAIR_DAYS: Final = "days on which nobody may wait for a neighbour"
+FAIR_DELIVERIES: Final = "deliveries on such days that nobody was in the way of"
 
 
 def tickets_with(name: str) -> str:
@@ -69,6 +72,8 @@ ROWS: Final = (
     WRONG_CLOCKS,
     *(outages_of(service) for service in ServiceName),
     OUTAGE_MINUTES,
+    FAIR_DAYS,
+    FAIR_DELIVERIES,
 )
 
 
@@ -108,6 +113,7 @@ def conditions_of(scenario: Scenario) -> Counter[str]:
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
             WRONG_CLOCKS: scenario.clock_error > 0,
             OUTAGE_MINUTES: round(seconds / 60),
+            FAIR_DAYS: scenario.is_fair,
             **Counter(outages_of(outage.service) for outage in scenario.outages),
         }
     )

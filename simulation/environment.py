@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
@@ -93,7 +94,7 @@ class Site:
             "announcer": self.announcer(),
             "dead_letters": self.dead_letters(),
         }
-        return Worker(**(real | parts), pool=lambda _: TaskPool(self.scheduler))
+        return Worker(**(real | parts), pool=partial(TaskPool, self.scheduler))
 
 
 @dataclass(frozen=True)

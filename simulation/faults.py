@@ -62,7 +62,10 @@ def possible(call: str) -> tuple[Fault, ...]:
 class FaultPlan(Protocol):
     """Decides what goes wrong."""
 
-    injected: Counter[Fault]
+    @property
+    def injected(self) -> Counter[Fault]:
+        """What went wrong so far."""
+        ...
 
     def next(self, call: str) -> Fault | None:
         """Return what goes wrong with this call, if anything does."""

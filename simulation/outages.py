@@ -12,7 +12,7 @@ from simulation.faults import Fault, FaultPlan
 SHORTEST_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 3600.0
 LATEST_START: Final = 60.0
-KINDS: Final = (
+FAULTS_OF_AN_OUTAGE: Final = (
     Fault.HUNG,
     Fault.REFUSED,
     Fault.THROTTLED,
@@ -68,7 +68,7 @@ class Outage:
             services[choices.pick(len(services))],
             start,
             start + choices.duration(SHORTEST_SECONDS, LONGEST_SECONDS),
-            KINDS[choices.pick(len(KINDS))],
+            FAULTS_OF_AN_OUTAGE[choices.pick(len(FAULTS_OF_AN_OUTAGE))],
         )
 
     def spoils(self, call: str, now: float) -> bool:

@@ -72,6 +72,8 @@ class Producers:
     key: str = KEYS[0]
     poison: float = 0.08
     """How much of it is poison."""
+    repeats: float = 0.35
+    """How much of the rest has to do with what was sent before."""
     has_every_field: bool = False
     padding: int = 1
     sent: list[Content] = field(default_factory=list)
@@ -93,7 +95,7 @@ class Producers:
         return json.dumps(content)
 
     def _content(self, serial: int) -> Content:
-        if self.sent and self.choices.chance(0.35):
+        if self.sent and self.choices.chance(self.repeats):
             earlier = self.sent[self.choices.pick(len(self.sent))]
             changes = (_same, _same, _in_other_words, _rival, self._elsewhere, _twin)
             return changes[self.choices.pick(len(changes))](earlier, self.choices)

@@ -1,13 +1,14 @@
 """What a history is about: who asks for what and when, and how bad the day is."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from simulation.aws.network import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices
-from simulation.outages import Outage
+from simulation.faults import Fault
+from simulation.outages import FAULTS_OF_AN_OUTAGE, Outage, ServiceName
 from simulation.producers import (
     KEYS,
     MOST_PADDING,
@@ -35,6 +36,15 @@ VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
 CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
 OUTAGES: Final = 0.15
 HOT_PROJECTS: Final = 0.03
+FAIR_DAYS: Final = 0.1
+LARGE_BATCH: Final = 60
+CROWD_SECONDS: Final = 300.0
+
+
+QUICK: Final = (Latency(), Latency(0.001, 0.3))
+"""Latencies with which every call is answered in time."""
+
+UNLIMITED: Final = float("inf")
 
 
 @dataclass(frozen=True)
@@ -59,10 +69,19 @@ class Scenario:
     outages: Sequence[Outage] = ()
     clock_error: float = 0.0
     """Seconds by which each execution environment's clock may be wrong."""
+    crowds: Mapping[str, float] = field(default_factory=dict)
+    """Projects whose throughput others use up, and until when."""
+    slow_calls: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that calls of these names take on top."""
+    is_fair: bool = False
+    """Whether DynamoDB and SNS work, so that no message may wait for its neighbours."""
 
 
 def random_scenario(choices: Choices) -> Scenario:
     """Draw a scenario."""
+    if choices.chance(FAIR_DAYS):
+        days = FAIR_KINDS_OF_DAY
+        return days[choices.pick(len(days))](choices)
     pollers = 1 + choices.pick(5)
     latency = LATENCIES[choices.pick(len(LATENCIES))]
     is_hot = choices.chance(HOT_PROJECTS)
@@ -103,3 +122,75 @@ def _outages(choices: Choices) -> Sequence[Outage]:
     if not choices.chance(OUTAGES):
         return ()
     return [Outage.drawn(choices) for _ in range(1 + choices.pick(2))]
+
+
+def _day_of_poison(choices: Choices) -> Scenario:
+    """Draw a day on which dead letters cannot be sent, among much poison."""
+    producers = Producers(
+        choices,
+        count=40 + choices.pick(LARGE_BATCH),
+        projects=PROJECTS[choices.pick(len(PROJECTS))],
+        spread=0.0,
+        poison=0.7,
+    )
+    faults = FAULTS_OF_AN_OUTAGE
+    fault = Fault.HUNG if choices.chance(0.5) else faults[choices.pick(len(faults))]
+    end = choices.duration(60.0, CROWD_SECONDS)
+    return _fair(choices, producers, outages=[Outage(ServiceName.SQS, 0.0, end, fault)])
+
+
+def _day_of_crowds(choices: Choices) -> Scenario:
+    """Draw a day on which more projects are crowded than a batch has threads."""
+    projects = [f"P{number}" for number in range(11 + choices.pick(4))]
+    crowded = choices.order(projects)[: 10 + choices.pick(len(projects) - 10)]
+    producers = Producers(
+        choices, count=3 * len(projects), projects=projects, spread=0.0
+    )
+    return _fair(choices, producers, crowds=dict.fromkeys(crowded, CROWD_SECONDS))
+
+
+def _day_of_repeats(choices: Choices) -> Scenario:
+    """Draw a day on which hundreds of repeats are looked up slowly, beside new ones."""
+    producers = Producers(
+        choices, count=960, projects=PROJECTS[0], spread=0.0, poison=0.0, repeats=0.0
+    )
+    day = _fair(
+        choices,
+        producers,
+        # What is done cannot be deleted, so all of it comes back.
+        outages=[Outage(ServiceName.SQS, 0.0, 60.0, Fault.REFUSED)],
+        slow_calls={"batch_get_item": 2.5},
+    )
+    # The first one keeps the worker busy until the others and the repeats are there.
+    comeback = day.visibility_seconds
+    times = (comeback - 0.002, *[comeback] * 20)
+    fresh = [
+        Sending(time, request("P0", f"fresh-{number}"))
+        for number, time in enumerate(times)
+    ]
+    return replace(
+        day,
+        sendings=[*day.sendings, *fresh],
+        batch_size=1000,
+        pollers=1,
+        latency=Latency(),  # A thousand announcements take their time.
+    )
+
+
+def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
+    return Scenario(
+        sendings=[*producers.sendings()],
+        pollers=1 + choices.pick(3),
+        batch_size=LARGE_BATCH,
+        partition_units=UNLIMITED,
+        latency=QUICK[choices.pick(len(QUICK))],
+        is_fair=True,
+        **troubles,
+    )
+
+
+FAIR_KINDS_OF_DAY: Final = (
+    *[_day_of_poison] * 4,
+    *[_day_of_crowds] * 4,
+    _day_of_repeats,  # It takes ten times as long as the others.
+)

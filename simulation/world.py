@@ -6,10 +6,10 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from greenlet import getcurrent
 
@@ -19,12 +19,12 @@ from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.items import Address, Item, plain, write_units
 from simulation.aws.lambda_service import Poller
 from simulation.aws.network import SERVICES, Network
-from simulation.aws.queues import Queue
+from simulation.aws.queues import Message, Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.aws.transactions import UNITS_FACTOR
 from simulation.clocks import Clock
-from simulation.coverage import conditions_of, coverage_of
+from simulation.coverage import FAIR_DELIVERIES, conditions_of, coverage_of
 from simulation.engine.choices import Choices, RandomChoices
 from simulation.engine.scheduler import Process, Scheduler, Task
 from simulation.environment import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
@@ -87,12 +87,11 @@ class World:
             self.faults,
             scenario.latency,
             self.history,
+            slow_calls=scenario.slow_calls,
             redelivery=0.0 if choices.are_exhaustive else scenario.visibility_seconds,
         )
         self._make_queues()
-        self.topic = Topic(
-            choices, on_publish=lambda event: self.history.note("announces", event)
-        )
+        self.topic = Topic(choices, on_publish=self._announced)
         self.monitor = Monitor(
             self.topic,
             self.queue,
@@ -150,6 +149,26 @@ class World:
             self.history.note("commits", tickets)
         self.monitor.decided(writes)
 
+    def _announced(self, event: Any) -> None:
+        """Write down what is announced, and have it checked."""
+        self.history.note("announces", event["id"])
+        self.monitor.announced(event)
+
+    def _delivered(
+        self, invocation: str, batch: Sequence[Message], failed: set[str]
+    ) -> None:
+        """Have it checked that everybody was done whom nobody else was in the way."""
+        if self.scenario.is_fair:
+            self.monitor.delivered(invocation, batch, failed)
+
+    def _obstructed(self, address: Address, code: str) -> None:
+        """Tell in which project somebody else was in the way of an invocation."""
+        if address.table == KEYS and code == "ConditionalCheckFailed":
+            return  # A replay.
+        project = str(address.key[0]).partition("#")[0]
+        invocation = _actor().rpartition("/")[0]
+        self.monitor.obstructed.add((invocation, project))
+
     def _coverage(self) -> Counter[str]:
         """Count what the history met."""
         requests = {
@@ -160,9 +179,9 @@ class World:
             request: json.loads(content)
             for request, (_, content) in self.monitor.numbered.items()
         }
-        return coverage_of(self.history, tickets, requests) + conditions_of(
-            self.scenario
-        )
+        counts = coverage_of(self.history, tickets, requests)
+        counts[FAIR_DELIVERIES] = self.monitor.fair_deliveries
+        return counts + conditions_of(self.scenario)
 
     def _check_attempts(self) -> None:
         """See that nobody tried more often than the settings allow."""
@@ -217,6 +236,8 @@ class World:
             ),
             learn=self.scheduler.learn,
             partition_units=self.scenario.partition_units,
+            crowds=self.scenario.crowds,
+            on_obstacle=self._obstructed,
             silence=self.scenario.silence,
         )
 
@@ -244,6 +265,7 @@ class World:
             self.scenario.batch_size,
             lambda: self.scenario.latency.sample(self.choices),
             site.remembered,
+            self._delivered,
         )
 
     def state(self) -> Hashable:

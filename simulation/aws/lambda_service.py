@@ -3,8 +3,9 @@
 Source: Lambda developer guide, "Handling errors for an SQS event source".
 """
 
-from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Executor, Future
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,6 +35,8 @@ class Poller:
     deleting_takes: Callable[[], float]
     remembered: Callable[[], Hashable] = lambda: ()
     """Stands for what the sandbox keeps for its next invocation."""
+    on_return: Callable[[str, Sequence[Message], set[str]], None] = lambda *_: None
+    """Sees an invocation's name, its batch, and what of it is to come back."""
     invocations: int = 0
     sandbox: Handler | None = None
 
@@ -86,6 +89,7 @@ class Poller:
         self.history.note("receives", shown)
         self.scheduler.learn(tuple(shown))
         failed = self._invoke({"Records": [record_of(message) for message in batch]})
+        self.on_return(f"{self.name}.{self.invocations}", batch, failed)
         self.scheduler.learn((tuple(sorted(failed)), self._memory()))
         self.scheduler.sleep(self.deleting_takes())
         for message in batch:
@@ -130,31 +134,28 @@ class Poller:
 class TaskPool(Executor):
     """Runs calls side by side as tasks of the process that asks for it."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        """Run on the scheduler."""
+    def __init__(self, scheduler: Scheduler, threads: int) -> None:
+        """Run on the scheduler, at most so many at a time."""
         self._scheduler = scheduler
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start one call."""
-        future: Future[Any] = Future()
-        promise = Promise()
-
-        def call() -> None:
-            future.set_result(fn(*args, **kwargs))
-            self._scheduler.keep(promise)
-
-        process = self._scheduler.process
-        name = f"{process.name}/{len(process.tasks)}"
-        self._scheduler.spawn(process, name, call)
-        future.arrived = promise  # type: ignore[attr-defined]
-        return future
+        self._threads = threads
 
     def map(self, fn: Any, *iterables: Any, **_: Any) -> Iterator[Any]:
         """Call for each, side by side; yield the results in order."""
-        futures = [self.submit(fn, *args) for args in zip(*iterables, strict=True)]
-        for future in futures:
-            self._scheduler.wait(future.arrived)  # type: ignore[attr-defined]
-            yield future.result()
+        calls = [(args, Promise()) for args in zip(*iterables, strict=True)]
+        waiting = deque(calls)
+
+        def work() -> None:
+            while waiting:
+                args, promise = waiting.popleft()
+                self._scheduler.keep(promise, fn(*args))
+
+        process = self._scheduler.process
+        for _thread in range(min(self._threads, len(calls))):
+            name = f"{process.name}/{len(process.tasks)}"
+            self._scheduler.spawn(process, name, work)
+        for _args, promise in calls:
+            self._scheduler.wait(promise)
+            yield promise.value
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Do nothing: who was killed waits for nobody."""

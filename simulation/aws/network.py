@@ -107,6 +107,8 @@ class Network:
 
     What the killed one asked for may be done as late as that; 0: it is done at once.
     """
+    slow_calls: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that calls of these names take on top."""
     services: Process = field(default_factory=lambda: Process(SERVICES))
     calls: int = 0
 
@@ -165,6 +167,7 @@ class Network:
         """Let the service work, and wait for it as long as the client does."""
         promise = Promise()
         delay = self.latency.sample(self.choices)
+        delay += self.slow_calls.get(operation, 0.0)
         pause = 0.0 if self.patience == FOREVER else self.patience
         if fault is Fault.LATE:
             delay += pause + self.choices.duration(0.0, MAX_LATENESS_SECONDS)

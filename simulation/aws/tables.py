@@ -38,6 +38,10 @@ class Tables:
     hold: Callable[[], None] = lambda: None
     """Lets others act between a transaction's preparation and its decision."""
     partition_units: float = PARTITION_UNITS
+    crowds: Mapping[str, float] = field(default_factory=dict)
+    """Projects whose throughput is used up by others, and until when."""
+    on_obstacle: Callable[[Address, str], None] = lambda *_: None
+    """Sees for which item a transaction is cancelled, and why."""
     silence: float = 0.0
     """How often a cancellation tells only some of its reasons."""
 
@@ -132,6 +136,8 @@ class Tables:
 
     def charge(self, address: Address, units: float) -> bool:
         """Take units of the partition's throughput; tell whether it had them."""
+        if self.now < self.crowds.get(str(address.key[0]), 0.0):
+            return False
         filled, since = self._used.get(address.partition, (0.0, 0.0))
         left = max(0.0, filled - (self.now - since) * self.partition_units)
         if left + units > max(self.partition_units, units):

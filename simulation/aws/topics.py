@@ -19,8 +19,8 @@ class Topic:
     choices: Choices
     published: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Messages by the id of their event."""
-    on_publish: Callable[[str], None] = lambda _: None
-    """Sees the id of an event before anybody hears of it."""
+    on_publish: Callable[[Any], None] = lambda _: None
+    """Sees an event before anybody hears of it."""
 
     def serve(
         self, operation: str, request: Mapping[str, Any], *, partly: bool
@@ -40,8 +40,9 @@ class Topic:
         )
 
     def _publish(self, entry: Mapping[str, Any]) -> str:
-        event_id = json.loads(entry["Message"])["id"]
-        self.on_publish(event_id)
+        event = json.loads(entry["Message"])
+        self.on_publish(event)
+        event_id = event["id"]
         self.published[event_id].append(entry["Message"])
         # No serial number: it would tell the caller how often the event came before.
         return str(event_id)

@@ -91,6 +91,7 @@ class Transactions:
                 held.append(action.address)
             else:
                 reasons[action.address] = reason
+                self._tables.on_obstacle(action.address, reason["Code"])
                 self._tables.learn((action.address, str(reason)))
         if reasons:
             self._cancel(actions, held, reasons)

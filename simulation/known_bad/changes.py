@@ -188,7 +188,8 @@ def leaving_replays_to_the_holder(site: Site) -> Handler:
                 left.update(
                     ticket_key(self.project_id, slot.recorded.number)
                     for slot in slots
-                    if slot.recorded and slot.ticket is Reason.CONFLICT
+                    if isinstance(slot.recorded, Assignment)
+                    and slot.ticket is Reason.CONFLICT
                 )
             super()._learn(block, slots)
 

@@ -117,6 +117,7 @@ class AllocationRun:
     next_number: int | None = None  # None: to be read.
     block_limit: int = MAX_BLOCK_REQUESTS
     tries: int = 0  # Since the last progress.
+    pause: float | None = None  # Due before the next try.
     obstacle: Exception = field(
         default_factory=lambda: NotAttemptedError("the invocation's time ran out")
     )
@@ -132,11 +133,24 @@ class AllocationRun:
         Raises:
             Exception: The store failed in a way that trying again does not mend.
         """
+        while (pause := self.advance()) is not None:
+            self.limits.sleep(pause)
+
+    def advance(self) -> float | None:
+        """Try until it is over, or has to pause for the seconds that are returned.
+
+        Raises:
+            Exception: The store failed in a way that trying again does not mend.
+        """
         while self.pending and self._in_time() and self._may_try():
             try:
                 self._try()
             except StoreUnavailableError as error:
                 self._step_back(error)
+            pause, self.pause = self.pause, None
+            if pause is not None:
+                return pause
+        return None
 
     def result(self, error: Exception | None = None) -> Allocation:
         """Return the answers; what is pending failed for the error, if one is given."""
@@ -233,7 +247,7 @@ class AllocationRun:
             self.block_limit = len(block.requests) // 2
 
     def _step_back(self, error: TransientError) -> None:
-        """Wait for a random time, unless no try or no time is left to wait for."""
+        """Pause for a random time, unless no try or no time is left to wait for."""
         self.obstacle = error
         # Others go on meanwhile: a read costs less than a number that is taken.
         self.next_number = None
@@ -243,4 +257,4 @@ class AllocationRun:
             self.tries = self.limits.max_attempts
             return
         ceiling = min(ceiling, spare * LONGEST_SHARE)
-        self.limits.sleep(self.limits.jitter(ceiling / 2, ceiling))
+        self.pause = self.limits.jitter(ceiling / 2, ceiling)

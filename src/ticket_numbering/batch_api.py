@@ -4,8 +4,10 @@ Both services answer HTTP 200 with a `Failed` list; an entry counts as sent only
 it stands in the `Successful` list.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -58,9 +60,20 @@ def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def send_all(
-    entries: Sequence[Entry], call: BatchCall, max_bytes: int, time_left: TimeLeft
+    entries: Sequence[Entry],
+    call: BatchCall,
+    max_bytes: int,
+    time_left: TimeLeft,
+    reserve: float = CALL_RESERVE_SECONDS,
 ) -> dict[int, str]:
-    """Send the entries in as few calls as fit, as long as there is time.
+    """Send the entries in as few calls as fit, until a call gets no answer.
+
+    Args:
+        entries: What to send.
+        call: Makes a call.
+        max_bytes: The service's limit for an entry and for a call.
+        time_left: Seconds left of the invocation.
+        reserve: Seconds that must be left for a new call.
 
     Returns:
         Why each entry failed that was not sent, by its position; empty if all were.
@@ -70,11 +83,24 @@ def send_all(
         for position, entry in enumerate(entries)
         if entry.size > max_bytes
     }
-    for positions in _packed(entries, max_bytes):
-        if time_left() < CALL_RESERVE_SECONDS:
+    waiting = deque(_packed(entries, max_bytes))
+    while waiting:
+        positions = waiting.popleft()
+        if time_left() < reserve:
             failures |= dict.fromkeys(positions, "the invocation's time ran out")
-        else:
+            continue
+        try:
             failures |= _send(positions, entries, call)
+        except NO_ANSWER as error:
+            # Each of the rest could take as long: that time is not theirs alone.
+            unsent = [*positions, *chain.from_iterable(waiting)]
+            return failures | dict.fromkeys(unsent, code_of(error))
+        except ClientError as error:
+            if passes(error) or len(positions) == 1:
+                failures |= dict.fromkeys(positions, code_of(error))
+            else:
+                # Refused as a whole: one bad entry must not harm its neighbours.
+                waiting.extendleft([position] for position in reversed(positions))
     return failures
 
 
@@ -98,17 +124,7 @@ def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
 def _send(
     positions: Sequence[int], entries: Sequence[Entry], call: BatchCall
 ) -> dict[int, str]:
-    batch = [{"Id": str(each), **entries[each].content} for each in positions]
-    try:
-        answer = call(batch)
-    except NO_ANSWER as error:
-        return dict.fromkeys(positions, code_of(error))
-    except ClientError as error:
-        if passes(error) or len(positions) == 1:
-            return dict.fromkeys(positions, code_of(error))
-        # The call is refused as a whole: one bad entry must not harm its neighbours.
-        alone = [_send([each], entries, call) for each in positions]
-        return {each: why for failed in alone for each, why in failed.items()}
+    answer = call([{"Id": str(each), **entries[each].content} for each in positions])
     sent = {entry["Id"] for entry in answer.get("Successful", ())}
     reasons = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
     return {

@@ -32,6 +32,12 @@ MAX_ATTRIBUTES: Final = 10
 
 MAX_REASON_CHARACTERS: Final = 1000
 
+CALL_RESERVE_SECONDS: Final = 9.0
+"""Covers a call that runs into its timeouts, see `bootstrap`.
+
+One that outlived the invocation would bring the whole batch back, again and again.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -65,6 +71,7 @@ class SQSDeadLetters:
             ),
             MAX_SEND_BYTES,
             time_left,
+            CALL_RESERVE_SECONDS,
         )
         return {
             letters[position].record.message_id: DeadLetterError(

@@ -14,6 +14,8 @@ from simulation.scenario import Scenario, Sending, random_scenario, request
 from simulation.world import Outcome, World, quiet
 
 HISTORIES: Final = range(1, 301)
+MAX_BATCH: Final = 10
+"""Lambda takes no more of a FIFO queue; developer guide, "Batching behavior"."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ def histories(*, fifo: bool) -> Iterator[Played]:
     """Play random histories in one of the modes."""
     for seed in HISTORIES:
         choices = RandomChoices(seed)
-        yield played(replace(random_scenario(choices), fifo=fifo), choices)
+        day = random_scenario(choices)
+        batch_size = min(day.batch_size, MAX_BATCH) if fifo else day.batch_size
+        yield played(replace(day, fifo=fifo, batch_size=batch_size), choices)
 
 
 class TestOrder:

@@ -144,7 +144,7 @@ class TestReplay:
     def test_history_says_who_did_what_and_what_was_answered(self) -> None:
         """A line for each event, with the time, the actor, the call and its answer."""
         with quiet():
-            lines = play(3).history.lines()
+            lines = play(4).history.lines()
 
         written = [line for line in lines if "> transact_write_items" in line]
         assert "worker" in written[0]

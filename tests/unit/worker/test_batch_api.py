@@ -250,6 +250,16 @@ class TestDeadline:
         assert [len(batch) for batch in call.batches] == [10]
         assert list(failures) == [10]
 
+    def test_send_all_sends_no_entry_alone_when_time_has_run_out(self) -> None:
+        """A call that was refused after a long time does not become ten of them."""
+        call = FakeCall([refuse(client_error("InvalidParameter"))])
+        left = iter([10.0, 10.0, 0.0])
+
+        failures = send_all(entries(1, 1), call, MAX_BYTES, lambda: next(left))
+
+        assert call.names == [["a", "b"], ["a"]]
+        assert failures == {1: "the invocation's time ran out"}
+
     def test_send_all_tells_all_its_failures_when_time_has_run_out(self) -> None:
         """What was refused before stays reported, and each has its own reason."""
         call, left = FakeCall([lose("a", code="InternalError")]), iter([10.0, 0.0])
@@ -372,6 +382,18 @@ class TestServiceInTrouble:
         failures = send_all(entries(60, 60), call, MAX_BYTES, plenty)
 
         assert failures == {0: "Throttled"}
+        assert call.names == [["a"], ["b"]]
+
+    @pytest.mark.parametrize("kind", [ReadTimeoutError, ConnectionClosedError])
+    def test_send_all_makes_no_more_calls_when_one_gets_no_answer(
+        self, kind: Callable[..., Exception]
+    ) -> None:
+        """Each could take as long, and the time is not theirs alone."""
+        call = FakeCall([accept, refuse(kind(endpoint_url=ENDPOINT))])
+
+        failures = send_all(entries(60, 60, 60, 60), call, MAX_BYTES, plenty)
+
+        assert failures == dict.fromkeys([1, 2, 3], kind.__name__)
         assert call.names == [["a"], ["b"]]
 
     def test_send_all_lets_a_bug_pass(self) -> None:

@@ -14,6 +14,7 @@ from tests.support.builders import plenty, queue_record
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import cases
 from ticket_numbering.batch_api import attributes_size
+from ticket_numbering.bootstrap import CLIENT_CONFIG
 from ticket_numbering.errors import (
     DeadLetterError,
     IdempotencyMismatchError,
@@ -557,3 +558,20 @@ class TestFailures:
         failures = queue.dead_letters.send([odd, good], plenty)
 
         assert good.record.message_id not in failures
+
+
+class TestDeadline:
+    """A call that hangs must not bring the neighbours back."""
+
+    def test_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
+        self, queue: Queue
+    ) -> None:
+        """It comes back, and the invocation ends in time to say what is done."""
+        poison = letter()
+        client_waits = CLIENT_CONFIG["connect_timeout"] + CLIENT_CONFIG["read_timeout"]
+        hanging_call = client_waits * CLIENT_CONFIG["retries"]["total_max_attempts"]
+
+        failures = queue.dead_letters.send([poison], lambda: hanging_call)
+
+        assert [*failures] == [poison.record.message_id]
+        assert "time ran out" in str(failures[poison.record.message_id])

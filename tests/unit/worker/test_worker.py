@@ -1,6 +1,8 @@
 """A batch over fakes: what each record comes to, whatever happens to others."""
 
 import threading
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,6 +17,7 @@ from tests.support.fakes import (
     Fault,
 )
 from ticket_numbering.allocation import Allocator
+from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -26,6 +29,7 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
+from ticket_numbering.messages import RequestKey
 from ticket_numbering.ports import (
     Assignment,
     Block,
@@ -35,6 +39,7 @@ from ticket_numbering.ports import (
     Slot,
 )
 from ticket_numbering.results import OutcomeKind
+from ticket_numbering.sqs_dead_letters import DeadLetter
 from ticket_numbering.sqs_record import QueueRecord
 from ticket_numbering.worker import (
     MAX_PROJECTS_SIDE_BY_SIDE,
@@ -55,10 +60,15 @@ class System:
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
 
-    def handle(self, *records: QueueRecord, max_attempts: int = 3) -> BatchReport:
+    def handle(
+        self,
+        *records: QueueRecord,
+        max_attempts: int = 3,
+        pool: Callable[[int], Executor] = ThreadPoolExecutor,
+    ) -> BatchReport:
         """Process a batch."""
         allocator = Allocator(self.store, max_attempts, 10.0, sleep=self.time.sleep)
-        worker = Worker(allocator, self.announcer, self.dead_letters)
+        worker = Worker(allocator, self.announcer, self.dead_letters, pool)
         return worker.handle(records, self.time.time_left)
 
 
@@ -424,19 +434,6 @@ class TestNothingLost:
         assert system.dead_letters.bodies == [body]
         assert "idempotency_key" in system.dead_letters.reasons[0]
 
-    def test_poison_is_dead_lettered_before_anything_that_can_fail(
-        self, system: System
-    ) -> None:
-        """An invocation that dies while it waits for others has sent it already."""
-        lengths: list[int] = []
-        letters = system.dead_letters.letters
-        system.store.on_read = lambda: lengths.append(len(letters))
-
-        system.handle(queue_record(), queue_record("{"))
-
-        assert lengths == [1]
-        assert len(letters) == 1
-
     def test_poison_comes_back_when_its_dead_letter_fails(self, system: System) -> None:
         """It is not deleted before it lies in the dead-letter queue."""
         bad, worse = queue_record("{"), queue_record("[]")
@@ -497,6 +494,47 @@ class TestOneBadMessageHarmsOnlyItself:
 
         assert kinds(report) == [ASSIGNED, POISON, ASSIGNED, POISON, ASSIGNED]
         assert system.store.numbers() == [1, 2, 3]
+
+    def test_neighbours_are_numbered_when_the_dead_letter_queue_hangs(
+        self, system: System
+    ) -> None:
+        """Poison uses up nobody's time but its own."""
+        system.dead_letters = _HangingDeadLetters(time=system.time)
+
+        report = system.handle(queue_record("{"), queue_record())
+
+        assert kinds(report) == [TRANSIENT, ASSIGNED]
+        assert system.announcer.ids == ["PROJ-1"]
+
+    def test_new_requests_are_numbered_when_the_lookup_of_others_takes_long(
+        self, system: System
+    ) -> None:
+        """What was not looked up in its share of the time is answered by its key."""
+        system.store = store = _SlowLookups(system.time)
+        requests = create_tickets(900)
+        for block in range(0, 900, 50):
+            system.handle(*map(queue_record, requests[block : block + 50]))
+        repeats = [queue_record(request, receive_count=2) for request in requests]
+        store.seconds_a_call = 2.9
+
+        report = system.handle(*repeats, queue_record())
+
+        assert kinds(report) == [REPLAYED] * 900 + [ASSIGNED]
+
+    def test_project_is_numbered_when_more_are_contended_than_there_are_threads(
+        self, system: System
+    ) -> None:
+        """Who waits for a crowd to pass gives its thread to who need not wait."""
+        projects = [f"P{number}" for number in range(MAX_PROJECTS_SIDE_BY_SIDE)]
+        system.store.faults += [_throttled_in(projects, system.time)] * 999
+        records = [queue_record(create_ticket(name)) for name in [*projects, "CALM"]]
+
+        # A single thread, so that the outcome is the same every time.
+        report = system.handle(
+            *records, max_attempts=25, pool=lambda _: ThreadPoolExecutor(1)
+        )
+
+        assert kinds(report) == [TRANSIENT] * len(projects) + [ASSIGNED]
 
     def test_other_projects_are_numbered_when_one_is_contended(
         self, system: System
@@ -686,6 +724,36 @@ class _MeetingStore(FakeTicketStore):
         return super().write_block(block)
 
 
+class _SlowLookups(FakeTicketStore):
+    """Reads a hundred keys at a time, as DynamoDB does, and takes its time."""
+
+    def __init__(self, time: FakeTime) -> None:
+        super().__init__()
+        self.seconds_a_call = 0.0
+        self._time = time
+
+    def recorded(
+        self, keys: Collection[RequestKey]
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        for _ in range(0, len(keys), 100):
+            self._time.sleep(self.seconds_a_call)
+        return super().recorded(keys)
+
+
+@dataclass
+class _HangingDeadLetters(FakeDeadLetters):
+    """Takes nothing, and most of an invocation's time to say so."""
+
+    time: FakeTime = field(default_factory=FakeTime)
+
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
+        del time_left
+        self.time.sleep(24.0)
+        return {each.record.message_id: DeadLetterError("hung") for each in letters}
+
+
 class _CountingStore(FakeTicketStore):
     """Notes which threads write."""
 
@@ -705,6 +773,15 @@ def _conflict(block: Block) -> Cancelled:
 def _conflict_in(project_id: str) -> Fault:
     def fault(block: Block) -> Cancelled | None:
         return _conflict(block) if block.project_id == project_id else None
+
+    return fault
+
+
+def _throttled_in(projects: Sequence[str], time: FakeTime) -> Fault:
+    def fault(block: Block) -> Cancelled | None:
+        time.sleep(0.1)
+        throttled = Cancelled([Slot(Reason.THROTTLED)] * len(block.requests))
+        return throttled if block.project_id in projects else None
 
     return fault
 

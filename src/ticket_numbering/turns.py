@@ -1,0 +1,54 @@
+"""Tasks that take turns on a few threads: who has to pause gives its thread away.
+
+So no task waits for another's pause, and each has its first turn before any has its
+second.
+"""
+
+from collections.abc import Callable, Sequence
+from queue import Empty, PriorityQueue
+from typing import Final
+
+from ticket_numbering.batch_api import TimeLeft
+
+AT_ONCE: Final = float("-inf")
+
+Task = Callable[[], float | None]
+"""Goes on until it is done, or has to pause for the seconds that it returns."""
+
+
+class Turns:
+    """What is left of some tasks."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        time_left: TimeLeft,
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._tasks = tasks
+        self._time_left = time_left
+        self._sleep = sleep
+        self._waiting: PriorityQueue[tuple[float, int]] = PriorityQueue()
+        """When each waiting task is due, and its place."""
+        for place in range(len(tasks)):
+            self._waiting.put((AT_ONCE, place))
+
+    def take(self, _thread: int) -> None:
+        """Run who is due first, again and again; return when nobody waits.
+
+        Then every task that is not done yet has a thread of its own.
+        """
+        while True:
+            try:
+                due, place = self._waiting.get_nowait()
+            except Empty:
+                return
+            if (early := due - self._now()) > 0:
+                self._sleep(early)
+            pause = self._tasks[place]()
+            if pause is not None:
+                self._waiting.put((self._now() + pause, place))
+
+    def _now(self) -> float:
+        """Return a time that grows, by the clock that the deadline goes by."""
+        return -self._time_left()
