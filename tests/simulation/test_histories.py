@@ -29,7 +29,7 @@ from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL
 from simulation.totals import Totals, play_on_all_cores
 
-HISTORIES: Final = int(os.environ.get("SIMULATED_HISTORIES", "3000"))
+HISTORIES: Final = int(os.environ.get("SIMULATED_HISTORIES", "2000"))
 
 
 @pytest.fixture(scope="module")
