@@ -16,8 +16,11 @@ def number_past_taken(block: Block, slots: Sequence[Slot]) -> int | None:
     """Return the number after the run of taken ones at the block's start.
 
     These are committed, for their own conditions failed.
-    None where only a read tells: the run has no start here, or no end.
+    None where only a read tells: the run has no start here, or no end, or a number is
+    from elsewhere, and then the sequence does not go on right after it.
     """
+    if any(slot.is_elsewhere for slot in slots):
+        return None
     run = len(list(takewhile(lambda slot: slot.is_taken, slots)))
     return block.first_number + run if 0 < run < len(slots) else None
 

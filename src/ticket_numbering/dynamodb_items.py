@@ -9,6 +9,9 @@ from ticket_numbering.ports import Assignment, Block, Reason, Slot
 
 ACTIONS_PER_REQUEST: Final = 2
 
+ORIGIN: Final = "origin"
+"""Only a number from elsewhere has it, reserved or imported; docs/seeding.md."""
+
 REASONS: Final = {
     # TransactWriteItems API reference, "TransactionCanceledException".
     "None": Reason.NONE,
@@ -109,7 +112,10 @@ def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
     key_reason = _reason(key)
     if key_reason is Reason.CONDITION_FAILED and recorded is None:
         key_reason = Reason.UNKNOWN
-    return Slot(_reason(ticket), key_reason, recorded)
+    reason, there = _reason(ticket), ticket.get("Item")
+    is_ours = bool(there) and ORIGIN not in there
+    is_elsewhere = reason is Reason.CONDITION_FAILED and not is_ours
+    return Slot(reason, key_reason, recorded, is_elsewhere)
 
 
 def _reason(cancellation: Mapping[str, Any]) -> Reason:

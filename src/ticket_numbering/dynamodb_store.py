@@ -124,6 +124,7 @@ class DynamoDBTicketStore:
                     "TableName": self._tickets_table,
                     "Item": ticket_item(request, number, stamp),
                     "ConditionExpression": "attribute_not_exists(project_id)",
+                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
             }
             yield {

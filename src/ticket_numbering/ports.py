@@ -86,6 +86,8 @@ class Slot:
     key: Reason = Reason.NONE
     recorded: Assignment | DamagedKeyRecordError | None = None
     """The number that the request already has, where its key's condition failed."""
+    is_elsewhere: bool = False
+    """Whether what took the number is no ticket that a worker wrote, or not known."""
 
     @property
     def is_taken(self) -> bool:

@@ -49,9 +49,29 @@ def dynamodb(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(f"{request.param}_dynamodb")
 
 
-def empty_store(client: Any, retention_days: int = 0) -> DynamoDBTicketStore:
+@pytest.fixture(
+    params=["fake", "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
+)
+def seeded_store(request: pytest.FixtureRequest) -> TicketStore:
+    """Return a store whose project has a reserved number 3, and an imported 4."""
+    if request.param == "fake":
+        fake = FakeTicketStore()
+        fake.elsewhere["PROJ"] = {3, 4}
+        return fake
+    client = request.getfixturevalue(f"{request.param}_dynamodb")
+    store = empty_store(client, serial := next(serials))
+    for number, more in {3: {"status": {"S": "reserved"}}, 4: {}}.items():
+        item = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}, **more}
+        item |= {"origin": {"S": "elsewhere"}, "title": {"S": "x" * 9}}
+        client.put_item(TableName=f"tickets-{serial}", Item=item)
+    return store
+
+
+def empty_store(
+    client: Any, serial: int | None = None, retention_days: int = 0
+) -> DynamoDBTicketStore:
     """Return a store on two tables that no other test uses."""
-    serial = next(serials)
+    serial = next(serials) if serial is None else serial
     tickets, keys = f"tickets-{serial}", f"idempotency-keys-{serial}"
     create_table(client, tickets, project_id="S", number="N")
     create_table(client, keys, id="S")

@@ -203,6 +203,18 @@ class TestAllOrNothing:
         assert store.last_number("PROJ") == 5 + run
         assert store.recorded([each.key for each in requests]) == {}
 
+    def test_write_block_tells_which_numbers_are_from_elsewhere(
+        self, seeded_store: TicketStore
+    ) -> None:
+        """Reserved or imported: the sequence does not go on right after them."""
+        fill(seeded_store, 2)
+
+        answer = write(seeded_store, 2, *create_tickets(4))
+
+        elsewhere = Slot(Reason.CONDITION_FAILED, is_elsewhere=True)
+        assert answer == Cancelled([TAKEN, elsewhere, elsewhere, FREE])
+        assert seeded_store.last_number("PROJ") == 4
+
     def test_write_block_tells_mixed_reasons_by_position(
         self, store: TicketStore
     ) -> None:

@@ -42,6 +42,8 @@ class FakeTicketStore:
     keys: dict[RequestKey, Assignment] = field(default_factory=dict)
     damaged: set[RequestKey] = field(default_factory=set)
     """Keys whose records make no sense."""
+    elsewhere: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Numbers that a seed or an import took."""
     calls: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -60,7 +62,8 @@ class FakeTicketStore:
     def last_number(self, project_id: str) -> int:
         """Return the highest number; see `TicketStore`."""
         self._read("last_number")
-        return max(self.tickets[project_id], default=0)
+        taken = self.tickets[project_id].keys() | self.elsewhere[project_id]
+        return max(taken, default=0)
 
     def recorded(
         self, keys: Collection[RequestKey]
@@ -101,10 +104,13 @@ class FakeTicketStore:
     def _slot(self, project_id: str, number: int, request: CreateTicket) -> Slot:
         failed, none = Reason.CONDITION_FAILED, Reason.NONE
         recorded = self._recorded(request.key)
+        is_elsewhere = number in self.elsewhere[project_id]
+        is_taken = is_elsewhere or number in self.tickets[project_id]
         return Slot(
-            ticket=failed if number in self.tickets[project_id] else none,
+            ticket=failed if is_taken else none,
             key=failed if recorded else none,
             recorded=recorded,
+            is_elsewhere=is_elsewhere,
         )
 
     def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:

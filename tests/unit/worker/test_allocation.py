@@ -315,6 +315,25 @@ class TestCollision:
         assert [block.first_number for block in store.blocks] == [1, 8]
         assert numbers(allocation) == [8, 9]
 
+    @pytest.mark.parametrize("elsewhere", [{2, 9}, {1, 9}, {1, 2, 9}, {3, 9}], ids=str)
+    def test_allocate_reads_the_maximum_when_a_number_is_from_elsewhere(
+        self, elsewhere: set[int]
+    ) -> None:
+        """A seed was here: what follows a number from elsewhere is not ours to give."""
+        store = FakeTicketStore()
+
+        def seed(_: Block) -> None:
+            store.elsewhere["PROJ"] = elsewhere
+            missing = {1, 2, 3} - elsewhere
+            store.tickets["PROJ"] = {number: create_ticket() for number in missing}
+
+        store.faults.append(seed)
+
+        allocation = allocate(store, create_tickets(5))
+
+        assert [block.first_number for block in store.blocks] == [1, 10]
+        assert numbers(allocation) == [10, 11, 12, 13, 14]
+
     def test_allocate_waits_and_reads_when_it_keeps_colliding(self) -> None:
         """Workers that increment in step would collide on every number."""
         store, time = FakeTicketStore(), FakeTime()

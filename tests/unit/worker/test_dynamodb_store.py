@@ -47,6 +47,8 @@ MAX_NUMBER = 10**38 - 1
 
 NONE = {"Code": "None"}
 TAKEN = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+TICKET = {"project_id": {"S": "PROJ"}, "number": {"N": "1"}, "title": {"S": "Door"}}
+ELSEWHERE = {"origin": {"S": "elsewhere"}}
 RECORD: dict[str, Any] = {
     "id": {"S": "PROJ#order-7"},
     "project_id": {"S": "PROJ"},
@@ -380,6 +382,7 @@ class TestBlockRequest:
                             "assigned_at": {"S": ASSIGNED_AT},
                         },
                         "ConditionExpression": "attribute_not_exists(project_id)",
+                        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                     }
                 },
                 {
@@ -459,7 +462,7 @@ class TestBlockRequest:
             * 3
         )
         old = [put.get("ReturnValuesOnConditionCheckFailure") for put in puts]
-        assert old == [None, "ALL_OLD"] * 3
+        assert old == ["ALL_OLD"] * 6
 
     @pytest.mark.parametrize(("one", "other"), SIMILAR_KEYS)
     def test_write_block_keeps_keys_apart_when_they_differ_little(
@@ -558,7 +561,28 @@ class TestCancellation:
         self, code: str, reason: Reason
     ) -> None:
         """Each documented code has its meaning, and an unknown one is unknown."""
-        assert slots_of(1, {"Code": code}, NONE) == [Slot(ticket=reason)]
+        there = {"Code": code, "Item": TICKET}
+
+        assert slots_of(1, there, NONE) == [Slot(ticket=reason)]
+
+    @pytest.mark.parametrize(
+        "shown",
+        cases(
+            {
+                "reserved": {"Item": TICKET | ELSEWHERE | {"status": {"S": "x"}}},
+                "imported": {"Item": TICKET | ELSEWHERE},
+                "not-shown": {},
+                "empty": {"Item": {}},
+            }
+        ),
+    )
+    def test_write_block_tells_that_a_number_is_from_elsewhere_when_it_may_be(
+        self, shown: dict[str, Any]
+    ) -> None:
+        """A number is ours only if DynamoDB shows a ticket of ours."""
+        [slot] = slots_of(1, TAKEN | shown, NONE)
+
+        assert slot == Slot(Reason.CONDITION_FAILED, is_elsewhere=True)
 
     @pytest.mark.parametrize(
         ("code", "reason"),
@@ -606,8 +630,8 @@ class TestCancellation:
         """Nobody's reason is taken for another's."""
         slots = slots_of(
             5,
-            *(TAKEN, NONE),
-            *(TAKEN, RECORDED),
+            *(TAKEN | {"Item": TICKET}, NONE),
+            *(TAKEN | {"Item": TICKET}, RECORDED),
             *(NONE, {"Code": "TransactionConflict"}),
             *({"Code": "ThrottlingError"}, {"Code": "ValidationError"}),
             *(NONE, NONE),
