@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simulation.engine.exploration import SmallWorld, explore
+from simulation.engine.walks import walk
 from simulation.faults import Fault
 from simulation.scenario import request
-from simulation.walks import walk
 from simulation.world import quiet
 
 WALKS: Final = 300

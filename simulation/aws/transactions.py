@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simulation.actions import NONE, Action, Reason, actions_of, cancelled
+from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
 from simulation.aws.items import Address, holds, write_units
 from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables

@@ -112,9 +112,10 @@ def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
     key_reason = _reason(key)
     if key_reason is Reason.CONDITION_FAILED and recorded is None:
         key_reason = Reason.UNKNOWN
-    reason, there = _reason(ticket), ticket.get("Item")
-    is_ours = bool(there) and ORIGIN not in there
-    is_elsewhere = reason is Reason.CONDITION_FAILED and not is_ours
+    reason = _reason(ticket)
+    # What is not shown may be anything.
+    there: Item = ticket.get("Item") or {ORIGIN: None}
+    is_elsewhere = reason is Reason.CONDITION_FAILED and ORIGIN in there
     return Slot(reason, key_reason, recorded, is_elsewhere)
 
 

@@ -87,9 +87,7 @@ def _projects(
         numbers = known.get(name) or ProjectNumbers(0)
         missing = [*numbers.missing()] if tickets else []
         gaps = [
-            Finding(Kind.GAP, name, (first, last))
-            for first, last, explained in missing
-            if not explained
+            Finding(kind, name, (first, last)) for first, last, kind in missing if kind
         ]
         is_absent = tickets and name in reading.plan.projects and not numbers.numbers
         absent = [Finding(Kind.NO_TICKETS, name)] if is_absent else []
@@ -98,7 +96,7 @@ def _projects(
             name,
             numbers.numbers,
             (*absent, *gaps, *wrong),
-            tuple((first, last) for first, last, explained in missing if explained),
+            tuple((first, last) for first, last, kind in missing if kind is None),
             len(numbers.elsewhere),
             numbers.reserved,
             numbers.voided,

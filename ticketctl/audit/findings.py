@@ -12,6 +12,7 @@ class Kind(StrEnum):
     """Kinds of findings, as JSON names them."""
 
     GAP = "gap"
+    UNFINISHED_SEED = "unfinished-seed"
     DUPLICATE = "two-tickets-of-one-key"
     KEY_WITHOUT_TICKET = "key-without-ticket"
     TICKET_WITHOUT_KEY = "ticket-without-key"
@@ -24,6 +25,11 @@ _LINES: Final[Mapping[Kind, str]] = {
     Kind.GAP: (
         "{numbers}: missing; no ticket is ever deleted by the system, so look for "
         "them in a backup of the tickets' table"
+    ),
+    Kind.UNFINISHED_SEED: (
+        "{numbers}: missing before a number from elsewhere, and open to workers: a "
+        "seed or an import was interrupted, so run it again: ticketctl seed {seed}; "
+        "if none was, look for them in a backup first"
     ),
     Kind.DUPLICATE: (
         "{numbers}: tickets of one key, {key}; one request got several numbers: "
@@ -57,7 +63,7 @@ class Finding:
     kind: Kind
     project_id: str
     numbers: tuple[int, ...] = ()
-    """The tickets' numbers; of a gap, its first and its last."""
+    """The tickets' numbers; of what is missing, its first and its last."""
     idempotency_key: str = ""
     recorded: int | None = None
     """The number that the key's record names, where it is another one."""
@@ -70,6 +76,7 @@ class Finding:
             numbers=self._numbers(),
             key=self.idempotency_key or self.item,
             recorded=f"{self.project_id}-{self.recorded}",
+            seed=f"{self.project_id} --last {max(self.numbers, default=0) + 1}",
         )
         return f"{self.project_id}: {self.kind}: {said}; see {MANUAL}"
 
@@ -86,7 +93,7 @@ class Finding:
         }
 
     def _numbers(self) -> str:
-        if self.kind is not Kind.GAP:
+        if self.kind not in {Kind.GAP, Kind.UNFINISHED_SEED}:
             return ", ".join(f"{self.project_id}-{each}" for each in self.numbers)
         first, last = self.numbers
         key = f"{self.project_id}-{first}"

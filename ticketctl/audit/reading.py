@@ -94,8 +94,8 @@ class AuditReading:
         late = [
             item
             for name, project in self.index.projects.items()
-            for first, last, explained in project.missing()
-            if not explained
+            for first, last, kind in project.missing()
+            if kind
             for item in self.recheck.existing(name, first, last)
         ]
         if late:

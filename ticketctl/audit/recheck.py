@@ -21,8 +21,8 @@ from ticketctl.audit.rows import (
 )
 from ticketctl.audit.table_scan import Item, TableReader
 
-# A transaction's 100 actions write at most 50 tickets, or reserve 100 numbers: a longer
-# gap is no transaction seen half-way, and a Query of the range is enough.
+# A transaction writes at most 50 tickets, so a longer gap is none that was seen
+# half-way, nor two in a row, and a Query of the range is enough.
 _ONE_BY_ONE: Final = 100
 
 

@@ -79,7 +79,7 @@ class Coverage:
         """What is not there if it was not found."""
         kinds: list[Kind] = []
         if self.tickets:
-            kinds += [Kind.GAP]
+            kinds += [Kind.GAP, Kind.UNFINISHED_SEED]
         if self.is_complete:
             kinds += [Kind.DUPLICATE, Kind.TICKET_WITHOUT_KEY, Kind.MISMATCH]
             kinds += [Kind.MALFORMED]

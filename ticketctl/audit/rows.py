@@ -22,6 +22,7 @@ TICKET_ATTRIBUTES: Final = (
     "status",
     "origin",
     "assigned_at",
+    "reserved_up_to",
 )
 KEY_ATTRIBUTES: Final = ("id", "project_id", "idempotency_key", "number")
 
@@ -40,6 +41,8 @@ class TicketRow:
     status: str
     is_from_elsewhere: bool
     assigned_at: str
+    reserved_up_to: int = 0
+    """Where the seed ends that took the number; 0 if none did."""
 
     def is_older_than(self, age: timedelta, now: datetime) -> bool:
         """Tell whether it was surely assigned that long ago."""
@@ -92,6 +95,7 @@ def ticket_row(item: Item) -> TicketRow:
         status if status in {RESERVED, VOIDED} else "",
         _text(item, "origin") == ELSEWHERE,
         _text(item, "assigned_at") or "",
+        _number(item, "reserved_up_to") or 0,
     )
     is_right = status == RESERVED if key is None else _is_askable(project_id, key)
     if not is_right:
@@ -126,7 +130,7 @@ def _text(item: Item, name: str) -> str | None:
     return value.get("S")
 
 
-def _number(item: Item) -> int | None:
-    written = item.get("number", {}).get("N", "")
+def _number(item: Item, name: str = "number") -> int | None:
+    written = item.get(name, {}).get("N", "")
     number = int(written) if _WHOLE.fullmatch(written) else 0
     return number if 1 <= number <= _HIGHEST else None

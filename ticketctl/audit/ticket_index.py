@@ -11,6 +11,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
+from ticketctl.audit.findings import Kind
 from ticketctl.audit.rows import KeyRow, TicketRow
 from ticketctl.system.items import RESERVED, VOIDED
 
@@ -33,6 +34,10 @@ class ProjectNumbers:
         self.numbers = array("Q")
         self.elsewhere = array("Q")
         """Those of the numbers that another system gave."""
+        self.followers = array("Q")
+        """Those that a seed took right behind others; see `Ticket`."""
+        self.ends = array("Q")
+        """Those that a seed went up to."""
         self.voided = 0
         self.reserved = 0
 
@@ -41,6 +46,10 @@ class ProjectNumbers:
         self.numbers.append(row.number)
         if row.is_from_elsewhere:
             self.elsewhere.append(row.number)
+        if row.reserved_up_to > row.number:
+            self.followers.append(row.number)
+        if row.reserved_up_to == row.number:
+            self.ends.append(row.number)
         self.voided += row.status == VOIDED
         self.reserved += row.status == RESERVED
 
@@ -49,16 +58,22 @@ class ProjectNumbers:
         if any(after < before for before, after in pairwise(self.numbers)):
             self.numbers = array("Q", sorted(self.numbers))
 
-    def missing(self) -> Iterator[tuple[int, int, bool]]:
-        """Return first and last of each missing range, and whether it is explained.
+    def missing(self) -> Iterator[tuple[int, int, Kind | None]]:
+        """Return first and last of each missing range, and what it is.
 
+        Between two numbers from elsewhere it is nothing, but for what a worker may
+        still take: the number after the last one given here or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
-        elsewhere = set(self.elsewhere)
+        inside = set(self.elsewhere) - set(self.ends)
+        from_elsewhere = set(self.elsewhere) - set(self.followers)
         before = 0
         for after in self.numbers:
             if after - before > 1:
-                yield before + 1, after - 1, after in elsewhere
+                kind: Kind | None = Kind.GAP
+                if after in from_elsewhere:
+                    kind = None if before in inside else Kind.UNFINISHED_SEED
+                yield before + 1, after - 1, kind
             before = after
 
 

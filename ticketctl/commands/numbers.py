@@ -76,11 +76,8 @@ def print_seeded(seeded: Seeded) -> None:
         Exit: Workers gave numbers between.
     """
     project, last = seeded.project_id, seeded.last
-    if seeded.was_already:
-        where = f"its last number is {seeded.before}"
-        console().print(f"{project} is seeded up to {last} already; {where}")
-        return
-    console().print(f"{project} goes on with {last + 1} (it was at {seeded.before})")
+    done = "was seeded already" if seeded.was_already else "is seeded"
+    console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
         keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
         notes().print(f"given by workers while it was being seeded: {keys}")

@@ -11,9 +11,10 @@ from ticketctl.cli.output import console, notes, visible
 from ticketctl.send.request_file import RequestFile
 from ticketctl.sequences.import_lines import Existing, Reading
 from ticketctl.sequences.importing import Import, Report
-from ticketctl.sequences.seeding import Seed
-from ticketctl.sequences.sequences import last_number
+from ticketctl.sequences.seeding import Seed, Seeded
+from ticketctl.sequences.sequences import item_from, last_number
 from ticketctl.sequences.timestamps import timestamp
+from ticketctl.sequences.transactions import Pace
 from ticketctl.system.stack import System
 
 
@@ -46,13 +47,15 @@ def highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:
     return highest
 
 
-def plant_for_import(stack: System, project: str, number: int) -> None:
-    """Reserve the numbers up to the file's highest, unless the project is past it."""
-    if last_number(stack, project) >= number:
-        return
-    seeded = Seed(stack, project, number, "import").plant()
-    for given in seeded.given_within:
-        notes().print(f"{project}-{given} was given by workers meanwhile")
+def plant_for_import(
+    stack: System, project: str, number: int, pace: Pace
+) -> Seeded | None:
+    """Seed up to the file's highest number, or finish the seed that it lies in."""
+    above = item_from(stack, project, number)
+    if above and not above.ends_a_seed:
+        return None
+    last = above.number if above else number
+    return Seed(stack, project, last, "import", pace).plant()
 
 
 def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
@@ -60,7 +63,9 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
     screen = notes()
     try:
         for project, number in highest_numbers(tickets).items():
-            plant_for_import(target.stack, project, number)
+            seeded = plant_for_import(target.stack, project, number, target.pace)
+            for given in seeded.given_within if seeded else ():
+                screen.print(f"{project}-{given} was given by workers meanwhile")
         with Progress(console=screen, disable=not screen.is_terminal) as progress:
             task = progress.add_task("importing", total=len(tickets))
             return target.write_all(tickets, lambda: progress.advance(task))

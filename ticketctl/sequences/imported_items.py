@@ -4,17 +4,22 @@ They are those that the worker would have written, but for the ticket's `origin`
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from ticket_numbering import dynamodb_items
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.system.items import ELSEWHERE
+from ticketctl.system.items import ELSEWHERE, Ticket
+
+SEED_ATTRIBUTES: Final = {"reserved_up_to", "reserved_after"}
+"""What a reserved item says of its seed; a ticket in its place goes on saying it."""
 
 
-def ticket_item(ticket: Existing) -> dict[str, Any]:
+def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, Any]:
     """Return the ticket as the worker writes it, and where its number comes from."""
+    before = reserved.fields if reserved else {}
+    kept = {name: {"N": str(before[name])} for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
-    return {**item, "origin": {"S": ELSEWHERE}}
+    return {**item, **kept, "origin": {"S": ELSEWHERE}}
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.imported_items import key_item, ticket_item
-from ticketctl.sequences.sequences import item_from
+from ticketctl.sequences.imported_items import SEED_ATTRIBUTES, key_item, ticket_item
+from ticketctl.sequences.sequences import highest_below, item_from
 from ticketctl.sequences.transactions import Pace, Put, Refusal, transact
 from ticketctl.system.items import RESERVED, Ticket, key_record, plain
 from ticketctl.system.stack import System
@@ -81,22 +81,43 @@ class Import:
         there = item_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and there.status != RESERVED:
             return _difference(ticket, there)
-        if there is None or not there.is_from_elsewhere:
-            return "it is missing among numbers that were given here"
-        refusals = transact(self.stack.client("dynamodb"), self._puts(ticket))
+        if there is None or not self._is_from_elsewhere(ticket, there):
+            return (
+                "it is missing among numbers that were given here; see: ticketctl audit"
+            )
+        puts = self._puts(ticket, there if there.number == ticket.number else None)
+        refusals = transact(self.stack.client("dynamodb"), puts)
         return _fate(ticket, refusals[-1], lost) if refusals else WRITTEN
 
-    def _puts(self, ticket: Existing) -> Sequence[Put]:
+    def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
+        """Tell whether the number was used elsewhere, for all that the table says.
+
+        Args:
+            ticket: A ticket that is not written.
+            there: The item of its number, or else the next above.
+        """
+        below = highest_below(self.stack, ticket.project_id, ticket.number)
+        # Right behind a seed's last number a worker may write, until the next is done.
+        is_between = below and below.is_from_elsewhere and not below.ends_a_seed
+        is_next = ticket.number == (below.number + 1 if below else 1)
+        is_reserved = there.number == ticket.number and is_next
+        return there.is_from_elsewhere and bool(is_between or is_reserved)
+
+    def _puts(self, ticket: Existing, reserved: Ticket | None) -> Sequence[Put]:
+        """Return what is written, in place of a reserved item if there is one."""
         outputs = self.stack.outputs
+        condition: Put = {"ConditionExpression": "attribute_not_exists(project_id)"}
+        if reserved:
+            condition = {
+                "ConditionExpression": "#status = :reserved",
+                "ExpressionAttributeNames": {"#status": "status"},
+                "ExpressionAttributeValues": {":reserved": {"S": RESERVED}},
+            }
         return (
             {
                 "TableName": outputs["TicketsTableName"],
-                "Item": ticket_item(ticket),
-                "ConditionExpression": (
-                    "attribute_not_exists(project_id) OR #status = :reserved"
-                ),
-                "ExpressionAttributeNames": {"#status": "status"},
-                "ExpressionAttributeValues": {":reserved": {"S": RESERVED}},
+                "Item": ticket_item(ticket, reserved),
+                **condition,
             },
             {
                 "TableName": outputs["IdempotencyKeysTableName"],
@@ -116,7 +137,8 @@ def _difference(ticket: Existing, there: Ticket) -> str:
 
 
 def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in _ADDED}
+    added = _ADDED | SEED_ATTRIBUTES
+    return {name: value for name, value in fields.items() if name not in added}
 
 
 def _fate(ticket: Existing, key: Refusal, lost: Iterator[int]) -> str | None:

@@ -11,8 +11,6 @@ from botocore.exceptions import ClientError
 from ticketctl.cli.errors import BusyError
 from ticketctl.system.aws_errors import error_code
 
-MAX_ACTIONS: Final = 100  # TransactWriteItems API reference.
-
 CONDITION_FAILED: Final = "ConditionalCheckFailed"
 
 Put = Mapping[str, Any]

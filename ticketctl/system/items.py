@@ -54,8 +54,18 @@ class Ticket:
 
     @property
     def is_from_elsewhere(self) -> bool:
-        """Whether another system gave the number: the one before may be missing."""
+        """Whether another system gave the number: those between may be missing."""
         return self.fields.get("origin") == ELSEWHERE
+
+    @property
+    def follows_a_sequence(self) -> bool:
+        """Whether a seed took it because a worker may have held it."""
+        return bool(self.fields.get("reserved_up_to", 0) > self.number)
+
+    @property
+    def ends_a_seed(self) -> bool:
+        """Whether a seed went up to it, be it reserved or imported since."""
+        return bool(self.fields.get("reserved_up_to") == self.number)
 
 
 @dataclass(frozen=True)

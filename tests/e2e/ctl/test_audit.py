@@ -84,10 +84,12 @@ class TestFindings:
     def test_audit_tells_numbers_from_elsewhere_from_gaps(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
-        """Those before one that another system gave are explained."""
-        reserved = ticket_item(project, 9, None, status="reserved", origin="elsewhere")
+        """Those between two that another system gave are explained."""
+        elsewhere = {"status": "reserved", "origin": "elsewhere"}
+        first = ticket_item(project, 3, None, **elsewhere)
+        reserved = ticket_item(project, 9, None, **elsewhere)
         voided = ticket_item(project, 10, "v", status="voided")
-        more = (reserved, voided, key_item(project, 10, "v"))
+        more = (first, reserved, voided, key_item(project, 10, "v"))
         with planted(deployed, *sequence(project, 1, 2), *more):
             ended = ctl("audit", "--project", project, "--json")
 
@@ -95,14 +97,14 @@ class TestFindings:
         [found] = ended.json["projects"]
         assert found == {
             "project_id": project,
-            "count": 4,
+            "count": 5,
             "first": 1,
             "last": 10,
             "next": 11,
             "voided": 1,
-            "reserved": 1,
-            "from_elsewhere": 1,
-            "elsewhere": [[3, 8]],
+            "reserved": 2,
+            "from_elsewhere": 2,
+            "elsewhere": [[4, 8]],
             "gaps": [],
             "expired_keys": 0,
             "findings": 0,

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.ctl_process import Ctl
-from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.cli.errors import InputError, NotThereError, Status
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.importing import Import
 from ticketctl.sequences.seeding import Seed
@@ -68,6 +68,13 @@ class Sequence:
         dynamodb = self.system.stack.client("dynamodb")
         table = self.system.stack.outputs["TicketsTableName"]
         dynamodb.put_item(TableName=table, Item=item)
+
+    def interrupt_seed(self, last: int, after: int) -> None:
+        """Leave the tables as a seed does that is killed after its first step."""
+        stack = self.system.stack
+        item = Seed(stack, self.project, last).item(last, reserved_after=after)
+        table = stack.outputs["TicketsTableName"]
+        stack.client("dynamodb").put_item(TableName=table, Item=item)
 
     def clear(self) -> None:
         """Remove what other tests would take for a fault."""
@@ -157,14 +164,27 @@ class TestSeed:
         assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
         assert top["reserved_reason"] == "moved from Jira"
 
-    def test_seed_leaves_no_gap_when_it_fits_a_transaction(
-        self, ctl: Ctl, sequence: Sequence
+    @pytest.mark.parametrize(
+        ("tickets", "last", "reserved"),
+        [(0, 1, [1]), (0, 100, [1, 100]), (1, 2, [2]), (2, 100, [3, 100])],
+    )
+    def test_seed_reserves_the_last_number_and_the_one_after_the_tickets(
+        self,
+        ctl: Ctl,
+        sequence: Sequence,
+        tickets: int,
+        last: int,
+        reserved: list[int],
     ) -> None:
-        """Each number up to the last is reserved."""
-        ctl("seed", sequence.project, "--last", "100", "--yes")
+        """Two items, whatever lies between; one where nothing does."""
+        for number in range(1, tickets + 1):
+            sequence.put(number, title="ours")
 
-        assert sorted(sequence.tickets()) == [*range(1, 101)]
-        assert sequence.given() == []
+        ended = ctl("seed", sequence.project, "--last", str(last), "--yes")
+
+        assert ended.status == Status.OK
+        assert sequence.given() == [*range(1, tickets + 1)]
+        assert sorted(sequence.tickets()) == [*range(1, tickets + 1), *reserved]
 
     def test_seed_is_refused_when_the_project_is_past_it(
         self, ctl: Ctl, sequence: Sequence
@@ -182,30 +202,16 @@ class TestSeed:
     def test_seed_is_refused_when_its_number_was_only_skipped(
         self, ctl: Ctl, sequence: Sequence, lines: Any
     ) -> None:
-        """Neither the ends of guard and seal nor a ticket among them end a sequence."""
+        """Also where a ticket was imported at the number after the sequence."""
         ctl("seed", sequence.project, "--last", "1234", "--yes")
 
-        for last in ("1", "99", "100", "199"):
+        for last in ("1", "99", "1"):
             ended = ctl("seed", sequence.project, "--last", last, "--yes")
+            ctl("import", lines(existing(sequence.project, 1)), "--yes")
 
             assert ended.status == Status.USAGE
             assert "has numbers up to 1234 already" in ended.err
-        ctl("import", lines(existing(sequence.project, 199)), "--yes")
-        ended = ctl("seed", sequence.project, "--last", "199", "--yes")
-        assert "has numbers up to 1234 already" in ended.err
-
-    def test_seed_is_refused_when_its_number_is_all_of_a_guard(
-        self, ctl: Ctl, sequence: Sequence
-    ) -> None:
-        """Also where a worker gave the number after it before the seal."""
-        sequence.put(2, status="reserved", origin="elsewhere", reserved_as="guard")
-        sequence.put(3, title="given within")
-        sequence.put(300, status="reserved", origin="elsewhere", reserved_as="last")
-
-        ended = ctl("seed", sequence.project, "--last", "2", "--yes")
-
-        assert ended.status == Status.USAGE
-        assert "has numbers up to 300 already" in ended.err
+        assert sequence.given() == [1]
 
     def test_seed_says_so_when_it_was_done_already(
         self, ctl: Ctl, sequence: Sequence
@@ -220,20 +226,26 @@ class TestSeed:
         and_again = ctl(*command)
 
         assert (again.status, and_again.status) == (Status.OK, Status.OK)
-        assert "seeded up to 300 already; its last number is 300" in again.out
-        assert "its last number is 301" in and_again.out
+        assert "was seeded already up to 300, and goes on with 301" in again.out
+        assert "was seeded already up to 300, and goes on with 302" in and_again.out
         assert sorted(sequence.tickets()) == [*sorted(before), 301]
 
     def test_seed_goes_on_when_it_was_killed_before_it_was_done(
         self, ctl: Ctl, sequence: Sequence
     ) -> None:
-        """The last number is there, and what guards the gap is not."""
-        sequence.put(300, status="reserved", origin="elsewhere", reserved_as="last")
+        """What workers gave since is told, and they give no more of it."""
+        sequence.put(1, title="before")
+        sequence.interrupt_seed(300, after=1)
+        sequence.put(2, title="since")
+        sequence.put(301, title="behind")
+        audited = ctl("audit", "--project", sequence.project)
 
         ended = ctl("seed", sequence.project, "--last", "300", "--yes")
 
-        assert ended.status == Status.OK
-        assert sorted(sequence.tickets()) == [*range(1, 101), 300]
+        assert f"ticketctl seed {sequence.project} --last 300" in audited.out
+        assert ended.status == Status.FOUND
+        assert ended.err.endswith(f"being seeded: {sequence.project}-2\n")
+        assert sorted(sequence.tickets()) == [1, 2, 3, 300, 301]
 
     def test_sequence_has_no_hole_when_it_is_seeded_while_being_numbered(
         self, ctl: Ctl, sequence: Sequence
@@ -330,7 +342,7 @@ class TestImport:
         assert numbers == {"old-7": 7, new["idempotency_key"]: 10}
         tickets = sequence.tickets()
         assert sequence.given() == [7, 9, 10]
-        assert sorted(tickets) == [*range(1, 11)]
+        assert sorted(tickets) == [1, 7, 9, 10]
         assert tickets[9]["assigned_at"] == STAMP
         assert tickets[9]["idempotency_key"] == f"import:{project}-9"
         assert {tickets[n].get("origin") for n in (7, 9)} == {"elsewhere"}
@@ -340,7 +352,7 @@ class TestImport:
     def test_imported_item_is_what_the_worker_writes(
         self, ctl: Ctl, sequence: Sequence, lines: Any
     ) -> None:
-        """But for its origin and its time."""
+        """But for its time, and for where its number comes from."""
         [message] = sequence.number(
             1, labels=["a"], attributes={"k": ""}, description="", reporter="ada"
         )
@@ -351,7 +363,8 @@ class TestImport:
         tickets = sequence.tickets()
         for each in tickets.values():
             del each["assigned_at"], each["number"], each["idempotency_key"]
-        assert tickets[2] == tickets[1] | {"origin": "elsewhere"}
+        seeded = {"reserved_after": 1, "reserved_up_to": 2}
+        assert tickets[2] == tickets[1] | seeded | {"origin": "elsewhere"}
 
     def test_import_counts_what_is_there_when_run_again(
         self, ctl: Ctl, sequence: Sequence, lines: Any
@@ -427,6 +440,54 @@ class TestImport:
         assert "imported 1, there already 0, refused 2" in ended.out
         assert sequence.given() == [1, 4]
 
+    def test_import_finishes_its_seed_when_it_was_killed_in_between(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Nobody gives a number of the file any more; what was given is told."""
+        sequence.put(1, title="before")
+        sequence.interrupt_seed(99, after=1)
+        sequence.put(2, title="since")
+
+        file = lines(existing(sequence.project, 50), existing(sequence.project, 99))
+        ended = ctl("import", file, "--yes")
+
+        assert ended.status == Status.OK
+        assert f"{sequence.project}-2 was given by workers meanwhile" in ended.err
+        assert sequence.given() == [1, 2, 50, 99]
+        assert sorted(sequence.tickets()) == [1, 2, 3, 50, 99]
+
+    def test_ticket_is_refused_when_a_worker_may_still_take_its_number(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """Behind tickets, or a seed's end, and before a seed that is unfinished."""
+        sequence.put(1, title="ours")
+        sequence.interrupt_seed(4, after=1)
+        sequence.interrupt_seed(9, after=4)
+        sequence.put(10, title="ours")
+        numbers = [existing(sequence.project, number) for number in (3, 4, 7, 10)]
+
+        ended = ctl("import", lines(*numbers), "--yes")
+
+        assert ended.status == Status.FOUND
+        assert "imported 0, there already 0, refused 4" in ended.out
+        assert sorted(sequence.tickets()) == [1, 4, 9, 10]
+
+    def test_ticket_in_a_seeds_place_says_what_the_seed_said(
+        self, ctl: Ctl, sequence: Sequence, lines: Any
+    ) -> None:
+        """So that a seed that is run again does not take it for another's."""
+        tickets = [existing(sequence.project, number) for number in (1, 30)]
+        ctl("import", lines(*tickets), "--yes")
+
+        again = ctl("seed", sequence.project, "--last", "30", "--yes")
+        refused = ctl("seed", sequence.project, "--last", "1", "--yes")
+
+        stored = sequence.tickets()
+        assert [stored[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
+        assert (again.status, refused.status) == (Status.OK, Status.USAGE)
+        assert sorted(stored) == [1, 30] == sequence.given()
+        assert ctl("audit", "--project", sequence.project).status == Status.OK
+
     def test_ticket_is_refused_when_its_number_is_lost_here(
         self, ctl: Ctl, sequence: Sequence, lines: Any
     ) -> None:
@@ -488,7 +549,7 @@ class TestImport:
 
 @dataclass
 class Overtaken:
-    """A stack whose next transaction comes just after somebody else's write."""
+    """A stack whose next write comes just after somebody else's."""
 
     sequence: Sequence
     write_first: Callable[[], None]
@@ -510,11 +571,18 @@ class Overtaken:
 
     def transact_write_items(self, **request: Any) -> Any:
         """Let the other be first, once."""
+        return self._write("transact_write_items", request)
+
+    def put_item(self, **request: Any) -> Any:
+        """Let the other be first, once."""
+        return self._write("put_item", request)
+
+    def _write(self, operation: str, request: Mapping[str, Any]) -> Any:
         if not self.happened:
             self.happened = True
             self.write_first()
         dynamodb = self.sequence.system.stack.client("dynamodb")
-        return dynamodb.transact_write_items(**request)
+        return getattr(dynamodb, operation)(**request)
 
 
 class TestOthersAreFaster:
@@ -524,7 +592,7 @@ class TestOthersAreFaster:
         self, sequence: Sequence
     ) -> None:
         """The number was reserved, and is a ticket's by now."""
-        sequence.put(5, status="reserved", origin="elsewhere")
+        Seed(sequence.system.stack, sequence.project, 5).plant()
         stack = Overtaken(sequence, lambda: sequence.put(5, title="Theirs"))
         request = create_ticket(sequence.project)
 
@@ -536,14 +604,25 @@ class TestOthersAreFaster:
     def test_seed_goes_on_from_the_ticket_that_came_in_between(
         self, sequence: Sequence
     ) -> None:
-        """It reads again, and reserves what follows."""
+        """It tells the ticket, and reserves what follows."""
         stack = Overtaken(sequence, lambda: sequence.put(1, title="Theirs"))
 
-        seeded = Seed(stack, sequence.project, 3).plant()
+        seeded = Seed(stack, sequence.project, 4).plant()
 
-        assert seeded.before == 1
-        assert sorted(sequence.tickets()) == [1, 2, 3]
+        assert seeded.given_within == (1,)
+        assert sorted(sequence.tickets()) == [1, 2, 4]
         assert sequence.given() == [1]
+
+    def test_seed_is_refused_when_its_number_is_given_in_between(
+        self, sequence: Sequence
+    ) -> None:
+        """Nothing is overwritten."""
+        stack = Overtaken(sequence, lambda: sequence.put(3, title="Theirs"))
+
+        with pytest.raises(InputError, match="has numbers up to 3 already"):
+            Seed(stack, sequence.project, 3).plant()
+
+        assert sequence.given() == [3] == sorted(sequence.tickets())
 
     def test_no_item_is_made_when_the_ticket_to_void_is_not_there(
         self, sequence: Sequence

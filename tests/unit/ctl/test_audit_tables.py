@@ -33,6 +33,12 @@ def sequence(*numbers: int) -> Tables:
     return tables
 
 
+def reserved(tables: Tables, number: int, up_to: int) -> None:
+    """Put in a number that a seed up to another one reserved."""
+    tables.ticket("A", number, None, status="reserved", origin="elsewhere")
+    tables.items["tickets"]["A", str(number)]["reserved_up_to"] = {"N": str(up_to)}
+
+
 def two_lone_tickets(tables: Tables) -> None:
     """Put in tickets of one key that is not recorded."""
     tables.ticket("A", 3, "lone")
@@ -143,17 +149,63 @@ class TestSequences:
         assert only(report).gaps == gaps
         assert not report.is_clean
 
-    def test_numbers_before_one_from_elsewhere_are_explained(self) -> None:
-        """Another system gave them; those after it are not."""
+    def test_numbers_are_explained_when_both_neighbours_are_from_elsewhere(
+        self,
+    ) -> None:
+        """Another system gave them; those after its last one are missing."""
         tables = sequence(1, 2, 12)
-        tables.ticket("A", 10, None, status="reserved", origin="elsewhere")
+        reserved(tables, 3, up_to=10)
+        reserved(tables, 10, up_to=10)
 
         project = only(audited(tables))
 
-        assert project.elsewhere == ((3, 9),)
+        assert project.elsewhere == ((4, 9),)
         assert project.gaps == ((11, 11),)
-        assert (project.from_elsewhere, project.reserved) == (1, 1)
+        assert (project.from_elsewhere, project.reserved) == (2, 2)
         assert [each.kind for each in project.findings] == [Kind.GAP]
+
+    def test_ticket_is_missing_when_it_was_lost_right_before_a_seed(self) -> None:
+        """A seed reserves the number after the last one, so nothing is between."""
+        tables = sequence(1, 2)
+        reserved(tables, 4, up_to=10)
+        reserved(tables, 10, up_to=10)
+
+        assert only(audited(tables)).gaps == ((3, 3),)
+
+    def test_seed_is_unfinished_when_the_number_after_an_earlier_seed_is_free(
+        self,
+    ) -> None:
+        """Both its neighbours are from elsewhere, and a worker may still take it."""
+        tables = Tables()
+        for number in (1, 4, 9):
+            reserved(tables, number, up_to=max(number, 4))
+
+        project = only(audited(tables))
+
+        assert [(each.kind, each.numbers) for each in project.findings] == [
+            (Kind.UNFINISHED_SEED, (5, 8))
+        ]
+        assert project.elsewhere == ((2, 3),)
+
+    @pytest.mark.parametrize("before", [[], [1, 2]], ids=["new", "numbered"])
+    @pytest.mark.parametrize("is_imported", [True, False])
+    def test_seed_is_unfinished_when_the_number_after_the_sequence_is_free(
+        self, before: list[int], *, is_imported: bool
+    ) -> None:
+        """A worker may still take it, so it is not explained; and how to mend it."""
+        tables = sequence(*before)
+        if is_imported:
+            tables.both("A", 10, origin="elsewhere")
+        else:
+            reserved(tables, 10, up_to=10)
+
+        project = only(audited(tables))
+
+        [finding] = project.findings
+        assert finding.kind is Kind.UNFINISHED_SEED
+        assert finding.numbers == (len(before) + 1, 9)
+        assert "run it again: ticketctl seed A --last 10;" in str(finding)
+        assert (project.elsewhere, project.gaps) == ((), ())
 
     def test_voided_tickets_count_as_present(self) -> None:
         """They keep their numbers and their keys."""
@@ -256,9 +308,10 @@ class TestKeys:
     def test_malformed_ticket_explains_numbers_before_it_as_another_would(self) -> None:
         """Its origin can be read."""
         tables = sequence(1)
+        reserved(tables, 2, up_to=5)
         tables.ticket("A", 5, None, origin="elsewhere")
 
-        assert only(audited(tables)).elsewhere == ((2, 4),)
+        assert only(audited(tables)).elsewhere == ((3, 4),)
 
     def test_finding_is_one_line_that_says_where_to_look(self) -> None:
         """With the ticket keys, and the manual."""
@@ -415,7 +468,7 @@ class TestSingleProjects:
     def test_reserved_number_has_no_key_to_read(self) -> None:
         """It stands for a number that was used elsewhere."""
         tables = Tables()
-        tables.ticket("A", 5, None, status="reserved", origin="elsewhere")
+        reserved(tables, 1, up_to=1)
 
         assert audited(tables, "A").is_clean
 
@@ -460,7 +513,7 @@ class TestBudget:
         [early, late] = [audited(tables, most=most) for most in (1, 3)]
 
         assert (early.coverage.looked_for, [*early.findings]) == ([], [])
-        assert late.coverage.looked_for == [Kind.GAP]
+        assert late.coverage.looked_for == [Kind.GAP, Kind.UNFINISHED_SEED]
         assert only(late).gaps == ((2, 2),)
 
     def test_gap_is_not_claimed_when_it_could_not_be_read_again(self) -> None:

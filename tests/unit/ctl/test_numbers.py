@@ -28,6 +28,7 @@ from ticketctl.sequences.import_run import import_all
 from ticketctl.sequences.imported_items import key_item, ticket_item
 from ticketctl.sequences.importing import Import
 from ticketctl.sequences.publishing import announce
+from ticketctl.sequences.sequences import given_between
 from ticketctl.sequences.transactions import Pace, Refusal, transact
 from ticketctl.sequences.voiding import Voided, check_voidable, checked_reason
 from ticketctl.system.items import Ticket
@@ -261,6 +262,7 @@ class FakeStack:
         return self.one
 
 
+ELSEWHERE = {"origin": {"S": "elsewhere"}}
 RESERVED = {
     "project_id": {"S": "PROJ"},
     "number": {"N": "50"},
@@ -368,6 +370,31 @@ class TestImport:
 
         assert "run it again, and it goes on" in capsys.readouterr().err
         assert len(dynamodb.transactions) < 200
+
+
+@dataclass
+class HalfSeen:
+    """Shows tickets 6 and 8 of a block that is being committed, and reserved ones."""
+
+    def query(self, **request: Any) -> dict[str, Any]:
+        """Return the items above a number."""
+        above = int(request["ExpressionAttributeValues"][":number"]["N"])
+        items = [
+            {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}, **more}
+            for number, more in ((6, {}), (8, {}), (9, ELSEWHERE), (50, ELSEWHERE))
+            if number > above
+        ]
+        return {"Items": items[: request["Limit"]]}
+
+
+class TestGivenBetween:
+    """Every number that a worker gave while it was being seeded is told."""
+
+    def test_number_is_told_when_its_ticket_is_not_visible_yet(self) -> None:
+        """The ticket behind it is, so it is decided."""
+        found = given_between(FakeStack(HalfSeen()), "PROJ", 5, 50)
+
+        assert [*found] == [6, 7, 8]
 
 
 @pytest.fixture

@@ -409,7 +409,7 @@ class TestTables:
         )
         stamp = "2026-11-21T05:53:00.123Z"
         tickets, keys = section("What the tables hold").split("The keys' table")
-        ours = {"status", "origin"}
+        ours = {"status", "origin", "reserved_up_to", "reserved_after"}
 
         assert attributes(tickets) - ours == set(ticket_item(request, 1, stamp))
         assert attributes(keys) == set(key_item(request, 1, stamp, expires_at=1))

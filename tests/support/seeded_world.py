@@ -1,0 +1,216 @@
+"""Histories in which operators seed and import, with the real code of `ticketctl`."""
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from simulation.aws.clients import DynamoDBClient
+from simulation.aws.items import plain
+from simulation.aws.network import Latency
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Process
+from simulation.environment import THE_REAL_WAY, Way
+from simulation.faults import FaultPlan
+from simulation.monitor import KEYS, TICKETS, Violation
+from simulation.scenario import Scenario
+from simulation.world import OUTSIDE, Outcome, World
+from tests.support.seeded_monitor import SeededMonitor
+from ticket_numbering.messages import CreateTicket
+from ticketctl.cli.errors import BusyError, InputError
+from ticketctl.sequences.import_lines import Existing
+from ticketctl.sequences.import_run import plant_for_import
+from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
+from ticketctl.sequences.seeding import Seed
+from ticketctl.sequences.transactions import Pace
+
+PROJECT: Final = "P0"  # Every scenario has it.
+STAMP: Final = "2019-05-04T10:00:00.000Z"
+SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
+
+TIMES: Final = (0.0, 0.2, 60.0)
+LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
+PATIENCE_SECONDS: Final = 10.0
+MOST_CALLS: Final = 100
+
+QUICK: Final = Latency(0.0, 0.001)
+"""Of an operator who is done while a worker's call is on its way."""
+
+Wrapper = Callable[[Any], Any]
+"""Wraps an operator's client: the real way leaves it as it is."""
+
+
+@dataclass(frozen=True)
+class RangeQueries:
+    """A client that can read a range of numbers, which the model cannot."""
+
+    real: Any
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass on the rest."""
+        return getattr(self.real, name)
+
+    def query(self, **request: Any) -> Any:
+        """Read the partition, and return the part of it."""
+        [side] = re.findall(
+            "#number (<|>|>=) :number", request["KeyConditionExpression"]
+        )
+        bound = int(request["ExpressionAttributeValues"][":number"]["N"])
+        project = request["ExpressionAttributeValues"][":project"]
+        answer = self.real.query(
+            TableName=request["TableName"],
+            KeyConditionExpression="project_id = :project",
+            ExpressionAttributeValues={":project": project},
+            ScanIndexForward=request.get("ScanIndexForward", True),
+            ConsistentRead=request["ConsistentRead"],
+        )
+        found = [
+            item
+            for item in answer["Items"]
+            if SIDES[side](int(plain(item["number"])), bound)
+        ]
+        return {"Items": found[: request["Limit"]]}
+
+
+@dataclass(frozen=True)
+class SimulatedStack:
+    """What an operator's commands need of a stack."""
+
+    dynamodb: Any
+    outputs: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "TicketsTableName": TICKETS,
+            "IdempotencyKeysTableName": KEYS,
+        }
+    )
+
+    def client(self, service_name: str) -> Any:
+        """Return the client, which is DynamoDB's."""
+        assert service_name == "dynamodb"
+        return self.dynamodb
+
+
+@dataclass(frozen=True)
+class Order:
+    """What an operator wants, and calls for until it is done."""
+
+    name: str
+    last: int
+    imports: tuple[int, ...] = ()
+    """Numbers of tickets to import; none: only a seed."""
+
+
+class SeededWorld(World):
+    """A world with operators; each calls again when a call fails or is killed."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        choices: Choices,
+        faults: FaultPlan,
+        way: Way = THE_REAL_WAY,
+        wrapper: Wrapper = lambda client: client,
+    ) -> None:
+        """Let the other monitor look on."""
+        super().__init__(scenario, choices, faults, way)
+        self.seeded = SeededMonitor(self.topic, self.queue, self.dead_letters)
+        self.monitor = self.tables.observer = self.seeded
+        self.queue.on_delete = self.seeded.deleted
+        network = self.network
+        if choices.chance(0.5):
+            network = replace(network, latency=QUICK)
+        self.stack = SimulatedStack(
+            RangeQueries(wrapper(DynamoDBClient(self.dynamodb, network)))
+        )
+        self.pace = Pace(sleep=self.scheduler.sleep, jitter=choices.duration)
+        self.outcomes: Counter[str] = Counter()
+
+    def run(self) -> Outcome:
+        """Play the history to its end."""
+        for name in ("one", "two")[: 1 + self.choices.pick(2)]:
+            self.scheduler.spawn(Process(OUTSIDE), name, partial(self._work, name))
+        return super().run()
+
+    def _work(self, name: str) -> None:
+        """Give two orders, at some time, and carry them out."""
+        for turn in range(2):
+            at_most = TIMES[self.choices.pick(len(TIMES))]
+            self.scheduler.sleep(self.choices.duration(0.0, at_most))
+            self._carry_out(self._order(f"{name} {turn}"))
+
+    def _check_attempts(self) -> None:
+        """Leave that to the histories without a seed: who seeds tries more often."""
+
+    def _check_units(self) -> None:
+        """Leave that, too: who seeds writes without a transaction."""
+
+    def _order(self, name: str) -> Order:
+        """Draw a seed, or an import with numbers where workers are."""
+        last = LAST_NUMBERS[self.choices.pick(len(LAST_NUMBERS))]
+        if self.choices.chance(0.5):
+            return Order(name, last)
+        top = self.seeded.last[PROJECT]
+        near = {top + step for step in (-1, 1, 2, 4) if 0 < top + step < last}
+        some = [number for number in sorted(near) if self.choices.chance(0.6)]
+        return Order(name, last, (*some, last))
+
+    def _carry_out(self, order: Order) -> None:
+        """Call until it says that it is done, or that it makes no sense."""
+        for call in range(MOST_CALLS):
+            if self._call(order, call) in {"done", "refused"}:
+                return
+            self.scheduler.sleep(self.choices.duration(0.0, PATIENCE_SECONDS))
+        message = f"{order} never got through"
+        raise Violation(message)
+
+    def _call(self, order: Order, call: int) -> str:
+        """Run the command once; return how it ended."""
+        process = Process(f"{order.name} up to {order.last}, call {call}")
+        command = partial(self._command, process, order)
+        self.scheduler.spawn(process, process.name, command)
+        self.scheduler.wait(process.ended)
+        self.outcomes[str(process.ended.value)] += 1
+        return str(process.ended.value)
+
+    def _command(self, process: Process, order: Order) -> None:
+        """Run the real code; the process may be killed in between."""
+        try:
+            if order.imports:
+                self._import(order)
+            else:
+                self.seeded.done(
+                    Seed(self.stack, PROJECT, order.last, pace=self.pace).plant()
+                )
+            outcome = "done"
+        except InputError:
+            outcome = "refused"
+        except BusyError:
+            outcome = "busy"
+        except (BotoCoreError, ClientError, ResponseParserError):
+            outcome = "failed"
+        self.scheduler.keep(process.ended, outcome)
+
+    def _import(self, order: Order) -> None:
+        seeded = plant_for_import(self.stack, PROJECT, order.last, self.pace)
+        if seeded:
+            self.seeded.done(seeded)
+        target = Import(self.stack, pace=self.pace)
+        for number in order.imports:
+            fate = target.write(_existing(order, number))
+            self.outcomes[fate] += 1
+            there = self.seeded.imported[PROJECT]
+            if fate in {WRITTEN, ALREADY} and number not in there:
+                message = f"{number} was {fate}, and is not there"
+                raise Violation(message)
+
+
+def _existing(order: Order, number: int) -> Existing:
+    key = f"import-{order.name}-{number}".replace(" ", "-")
+    request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=order.name)
+    return Existing(1, number, request, STAMP)
