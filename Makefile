@@ -27,10 +27,10 @@ help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict; FIFO=1 keeps their order.
-	@$(BIN)/python -m ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
+	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; FIFO=1 as above.
-	@$(BIN)/python -m ticketctl up $(if $(FIFO),--fifo)
+	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
 # Apart from what `sam deploy` takes: the processor may be another one there.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
@@ -65,10 +65,10 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 	.venv-mutation/bin/python -m tools.mutants
 
 bench: setup  ## Measure requests, write units and attempts a ticket beside four other ways (FULL=1: every combination).
-	@PYTHONPATH=src $(BIN)/python -m ticketctl bench $(if $(FULL),--full)
+	@$(BIN)/ticketctl bench $(if $(FULL),--full)
 
 bench-docs: setup  ## The same, with the tables and plots of docs/performance.md written anew.
-	@PYTHONPATH=src $(BIN)/python -m ticketctl bench --out docs/performance
+	@$(BIN)/ticketctl bench --out docs/performance
 
 bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
 	@$(BIN)/python -m benchmarks.function
@@ -137,4 +137,4 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation mutants .build .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation mutants .build build *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -80,7 +80,7 @@ def shipped(python: Path = EMULATOR_PYTHON, *, compiled: bool = True) -> Iterato
         compiled: Whether the modules are compiled beforehand.
 
     Raises:
-        ArtifactError: The artifact cannot be built.
+        ToolError: The artifact cannot be built.
     """
     # The local system's directory holds an artifact for its own interpreter.
     ours = BUILD_DIRECTORY if python == EMULATOR_PYTHON else ROOT / ".build" / "bench"

@@ -19,7 +19,7 @@ def run(
     """Measure what is not measured yet; each figure is kept as soon as it is there.
 
     Raises:
-        EmulatorError: The emulator cannot be started.
+        ToolError: The emulator cannot be started.
         KeyboardInterrupt: Somebody had enough; what was measured is kept.
     """
     missing = results.missing(cells)

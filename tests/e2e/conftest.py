@@ -1,6 +1,7 @@
 """The whole system, deployed once for all end-to-end tests."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.local.artifact import ROOT
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import (
     Received,
@@ -23,6 +25,9 @@ from ticketctl.system.queues import (
 )
 
 Found = TypeVar("Found")
+
+# What a test starts finds the packages, as the program that `make setup` makes does.
+os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "src")))
 
 DELIVERIES_AT_ONCE = 8
 PATIENCE_SECONDS = 60

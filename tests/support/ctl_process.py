@@ -1,13 +1,17 @@
 """The command line, called as a person would, on the deployed system."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+import typer
 from typer.testing import CliRunner
 
-from ticketctl.__main__ import app
+from ticketctl.cli.app import main
+from ticketctl.commands import app
 from ticketctl.local.clients import OWNER, REGION
 
 WIDTH = "200"
@@ -48,14 +52,19 @@ class Ctl:
             typed: What its standard input holds.
             environment: Further variables.
         """
-        result = CliRunner().invoke(
-            app,
-            [*arguments],
-            input=typed,
-            env={**self.environment, **environment},
-            catch_exceptions=False,
-        )
-        return Ended(result.exit_code, result.stdout, result.stderr)
+        variables = {**self.environment, **environment}
+        with CliRunner().isolation(typed, variables) as (out, err, _):
+            with pytest.raises(SystemExit) as ended:
+                main(arguments)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            status = int(ended.value.code or 0)
+            return Ended(status, out.getvalue().decode(), err.getvalue().decode())
+
+
+def command_context(stack: Any) -> typer.Context:
+    """Return what a command is called with when the options name this stack."""
+    return typer.Context(typer.main.get_command(app), obj=lambda: stack)
 
 
 def local_environment(endpoint_url: str, stack_name: str) -> dict[str, str | None]:

@@ -1,20 +1,34 @@
-"""The command line itself, without its commands."""
+"""The command line without its commands: which stack, and how a command ends."""
 
-from typing import Final
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Annotated, Final, NoReturn
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from ticketctl.cli.errors import Status, ToolError
+from ticketctl.system.aws_errors import explained
+from ticketctl.system.stack import DEFAULT_STACK, Stack, find_stack
 
 TICKETS: Final = "Tickets"
 NUMBERS: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
 
-_STATUSES = (
-    "Exit status: 0 done; 1 done, and something is wrong with what was looked at, or "
-    "is not there; 2 not done: an option or a file is not as it must be; 3 not done: "
-    "AWS cannot be reached or refuses; 130 interrupted, where that is not the way to "
-    "end it."
-)
+_STATUSES: Final = """
+| Exit status | Meaning |
+| --- | --- |
+| 0 | done |
+| 1 | done, and something is wrong with what was looked at, or is not there |
+| 2 | not done: an option, a file or this machine is not as it must be |
+| 3 | not done: AWS cannot be reached or refuses |
+| 130 | interrupted, where that is not the way to end it |
+"""
 
 app = typer.Typer(
     name="ticketctl",
@@ -24,11 +38,76 @@ app = typer.Typer(
     epilog=_STATUSES,
 )
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
 
 @app.callback()
-def ticketctl() -> None:
+def ticketctl(
+    ctx: typer.Context,
+    *,
+    stack: Annotated[
+        str, typer.Option(envvar="TICKETCTL_STACK", help="The stack's name.")
+    ] = DEFAULT_STACK,
+    region: Annotated[
+        str | None, typer.Option(help="AWS Region; else as the AWS CLI finds it.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="AWS profile; else as the AWS CLI finds it.")
+    ] = None,
+) -> None:
     """Send tickets, hear of their numbers, and look after the system that gives them.
 
-    The stack, its Region and the credentials are found as the AWS CLI finds them;
+    The options that name the stack stand before the command.
+    Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """
+    ctx.obj = partial(find_stack, stack, region, profile)
+
+
+def stack_of(ctx: typer.Context) -> Stack:
+    """Find the stack that the options of the application name.
+
+    Raises:
+        CloudError: There is none of that name, or it lacks outputs that ours have.
+        BotoCoreError: No credentials, no Region, no such profile, no connection.
+        ClientError: CloudFormation refuses.
+    """
+    find: Callable[[], Stack] = ctx.obj
+    return find()
+
+
+def examples(*lines: str) -> str:
+    """Return command lines as the end of a help shows them."""
+    return "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; a failure that is no bug of ours ends with one line and a status.
+
+    Typer itself ends it for Ctrl-C (130) and for a reader that has enough, `| head`.
+
+    Args:
+        arguments: The command line, if it is not the process's own.
+
+    Raises:
+        SystemExit: Always.
+    """
+    # What is ignored stays so: `nohup` wants it.
+    for kind in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(kind) == signal.SIG_DFL:
+            signal.signal(kind, signal.default_int_handler)
+    import_module("ticketctl.commands")
+    try:
+        app(arguments, prog_name="ticketctl")
+    except ToolError as error:
+        _fail(str(error), error.status)
+    except (BotoCoreError, ClientError, ResponseParserError) as error:
+        _fail(str(explained(error)), Status.CLOUD)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", Status.FOUND)
+
+
+def _fail(line: str, status: Status) -> NoReturn:
+    print(f"error: {line}", file=sys.stderr)  # noqa: T201 - the one line it takes.
+    sys.exit(status)

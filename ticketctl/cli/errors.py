@@ -1,18 +1,10 @@
-"""What a tool says when it cannot go on, and the status that it ends with.
+"""What a command says when it cannot go on, and the status that it ends with.
 
-ToolError
-+-- ArtifactError     the function's zip file cannot be built
-+-- EmulatorError     the emulator cannot be started
-+-- DeploymentError   the template cannot be deployed
-+-- MessageFileError  a file of messages cannot be used
-+-- SendError         SQS does not take a message
-+-- InputError        what was asked for makes no sense
-+-- OutputError       what came of it cannot be written
-+-- NotThereError     what was asked for does not exist
-+-- RedriveError      dead letters are left that were to be sent back or deleted
-+-- CloudError        AWS cannot be reached, or refuses
-    +-- StackError    there is no such stack, or it is not one of ours
-    +-- BusyError     others were faster each time
+ToolError            a file or this machine is not as it must be
++-- InputError       what was asked for makes no sense
++-- NotThereError    what was asked for does not exist
++-- CloudError       AWS cannot be reached, or refuses
+    +-- BusyError    others were faster each time
 """
 
 from enum import IntEnum
@@ -39,36 +31,8 @@ class ToolError(Exception):
     status: ClassVar[Status] = Status.USAGE
 
 
-class ArtifactError(ToolError):
-    """The artifact cannot be built."""
-
-
-class EmulatorError(ToolError):
-    """The emulator cannot be started."""
-
-
-class DeploymentError(ToolError):
-    """The template cannot be deployed."""
-
-
-class MessageFileError(ToolError):
-    """A file of messages cannot be used."""
-
-
-class SendError(ToolError):
-    """SQS does not take a message."""
-
-    status = Status.CLOUD
-
-
 class InputError(ToolError):
     """What was asked for makes no sense."""
-
-
-class OutputError(ToolError):
-    """What came of it cannot be written, though it may be done."""
-
-    status = Status.FOUND
 
 
 class NotThereError(ToolError):
@@ -77,20 +41,10 @@ class NotThereError(ToolError):
     status = Status.FOUND
 
 
-class RedriveError(ToolError):
-    """Dead letters are left that were to be sent back or deleted."""
-
-    status = Status.CLOUD
-
-
 class CloudError(ToolError):
     """AWS cannot be reached, or refuses."""
 
     status = Status.CLOUD
-
-
-class StackError(CloudError):
-    """There is no such stack, or it is not one of ours."""
 
 
 class BusyError(CloudError):

@@ -8,12 +8,12 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes
 
 
-def is_somebody_there() -> bool:
+def is_interactive() -> bool:
     """Return whether a person can answer."""
     return sys.stdin.isatty()
 
 
-def consent(question: str, *, yes: bool) -> None:
+def confirm(question: str, *, yes: bool) -> None:
     """Go on only if a person wants it; a no is their wish, and no failure.
 
     Args:
@@ -30,13 +30,15 @@ def consent(question: str, *, yes: bool) -> None:
 
 
 def agreed(question: str) -> bool:
-    """Ask for a yes; anything else is a no.
+    """Ask for a yes or a no.
 
     Raises:
+        Exit: The person pressed Ctrl-C, or hung up, instead.
         InputError: Nobody is there to answer.
     """
-    if not is_somebody_there():
-        message = "nobody is there to be asked; say --yes to do it"
-        raise InputError(message)
-    notes().print(f"{question} [y/N] ", end="", markup=False)
-    return sys.stdin.readline().strip().casefold() in {"y", "yes"}
+    if not is_interactive():
+        raise InputError("nobody is there to be asked; say --yes to do it")
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        raise typer.Exit(Status.INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""Lets other signals end a program as Ctrl-C does: it tidies up first, in peace."""
+"""Lets a program that Ctrl-C ends tidy up in peace."""
 
 import signal
 import threading
@@ -8,23 +8,6 @@ from contextlib import contextmanager
 from typing import Final
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def signals_as_interrupts() -> Iterator[None]:
-    """Let `kill`, `timeout` and a closed terminal do what Ctrl-C does."""
-    kinds = []
-    if threading.current_thread() is threading.main_thread():
-        # What is ignored stays so: `nohup` wants it.
-        all_kinds = (signal.SIGTERM, signal.SIGHUP)
-        kinds = [each for each in all_kinds if signal.getsignal(each) == signal.SIG_DFL]
-    for kind in kinds:
-        signal.signal(kind, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from ticketctl.audit.read_meter import ReadMeter
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.audit.results import AuditReport
 from ticketctl.audit.table_scan import TableReader
-from ticketctl.cli.app import NUMBERS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import print_json
 from ticketctl.show.lookup import checked_project
@@ -32,11 +31,10 @@ def _finite(value: float | None) -> float | None:
     return value
 
 
-@stack_command(
-    app,
+@app.command(
     "audit",
-    panel=NUMBERS,
-    examples=(
+    rich_help_panel=NUMBERS,
+    epilog=examples(
         "ticketctl audit",
         "ticketctl audit --project PROJ --project OPS",
         "ticketctl audit --segments 16 --read-units-per-second 500",
@@ -44,7 +42,7 @@ def _finite(value: float | None) -> float | None:
     ),
 )
 def audit(  # noqa: PLR0913 - one parameter for each option.
-    stack: Stack,
+    ctx: typer.Context,
     *,
     project: Annotated[
         list[str] | None,
@@ -89,6 +87,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     then keys without a ticket are not looked for. Reading 1 GB takes about 250,000
     read units. Ends with status 1 if anything was found, or if it had to stop early.
     """
+    stack = stack_of(ctx)
     if (tickets_table is None) != (keys_table is None):
         message = "give both --tickets-table and --keys-table: they belong together"
         raise InputError(message)

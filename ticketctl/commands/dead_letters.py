@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, NotThereError, Status
 from ticketctl.cli.output import console, notes, print_json
 from ticketctl.dead_letters.choosing import Choice, choose, look, remark
@@ -51,16 +50,15 @@ Reason = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-@stack_command(
-    letters,
+@letters.command(
     "list",
-    examples=(
+    epilog=examples(
         "ticketctl dead-letters list",
         "ticketctl dead-letters list --reason InvalidMessageError --json",
     ),
 )
 def list_(
-    stack: Stack,
+    ctx: typer.Context,
     *,
     limit: Annotated[
         int, typer.Option(min=1, help="Show so many at most.")
@@ -73,6 +71,7 @@ def list_(
 
     Whoever looks hides them from others, so they are made visible again at once.
     """
+    stack = stack_of(ctx)
     with hold(stack) as held:
         found = look(held, Filter(project, reason), limit)
     if as_json:
@@ -86,16 +85,15 @@ def list_(
         notes().print(remark(held, len(found)))
 
 
-@stack_command(
-    letters,
+@letters.command(
     "show",
-    examples=(
+    epilog=examples(
         "ticketctl dead-letters show 1f6c",
         "ticketctl dead-letters show 1f6c --raw > body.json",
     ),
 )
 def show(
-    stack: Stack,
+    ctx: typer.Context,
     message_id: Id,
     *,
     raw: Annotated[
@@ -104,6 +102,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show one dead letter as a whole."""
+    stack = stack_of(ctx)
     with hold(stack) as held:
         [letter] = choose(held, _one(message_id))
     if raw:
@@ -115,10 +114,9 @@ def show(
         print_whole(console(), letter)
 
 
-@stack_command(
-    letters,
+@letters.command(
     "redrive",
-    examples=(
+    epilog=examples(
         "ticketctl dead-letters redrive --all --rate 50",
         "ticketctl dead-letters redrive --reason received-too-often --yes",
         "ticketctl dead-letters redrive 1f6c 9d02",
@@ -126,7 +124,7 @@ def show(
     ),
 )
 def redrive(  # noqa: PLR0913 - each is an option of the command line.
-    stack: Stack,
+    ctx: typer.Context,
     ids: Ids = None,
     *,
     everything: All = False,
@@ -146,6 +144,7 @@ def redrive(  # noqa: PLR0913 - each is an option of the command line.
     All of them are moved by SQS itself, which goes on when this command is stopped.
     Chosen ones are sent and only then deleted, so that none is lost.
     """
+    stack = stack_of(ctx)
     choice = Choice(ids or (), everything, Filter(project, reason))
     if cancel:
         _cancel(stack, choice)
@@ -157,17 +156,16 @@ def redrive(  # noqa: PLR0913 - each is an option of the command line.
         redrive_chosen(stack, choice, rate, yes=yes)
 
 
-@stack_command(
-    letters,
+@letters.command(
     "edit",
-    examples=(
+    epilog=examples(
         "ticketctl dead-letters edit 1f6c",
         "ticketctl dead-letters edit 1f6c --file mended.json",
         "ticketctl dead-letters edit 1f6c --new-key",
     ),
 )
 def edit(
-    stack: Stack,
+    ctx: typer.Context,
     message_id: Id,
     *,
     file: Annotated[
@@ -190,6 +188,7 @@ def edit(
     The letter is held while the editor is open, so that nobody else can send it back.
     One that has a number is refused: only a redrive can still get it announced.
     """
+    stack = stack_of(ctx)
     with hold(stack) as held:
         [letter] = choose(held, _one(message_id))
         if not force:
@@ -204,16 +203,15 @@ def edit(
         raise typer.Exit(Status.FOUND)
 
 
-@stack_command(
-    letters,
+@letters.command(
     "delete",
-    examples=(
+    epilog=examples(
         "ticketctl dead-letters delete 1f6c",
         "ticketctl dead-letters delete --project TEST --save letters.jsonl",
     ),
 )
 def delete(  # noqa: PLR0913 - each is an option of the command line.
-    stack: Stack,
+    ctx: typer.Context,
     ids: Ids = None,
     *,
     everything: All = False,
@@ -232,6 +230,7 @@ def delete(  # noqa: PLR0913 - each is an option of the command line.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
+    stack = stack_of(ctx)
     choice = Choice(ids or (), everything, Filter(project, reason))
     choice.check()
     delete_chosen(stack, choice, save, yes=yes, force=force)

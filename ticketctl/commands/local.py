@@ -2,14 +2,15 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from ticketctl.cli.app import LOCAL, app
-from ticketctl.cli.command import errors_in_a_line, example_lines
-from ticketctl.cli.errors import Status
+from ticketctl.cli.app import LOCAL, app, examples
+from ticketctl.cli.errors import Status, ToolError
 from ticketctl.local.sample import many_messages
+
+CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 Fifo = Annotated[
     bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
@@ -18,7 +19,7 @@ Fifo = Annotated[
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=example_lines(
+    epilog=examples(
         "ticketctl run",
         "ticketctl run my.jsonl",
         "ticketctl run --fifo",
@@ -36,27 +37,25 @@ def run(
     Ends with status 0 only if every message is accounted for and no sequence has a
     gap or a duplicate.
     """
-    with errors_in_a_line():
-        clean = _local_session().run(file, fifo=fifo)
-        raise typer.Exit(Status.OK if clean else Status.FOUND)
+    clean = _local_session().run(file, fifo=fifo)
+    raise typer.Exit(Status.OK if clean else Status.FOUND)
 
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=example_lines(
+    epilog=examples(
         "ticketctl up",
         "ticketctl up --fifo",
     ),
 )
 def up(*, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too."""
-    with errors_in_a_line():
-        _local_session().up(fifo=fifo)
+    _local_session().up(fifo=fifo)
 
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=example_lines(
+    epilog=examples(
         "ticketctl sample 1000 --poison 3 > tickets.jsonl",
     ),
 )
@@ -68,14 +67,13 @@ def sample(
     ] = 0,
 ) -> None:
     """Print create-ticket messages to try things with, a JSON object a line."""
-    with errors_in_a_line():
-        for body in many_messages(number, poison):
-            typer.echo(body)
+    for body in many_messages(number, poison):
+        typer.echo(body)
 
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=example_lines(
+    epilog=examples(
         "ticketctl bench",
         "ticketctl bench --contender ours --json",
     ),
@@ -101,12 +99,25 @@ def bench(
     goes on where it was. Ends with status 0 whether or not the targets are met.
     """
     # Loaded only here, for the other commands need neither the model nor the plots.
+    _need_checkout()
     session = import_module("benchmarks.session")
     wishes = session.Wishes(contender or (), full, as_json, out)
-    with errors_in_a_line():
-        raise typer.Exit(session.bench(wishes))
+    raise typer.Exit(session.bench(wishes))
 
 
 def _local_session() -> Any:
     """Load the emulator's tools, which the other commands do without."""
+    _need_checkout()
     return import_module("ticketctl.local.session")
+
+
+def _need_checkout() -> None:
+    """Make sure that the template and the worker lie beside this package.
+
+    Raises:
+        ToolError: It was installed without them.
+    """
+    if not (CHECKOUT / "template.yaml").is_file():
+        raise ToolError(
+            "this command needs a checkout of ticket numbering; there: `make setup`"
+        )

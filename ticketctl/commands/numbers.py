@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import NUMBERS, app
-from ticketctl.cli.command import stack_command
+from ticketctl.cli.app import NUMBERS, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, visible
-from ticketctl.cli.prompts import consent
+from ticketctl.cli.prompts import confirm
 from ticketctl.send.request_file import RequestFile
 from ticketctl.sequences.import_run import (
     import_all,
@@ -23,22 +22,20 @@ from ticketctl.sequences.sequences import MAX_NUMBER, last_number
 from ticketctl.sequences.voiding import check_voidable, checked_reason
 from ticketctl.sequences.voiding import void as void_ticket
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
-from ticketctl.system.stack import Stack
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
-@stack_command(
-    app,
+@app.command(
     "seed",
-    panel=NUMBERS,
-    examples=(
+    rich_help_panel=NUMBERS,
+    epilog=examples(
         "ticketctl seed PROJ --last 1234",
         'ticketctl seed PROJ --last 1234 --reason "moved from Jira" --yes',
     ),
 )
 def seed(
-    stack: Stack,
+    ctx: typer.Context,
     project: Annotated[
         str, typer.Argument(metavar="PROJECT", help="The project's id.")
     ],
@@ -56,6 +53,7 @@ def seed(
     to the last one are used, and none of them will ever be given. If workers gave
     some of them meanwhile, they are told, and the status is 1.
     """
+    stack = stack_of(ctx)
     checked_project(project)
     if reason:
         checked_reason(reason)
@@ -65,7 +63,7 @@ def seed(
         f"{last + 1}, and none between will ever be given. Go on?"
     )
     if before < last:
-        consent(question, yes=yes)
+        confirm(question, yes=yes)
     print_seeded(Seed(stack, project, last, reason).plant())
 
 
@@ -84,18 +82,17 @@ def print_seeded(seeded: Seeded) -> None:
         raise typer.Exit(Status.FOUND)
 
 
-@stack_command(
-    app,
+@app.command(
     "import",
-    panel=NUMBERS,
-    examples=(
+    rich_help_panel=NUMBERS,
+    epilog=examples(
         "ticketctl import tickets.jsonl --dry-run",
         "ticketctl import tickets.jsonl",
         "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
     ),
 )
 def import_tickets(
-    stack: Stack,
+    ctx: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -121,25 +118,25 @@ def import_tickets(
     when it is run again. Imported tickets are not announced. Ends with status 1 if a
     ticket could not be imported.
     """
+    stack = stack_of(ctx)
     project = project and checked_project(project)
     tickets = read_tickets(RequestFile(file, "jsonl"), project)
     planned = plan(stack, tickets)
     if dry_run:
         console().print(planned, markup=False)
         return
-    consent(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
+    confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
     days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
     print_report(import_all(Import(stack, days), tickets))
 
 
-@stack_command(
-    app,
+@app.command(
     "void",
-    panel=NUMBERS,
-    examples=('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"',),
+    rich_help_panel=NUMBERS,
+    epilog=examples('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"'),
 )
 def void(
-    stack: Stack,
+    ctx: typer.Context,
     ticket_key: Annotated[
         str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
     ],
@@ -153,12 +150,13 @@ def void(
     the same reason, it announces again. Ends with status 1 if there is no such ticket,
     or it is malformed and could not be announced.
     """
+    stack = stack_of(ctx)
     project_id, number = parse_ticket_key(ticket_key)
     checked_reason(reason)
     found = find_ticket(stack, project_id, number)
     check_voidable(found, reason)
     title = visible(str(found.fields.get("title", "")))
-    consent(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes)
+    confirm(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes)
     voided = void_ticket(stack, project_id, number, reason)
     announce(stack, voided)
     was = "was voided already; announced again" if voided.was_already else "is voided"

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ticketctl.cli.app import TICKETS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.send.delivering import Delivery, deliver
@@ -22,18 +21,16 @@ from ticketctl.send.requests_asked import (
 )
 from ticketctl.send.send_report import Report, counted
 from ticketctl.system.contract import Fields
-from ticketctl.system.stack import Stack
 
 _ONE: Final = "One ticket"
 _FILE: Final = "A file of tickets"
 _SENDING: Final = "Sending"
 
 
-@stack_command(
-    app,
+@app.command(
     "send",
-    panel=TICKETS,
-    examples=(
+    rich_help_panel=TICKETS,
+    epilog=examples(
         'ticketctl send --project WEB --title "Login page flickers" --wait',
         "ticketctl send tickets.jsonl --dry-run",
         "ticketctl send tickets.csv --project WEB --rate 100",
@@ -41,7 +38,7 @@ _SENDING: Final = "Sending"
     ),
 )
 def send(  # noqa: PLR0913 - one parameter for each option.
-    stack: Stack,
+    ctx: typer.Context,
     file: Annotated[
         str | None,
         typer.Argument(help="A file of tickets, JSONL or CSV; - is standard input."),
@@ -179,6 +176,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     With --json it prints a JSON document a line: for each message, or with --wait for
     each number.
     """
+    stack = stack_of(ctx)
     own = _given(
         title=title,
         idempotency_key=key,

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import TICKETS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import notes, print_json, print_json_line
 from ticketctl.show.lookup import (
@@ -19,19 +18,19 @@ from ticketctl.show.lookup import (
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 from ticketctl.system.items import as_json
-from ticketctl.system.stack import Stack
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 
 
-@stack_command(
-    app,
+@app.command(
     "show",
-    panel=TICKETS,
-    examples=("ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title"),
+    rich_help_panel=TICKETS,
+    epilog=examples(
+        "ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title"
+    ),
 )
 def show(
-    stack: Stack,
+    ctx: typer.Context,
     ticket_key: Annotated[
         str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
     ],
@@ -42,6 +41,7 @@ def show(
 
     Ends with status 1 if there is no such ticket.
     """
+    stack = stack_of(ctx)
     ticket = find_ticket(stack, *parse_ticket_key(ticket_key))
     if as_document:
         print_json(ticket_json(ticket))
@@ -49,18 +49,17 @@ def show(
         print_fields(ticket.ticket_key, ticket.fields)
 
 
-@stack_command(
-    app,
+@app.command(
     "list",
-    panel=TICKETS,
-    examples=(
+    rich_help_panel=TICKETS,
+    epilog=examples(
         "ticketctl list PROJ",
         "ticketctl list PROJ --limit 100 --before 4200",
         "ticketctl list PROJ --json | jq -r .title",
     ),
 )
 def list_tickets(
-    stack: Stack,
+    ctx: typer.Context,
     project: Project,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 20,
@@ -75,6 +74,7 @@ def list_tickets(
     With --json each is a whole JSON document on a line.
     Ends with status 1 if there are none.
     """
+    stack = stack_of(ctx)
     found = latest_tickets(stack, checked_project(project), limit, before)
     if not found:
         below = f" below {before}" if before else ""
@@ -91,14 +91,15 @@ def list_tickets(
         notes().print(f"there are more: {more}", markup=False)
 
 
-@stack_command(
-    app,
+@app.command(
     "find",
-    panel=TICKETS,
-    examples=("ticketctl find PROJ form-7f3a", "ticketctl find PROJ form-7f3a --json"),
+    rich_help_panel=TICKETS,
+    epilog=examples(
+        "ticketctl find PROJ form-7f3a", "ticketctl find PROJ form-7f3a --json"
+    ),
 )
 def find(
-    stack: Stack,
+    ctx: typer.Context,
     project: Project,
     idempotency_key: Annotated[
         str, typer.Argument(metavar="KEY", help="The request's idempotency key.")
@@ -110,6 +111,7 @@ def find(
 
     Ends with status 1 if the request has no number.
     """
+    stack = stack_of(ctx)
     record = find_record(stack, checked_project(project), idempotency_key)
     ticket = find_recorded_ticket(stack, record)
     if as_document:

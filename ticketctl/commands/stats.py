@@ -6,22 +6,19 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ticketctl.cli.app import OPERATIONS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import console, notes, print_json, print_json_line, visible
 from ticketctl.status.document import stats_json
 from ticketctl.status.screen import screen
 from ticketctl.status.statistics import Statistics, statistics
 from ticketctl.status.watch import looks, watch_screen
-from ticketctl.system.stack import Stack
 
 
-@stack_command(
-    app,
+@app.command(
     "stats",
-    panel=OPERATIONS,
-    examples=(
+    rich_help_panel=OPERATIONS,
+    epilog=examples(
         "ticketctl stats",
         "ticketctl stats --watch --every 30",
         "ticketctl stats --check || page-somebody",
@@ -29,7 +26,7 @@ from ticketctl.system.stack import Stack
     ),
 )
 def stats(
-    stack: Stack,
+    ctx: typer.Context,
     *,
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep the screen up to date until Ctrl-C.")
@@ -54,6 +51,7 @@ def stats(
     CloudWatch and is some minutes late. What CloudWatch does not know is shown as -.
     With --watch and --json it prints a JSON document a line.
     """
+    stack = stack_of(ctx)
     if watch and check:
         message = "--check looks once: leave out --watch"
         raise InputError(message)

@@ -6,8 +6,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from ticketctl.cli.app import TICKETS, app
-from ticketctl.cli.command import Json, stack_command
+from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.system.items import PROJECT_ID
 from ticketctl.system.stack import Stack
@@ -40,11 +39,10 @@ _TYPES: Final[dict[EventType, tuple[str, ...]]] = {
 }
 
 
-@stack_command(
-    app,
+@app.command(
     "watch",
-    panel=TICKETS,
-    examples=(
+    rich_help_panel=TICKETS,
+    epilog=examples(
         "ticketctl watch",
         "ticketctl watch --project WEB --project API --priority urgent",
         "ticketctl watch --project WEB --count 1 --for 60 --json",
@@ -52,7 +50,7 @@ _TYPES: Final[dict[EventType, tuple[str, ...]]] = {
     ),
 )
 def watch(  # noqa: PLR0913 - one parameter for each option.
-    stack: Stack,
+    ctx: typer.Context,
     *,
     project: Annotated[
         list[str] | None,
@@ -97,6 +95,7 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     A replay may have been announced before; a repeat was shown before.
     With --count and --for, status 1 says that fewer came.
     """
+    stack = stack_of(ctx)
     wanted = _filter(project, priority, event_type)
     limits, screen = Limits(count, seconds), Screen(as_json)
     _refuse(delete and from_queue is None, "--delete needs --from")

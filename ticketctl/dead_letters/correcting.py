@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes, visible
-from ticketctl.cli.prompts import agreed, is_somebody_there
+from ticketctl.cli.prompts import agreed, is_interactive
 from ticketctl.dead_letters.editing import is_unchanged, new_body, pretty, problems
 from ticketctl.dead_letters.editor import edit, editor, text_file, text_of
 from ticketctl.dead_letters.letters import KEY_IS_TAKEN, Letter
@@ -76,4 +76,4 @@ def correct(letter: Letter, text: Callable[[], str], wishes: Wishes) -> str | No
 
 def wishes_of(file: Path | None, *, new_key: bool, force: bool) -> Wishes:
     """Return the wishes; a file does not change by asking."""
-    return Wishes(new_key, force, may_ask=file is None and is_somebody_there())
+    return Wishes(new_key, force, may_ask=file is None and is_interactive())

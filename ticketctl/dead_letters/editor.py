@@ -14,7 +14,7 @@ from typing import Final
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes
-from ticketctl.cli.prompts import is_somebody_there
+from ticketctl.cli.prompts import is_interactive
 
 _DEFAULT_EDITOR: Final = "vi"
 
@@ -26,7 +26,7 @@ def editor() -> list[str]:
         InputError: There is none.
     """
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not chosen and not is_somebody_there():
+    if not chosen and not is_interactive():
         message = "no terminal to edit at; give the new body with --file"
         raise InputError(message)
     try:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ticketctl.cli.output import notes
-from ticketctl.cli.signals import signals_as_interrupts, signals_put_off
+from ticketctl.cli.signals import signals_put_off
 from ticketctl.dead_letters.hold import HOLD_SECONDS, Hold
 
 RENEW_SECONDS: Final = 20
@@ -34,14 +34,13 @@ def holding(
 
     heart = threading.Thread(target=keep, daemon=True)
     heart.start()
-    with signals_as_interrupts():
-        try:
-            yield held
-        finally:
-            with signals_put_off():
-                ended.set()
-                heart.join()
-                _close(held)
+    try:
+        yield held
+    finally:
+        with signals_put_off():
+            ended.set()
+            heart.join()
+            _close(held)
 
 
 def _close(held: Hold) -> None:

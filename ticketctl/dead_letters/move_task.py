@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.cli.errors import RedriveError
+from ticketctl.cli.errors import CloudError
 from ticketctl.system.aws_errors import error_code
 
 MAX_RATE: Final = 500
@@ -68,7 +68,7 @@ class MoveTasks:
             When the newest task before this one was started.
 
         Raises:
-            RedriveError: One is running already.
+            CloudError: One is running already.
             NoMoveTasksError: There is no such operation.
         """
         before = self.tasks()
@@ -77,7 +77,7 @@ class MoveTasks:
                 "a redrive is running already; wait for it, or end it with "
                 "`ticketctl dead-letters redrive --cancel`"
             )
-            raise RedriveError(message)
+            raise CloudError(message)
         limit = {} if rate is None else {"MaxNumberOfMessagesPerSecond": rate}
         self.sqs.start_message_move_task(
             SourceArn=self.source_arn, DestinationArn=self.destination_arn, **limit
@@ -95,7 +95,7 @@ class MoveTasks:
             How many messages were moved.
 
         Raises:
-            RedriveError: It failed, was cancelled, or never showed.
+            CloudError: It failed, was cancelled, or never showed.
         """
         unseen = 0
         while unseen < _MAX_POLLS_WITHOUT_TASK:
@@ -111,7 +111,7 @@ class MoveTasks:
         message = (
             "SQS does not show the task that it started; see what it did in the console"
         )
-        raise RedriveError(message)
+        raise CloudError(message)
 
     def cancel(self) -> int | None:
         """Cancel the task that runs.
@@ -143,4 +143,4 @@ def _ended(task: Task, moved: int) -> int:
         f"the task ended as {task['Status']}{f' ({reason})' if reason else ''}; "
         f"it had moved about {moved} messages, the others are still dead letters"
     )
-    raise RedriveError(message)
+    raise CloudError(message)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from rich.progress import Progress
 
-from ticketctl.cli.errors import RedriveError
+from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.dead_letters.letters import STAYS_POISON, Letter
 from ticketctl.dead_letters.move_task import MoveTasks
@@ -20,7 +20,7 @@ def follow(tasks: MoveTasks, after: int) -> int:
         How many messages were moved.
 
     Raises:
-        RedriveError: The task failed, was cancelled, or never showed.
+        CloudError: The task failed, was cancelled, or never showed.
     """
     with Progress(console=notes(), disable=not notes().is_terminal) as progress:
         bar = progress.add_task("moving", total=None)
@@ -59,7 +59,7 @@ def report(done: Redriven) -> None:
     """Print what became of letters that were sent back.
 
     Raises:
-        RedriveError: Some are still there.
+        CloudError: Some are still there.
     """
     console().print(f"dead letters sent back: {done.sent}")
     name_failures(done.unsent | done.undeleted)
@@ -72,7 +72,7 @@ def report(done: Redriven) -> None:
             "they keep their numbers"
         )
     if said:
-        raise RedriveError("; ".join(said))
+        raise CloudError("; ".join(said))
 
 
 def name_failures(failed: dict[str, str]) -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from ticketctl.cli.errors import NotThereError, RedriveError
+from ticketctl.cli.errors import CloudError, NotThereError
 from ticketctl.cli.output import console, notes
-from ticketctl.cli.prompts import consent
+from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.choosing import Choice, choose, remark
 from ticketctl.dead_letters.copies import save
 from ticketctl.dead_letters.hold import Hold
@@ -43,7 +43,7 @@ def redrive_all(stack: System, rate: int | None, *, yes: bool) -> None:
     """Let SQS move all letters back; do it for a service that cannot.
 
     Raises:
-        RedriveError: Not all were moved.
+        CloudError: Not all were moved.
     """
     with hold(stack) as held:
         first = list(islice(held.receive(), _PREVIEW))
@@ -52,7 +52,7 @@ def redrive_all(stack: System, rate: int | None, *, yes: bool) -> None:
         return
     warn_of_poison(first)
     about = max(held.before.total, len(first))
-    consent(f"Send about {about} dead letters back: {reasons(first)}?", yes=yes)
+    confirm(f"Send about {about} dead letters back: {reasons(first)}?", yes=yes)
     tasks = move_tasks(stack)
     try:
         after = tasks.start(rate)
@@ -70,13 +70,13 @@ def redrive_chosen(
     """Send the chosen letters back, one by one.
 
     Raises:
-        RedriveError: Not all were sent back, or not all of these were deleted.
+        CloudError: Not all were sent back, or not all of these were deleted.
     """
 
     def agree(letters: Sequence[Letter]) -> None:
         warn_of_poison(letters)
         question = f"Send {len(letters)} dead letters back: {reasons(letters)}?"
-        consent(question, yes=yes)
+        confirm(question, yes=yes)
 
     _redrive(stack, choice, rate, agree)
 
@@ -86,7 +86,7 @@ def replace_letter(stack: System, held: Hold, letter: Letter, body: str) -> None
 
     Raises:
         NotThereError: Somebody else took the letter meanwhile; nothing is sent.
-        RedriveError: The new body was not sent, or the letter not deleted.
+        CloudError: The new body was not sent, or the letter not deleted.
     """
     if not held.regains(letter):
         message = (
@@ -110,7 +110,7 @@ def delete_chosen(
 
     Raises:
         InputError: Some have a number, and nobody insists; nothing is deleted.
-        RedriveError: Some are still there.
+        CloudError: Some are still there.
     """
     with hold(stack) as held:
         letters = choose(held, choice)
@@ -122,7 +122,7 @@ def delete_chosen(
         if not yes:
             print_table(notes(), letters[:_SHOWN_BEFORE_DELETION])
         kept = f"a copy goes to {copy_to}" if copy_to else "--save FILE keeps a copy"
-        consent(f"Delete {len(letters)} dead letters for ever ({kept})?", yes=yes)
+        confirm(f"Delete {len(letters)} dead letters for ever ({kept})?", yes=yes)
         if copy_to:
             save(letters, copy_to)
         failed = held.delete(letters)
@@ -130,7 +130,7 @@ def delete_chosen(
     if failed:
         name_failures(failed)
         message = f"{len(failed)} dead letters could not be deleted and are still there"
-        raise RedriveError(message)
+        raise CloudError(message)
 
 
 def move_tasks(stack: System) -> MoveTasks:

@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from ticketctl.cli.errors import ArtifactError
+from ticketctl.cli.errors import ToolError
 from tools.trim import trim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ def build_artifact(
         python: Interpreter, with pip, of the version that will run the function.
 
     Raises:
-        ArtifactError: The interpreter is missing, or pip could not install a
+        ToolError: The interpreter is missing, or pip could not install a
             requirement.
     """
     build_directory.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
 def _describe(python: Path) -> str:
     if not python.exists():
         message = f"There is no interpreter at {python}: `make setup` installs it."
-        raise ArtifactError(message)
+        raise ToolError(message)
     return _run(python, "-I", "-c", _DESCRIBE_INTERPRETER).stdout
 
 
@@ -94,7 +94,7 @@ def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> No
             f"pip could not install {requirements}: {_reason(result.stderr)}"
             f" (everything pip said: {log})"
         )
-        raise ArtifactError(message)
+        raise ToolError(message)
 
 
 def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:

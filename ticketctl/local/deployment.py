@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from samtranslator.yaml_helper import yaml_parse
 
-from ticketctl.cli.errors import DeploymentError
+from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients
 
 STACK = "local"
@@ -38,7 +38,7 @@ def deploy(
     """Deploy the template and wait until its queue delivers to its function.
 
     Raises:
-        DeploymentError: The template holds not exactly one function, lacks one of
+        ToolError: The template holds not exactly one function, lacks one of
             the parameters, is refused, or fails to create a resource.
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
@@ -59,7 +59,7 @@ def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) 
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
         message = f"The template has no parameter {', '.join(sorted(unknown))}."
-        raise DeploymentError(message)
+        raise ToolError(message)
 
 
 def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
@@ -71,7 +71,7 @@ def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
     }
     if len(functions) != 1:
         message = f"The template holds {len(functions)} functions, not exactly one."
-        raise DeploymentError(message)
+        raise ToolError(message)
     [(name, function)] = functions.items()
     function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     return name
@@ -100,10 +100,10 @@ def _create_stack(
         )
     except ClientError as error:
         message = f"The template is refused: {error.response['Error']['Message']}"
-        raise DeploymentError(message) from error
+        raise ToolError(message) from error
     stack = _settled_stack(cloudformation)
     if stack["StackStatus"] != "CREATE_COMPLETE":
-        raise DeploymentError(_first_failure(cloudformation))
+        raise ToolError(_first_failure(cloudformation))
     return {
         output["OutputKey"]: output["OutputValue"]
         for output in stack.get("Outputs", [])
@@ -180,10 +180,10 @@ def _poll(timeout_message: str) -> Iterator[None]:
     """Yield until time is up.
 
     Raises:
-        DeploymentError: The caller's condition did not hold in time.
+        ToolError: The caller's condition did not hold in time.
     """
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         yield
         time.sleep(_POLL_SECONDS)
-    raise DeploymentError(timeout_message)
+    raise ToolError(timeout_message)

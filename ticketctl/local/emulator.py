@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from ticketctl.cli.errors import EmulatorError
+from ticketctl.cli.errors import ToolError
 from ticketctl.local import emulator_launcher
 from ticketctl.local.artifact import EMULATOR_PYTHON
 from ticketctl.local.isolation import (
@@ -98,7 +98,7 @@ def running_emulator(
         access_control: Whether callers need TLS, and the right to what they ask for.
 
     Raises:
-        EmulatorError: The emulator is not installed, ended at once or stayed silent.
+        ToolError: The emulator is not installed, ended at once or stayed silent.
     """
     with (
         tempfile.TemporaryDirectory(
@@ -116,7 +116,7 @@ def running_emulator(
                 break
         else:
             message = f"Other processes took all of {_PORT_ATTEMPTS} free ports."
-            raise EmulatorError(message)
+            raise ToolError(message)
         yield emulator
 
 
@@ -146,7 +146,7 @@ def _becomes_ready(emulator: Emulator) -> bool:
     """Wait for the emulator; false if another process has its port.
 
     Raises:
-        EmulatorError: It ended for another reason, or does not answer.
+        ToolError: It ended for another reason, or does not answer.
     """
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
@@ -158,10 +158,10 @@ def _becomes_ready(emulator: Emulator) -> bool:
             return False
         if ended:
             message = f"The emulator ended at once. It said:\n{_log_tail(emulator)}"
-            raise EmulatorError(message)
+            raise ToolError(message)
         time.sleep(_POLL_SECONDS)
     message = f"The emulator does not answer. It said:\n{_log_tail(emulator)}"
-    raise EmulatorError(message)
+    raise ToolError(message)
 
 
 def _edition(emulator: Emulator) -> str | None:

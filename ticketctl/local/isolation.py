@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from ticketctl.cli.errors import EmulatorError
+from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION
 
 HOST = "127.0.0.1"
@@ -120,16 +120,16 @@ def create_bare_interpreter(python: Path, directory: Path) -> Path:
         directory: Where the environment is created.
 
     Raises:
-        EmulatorError: There is no such interpreter, or it cannot.
+        ToolError: There is no such interpreter, or it cannot.
     """
     if not python.exists():
         message = f"The emulator is not installed ({python}): run `make setup`."
-        raise EmulatorError(message)
+        raise ToolError(message)
     command: list[str | Path] = [python, "-I", "-m", "venv", "--without-pip", directory]
     result = subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
         command, check=False, capture_output=True, text=True
     )
     if result.returncode:
         message = f"{python} cannot create an environment: {result.stderr.strip()}"
-        raise EmulatorError(message)
+        raise ToolError(message)
     return directory / "bin" / "python"

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from ticketctl.cli.errors import MessageFileError
+from ticketctl.cli.errors import InputError
 from ticketctl.system.queues import MAX_MESSAGE_BYTES
 
 # SendMessage: the characters that a message may hold.
@@ -18,7 +18,7 @@ def read_messages(path: Path) -> list[str]:
     worker to say.
 
     Raises:
-        MessageFileError: The file cannot be read, is empty, or a line is no JSON
+        InputError: The file cannot be read, is empty, or a line is no JSON
             object.
     """
     try:
@@ -27,15 +27,15 @@ def read_messages(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         message = f"{path}: cannot be read: {reason}"
-        raise MessageFileError(message) from error
+        raise InputError(message) from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered:
         message = f"{path}: holds no message"
-        raise MessageFileError(message)
+        raise InputError(message)
     for number, line in numbered:
         if problem := _problem(line):
             message = f"{path}, line {number}: {problem}"
-            raise MessageFileError(message)
+            raise InputError(message)
     return [line for _, line in numbered]
 
 

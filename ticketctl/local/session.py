@@ -1,6 +1,5 @@
 """The local system, started for a run or to stay: what `run` and `up` do."""
 
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,8 +50,6 @@ def up(*, fifo: bool) -> None:
         ToolError: It cannot be started.
     """
     report = Report(Console(highlight=False))
-    # A service manager's or a script's way of saying Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         local_stack(_parameters(fifo=fifo), progress=report.step) as stack,
         bridge(stack.emulator.port),

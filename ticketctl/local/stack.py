@@ -84,9 +84,9 @@ def local_stack(
         progress: Called before each step that can take a second or more.
 
     Raises:
-        ArtifactError: The artifact cannot be built.
-        EmulatorError: The emulator cannot be started.
-        DeploymentError: The template cannot be deployed.
+        ToolError: The artifact cannot be built.
+        ToolError: The emulator cannot be started.
+        ToolError: The template cannot be deployed.
     """
     if artifact is None:
         progress("building the function")

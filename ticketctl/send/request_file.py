@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
-from ticketctl.cli.errors import MessageFileError
+from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 from ticketctl.send.request_lines import Line, json_lines
 from ticketctl.send.request_table import table_rows
@@ -46,14 +46,14 @@ class RequestFile:
         """Open it for a while.
 
         Raises:
-            MessageFileError: It cannot be read, or its header is wrong.
+            InputError: It cannot be read, or its header is wrong.
         """
         try:
             with self._stream() as stream:
                 yield self._lines(stream)
         except OSError as error:
             message = f"{self.name}: cannot be read: {error.strerror}"
-            raise MessageFileError(message) from error
+            raise InputError(message) from error
 
     def _stream(self) -> "nullcontext[BinaryIO] | BinaryIO":
         if self.is_standard_input:

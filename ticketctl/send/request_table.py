@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.json_body import json_object
 from ticket_numbering.messages import CreateTicket
-from ticketctl.cli.errors import MessageFileError
+from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 from ticketctl.send.request_lines import MAX_LINE_BYTES, Line
 from ticketctl.system.contract import Fields
@@ -43,7 +43,7 @@ def table_rows(stream: BinaryIO, name: str) -> Iterator[Line]:
         name: What the file is called in errors.
 
     Raises:
-        MessageFileError: The header is not one of ours, or quoting is broken.
+        InputError: The header is not one of ours, or quoting is broken.
     """
     csv.field_size_limit(MAX_LINE_BYTES)
     # A row that is not UTF-8 must harm only itself.
@@ -105,7 +105,7 @@ def _rows(text: TextIOWrapper, name: str) -> Iterator[Row]:
         except csv.Error as error:
             why = f"not CSV from here on, so nothing is sent: {error}"
             message = f"{name}:{number}: {why}"
-            raise MessageFileError(message) from error
+            raise InputError(message) from error
         yield number, cells if any(map(str.strip, cells)) else []
 
 
@@ -120,7 +120,7 @@ def _header(row: Row, name: str) -> list[str]:
             known = f"{', '.join(CreateTicket.model_fields)} and attributes.NAME"
             shown = visible(column, 64) or "a nameless column"
             message = f"{name}:{number}: {shown}: {what}; the header may name {known}"
-            raise MessageFileError(message)
+            raise InputError(message)
     return columns
 
 

@@ -7,7 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 from uuid import uuid4
 
-from ticketctl.cli.errors import InputError, MessageFileError
+from ticketctl.cli.errors import InputError
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.preparing import Preparation, Prepared
 from ticketctl.send.request_file import RequestFile
@@ -52,7 +52,7 @@ def requests_of(file: RequestFile, choice: Choice) -> Iterator[Prepared]:
 
     Raises:
         InputError: The prefix of keys cannot be one.
-        MessageFileError: The file cannot be read, holds nothing, or has bad lines that
+        InputError: The file cannot be read, holds nothing, or has bad lines that
             are not to be skipped.
     """
     prefix = file.key_prefix
@@ -76,13 +76,13 @@ def _refuse(file: RequestFile, choice: Choice, prepared: Prepared) -> None:
     if not (prepared.good or prepared.bad or prepared.repeats):
         where = f" from line {choice.from_line} on" if choice.from_line > 1 else ""
         message = f"{file.name}: holds no ticket{where}"
-        raise MessageFileError(message)
+        raise InputError(message)
     if prepared.bad and not choice.skip_invalid:
         message = (
             f"{file.name}: {counted(prepared.bad, 'bad line')}, so nothing is sent; "
             "mend the file, or send the rest with --skip-invalid"
         )
-        raise MessageFileError(message)
+        raise InputError(message)
 
 
 def named_values(given: Sequence[str]) -> dict[str, str]:

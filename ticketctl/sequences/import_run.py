@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import typer
 from rich.progress import Progress
 
-from ticketctl.cli.errors import MessageFileError, Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.send.request_file import RequestFile
 from ticketctl.sequences.import_lines import Existing, Reading
@@ -22,7 +22,7 @@ def read_tickets(file: RequestFile, project: str | None) -> list[Existing]:
     """Return what the file holds.
 
     Raises:
-        MessageFileError: A line is wrong, or there is none.
+        InputError: A line is wrong, or there is none.
     """
     reading = Reading(timestamp(), project)
     with file.lines() as lines:
@@ -32,10 +32,10 @@ def read_tickets(file: RequestFile, project: str | None) -> list[Existing]:
     if reading.wrong:
         bad = len({line for line, _ in reading.wrong})
         message = f"{file.name}: {bad} bad lines; nothing was imported"
-        raise MessageFileError(message)
+        raise InputError(message)
     if not reading.tickets:
         message = f"{file.name}: holds no ticket"
-        raise MessageFileError(message)
+        raise InputError(message)
     return reading.tickets
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ticketctl.cli.errors import CloudError, SendError
+from ticketctl.cli.errors import CloudError
 from ticketctl.system.stack import System
 
 MAX_ENTRIES = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
@@ -59,7 +59,7 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
     """Put the messages on the queue, in order.
 
     Raises:
-        SendError: SQS did not take all of them.
+        CloudError: SQS did not take all of them.
     """
     sent: list[Sent] = []
     queue_url = stack.outputs["CreateTicketQueueUrl"]
@@ -74,7 +74,7 @@ def send(stack: System, bodies: Sequence[str]) -> list[Sent]:
         )
         if failed := answer.get("Failed"):
             message = f"SQS did not take a message: {failed[0].get('Message')}"
-            raise SendError(message)
+            raise CloudError(message)
         ids = {each["Id"]: each["MessageId"] for each in answer["Successful"]}
         sent += [Sent(ids[str(place)], body) for place, body in enumerate(batch)]
     return sent

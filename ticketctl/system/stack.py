@@ -15,7 +15,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from ticketctl.cli.errors import CloudError, StackError
+from ticketctl.cli.errors import CloudError
 from ticketctl.system.aws_errors import error_code
 
 DEFAULT_STACK: Final = "ticket-numbering"
@@ -79,7 +79,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     """Find a stack with the credentials and in the Region that the AWS CLI would take.
 
     Raises:
-        StackError: There is none of that name, or it lacks outputs that ours have.
+        CloudError: There is none of that name, or it lacks outputs that ours have.
         BotoCoreError: No credentials, no Region, no such profile, no connection.
         ClientError: CloudFormation refuses.
     """
@@ -97,7 +97,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             f"no stack {name} in {place} of this account; "
             "name it with --stack, and its Region with --region"
         )
-        raise StackError(message) from error
+        raise CloudError(message) from error
     outputs = {
         each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])
     }
@@ -110,7 +110,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             f"the stack {name} in {place} is not one of ticket numbering, or is not "
             f"complete ({found['StackStatus']}): it has no output {missing[0]}"
         )
-        raise StackError(message)
+        raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
 

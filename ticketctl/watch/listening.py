@@ -9,7 +9,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import notes, visible
-from ticketctl.cli.signals import signals_as_interrupts
 from ticketctl.system.aws_errors import explained
 from ticketctl.system.queues import MAX_ENTRIES, delete
 from ticketctl.watch.heard import Filter, Heard, NotAnAnnouncement, heard
@@ -97,14 +96,13 @@ def listening(
         CloudError: SNS does not confirm the subscription.
     """
     wanted = Filter(projects or (), priorities, types)
-    with signals_as_interrupts():
-        queue = make_queue(stack)
-        try:
-            _sweep(stack)
-            queue.subscribe(wanted)
-            yield Listener(queue, wanted)
-        finally:
-            queue.remove()
+    queue = make_queue(stack)
+    try:
+        _sweep(stack)
+        queue.subscribe(wanted)
+        yield Listener(queue, wanted)
+    finally:
+        queue.remove()
 
 
 def _sweep(stack: NamedSystem) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes
-from ticketctl.cli.signals import running_thread, signals_as_interrupts
+from ticketctl.cli.signals import running_thread
 from ticketctl.system.queues import MAX_ENTRIES, delete
 from ticketctl.watch.heard import Filter, Heard, NotAnAnnouncement, heard
 from ticketctl.watch.subscriber_queue import SubscriberQueue
@@ -41,12 +41,11 @@ def peek(
         raise InputError(message)
     _warn(queue.max_receive_count)
     look = Peek(queue, wanted)
-    with signals_as_interrupts():
-        try:
-            watch(look, screen, limits)
-        finally:
-            if hidden := look.give_back():
-                notes().print(f"messages that stay hidden for half a minute: {hidden}")
+    try:
+        watch(look, screen, limits)
+    finally:
+        if hidden := look.give_back():
+            notes().print(f"messages that stay hidden for half a minute: {hidden}")
     return True
 
 

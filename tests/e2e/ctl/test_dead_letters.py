@@ -267,7 +267,7 @@ class TestLooking:
 
     def test_status_is_3_when_there_is_no_such_stack(self, ctl: Ctl) -> None:
         """As for every command."""
-        listed = ctl("dead-letters", "list", "--stack", "nowhere")
+        listed = ctl("--stack", "nowhere", "dead-letters", "list")
 
         assert listed.status == 3
         assert "no stack nowhere" in listed.err

@@ -309,7 +309,7 @@ class TestSeed:
         self, ctl: Ctl, project: str
     ) -> None:
         """Status 3, as AWS answers."""
-        ended = ctl("seed", project, "--last", "5", "--yes", "--stack", "nowhere")
+        ended = ctl("--stack", "nowhere", "seed", project, "--last", "5", "--yes")
 
         assert ended.status == Status.CLOUD
         assert ended.err.startswith("error: no stack nowhere")

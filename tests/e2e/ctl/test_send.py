@@ -393,7 +393,7 @@ class TestNoSystem:
         problem: str,
     ) -> None:
         """Whatever was to be sent."""
-        ended = ctl("send", "--project", "P", "--title", "t", *options, **variables)
+        ended = ctl(*options, "send", "--project", "P", "--title", "t", **variables)
 
         assert (ended.status, ended.out) == (3, "")
         assert problem in ended.err

@@ -105,7 +105,7 @@ class TestShow:
 
     def test_show_says_so_when_there_is_no_such_stack(self, ctl: Ctl) -> None:
         """Status 3, and how to name another."""
-        ended = ctl("show", "PROJ-1", "--stack", "no-such-stack")
+        ended = ctl("--stack", "no-such-stack", "show", "PROJ-1")
 
         assert ended.status == 3
         assert "--stack" in ended.err

@@ -195,7 +195,7 @@ class TestCheck:
 
     def test_stack_is_refused_when_there_is_none_of_the_name(self, ctl: Ctl) -> None:
         """In one line."""
-        ended = ctl("stats", "--stack", "nowhere")
+        ended = ctl("--stack", "nowhere", "stats")
 
         assert ended.status == 3
         assert "no stack nowhere" in ended.err

@@ -510,7 +510,6 @@ class TestMistakesAreToldInALine:
             (("--delete",), 2, "--delete needs --from"),
             (("--from", "q", "--delete", "--project", "P"), 2, "--delete takes"),
             (("--project", "A B"), 2, "no project can be called 'A B'"),
-            (("--stack", "no-such-stack"), 3, "no stack no-such-stack"),
         ],
     )
     def test_watch_ends_with_a_line_when_it_cannot_work(

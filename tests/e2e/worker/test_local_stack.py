@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ticketctl.cli.errors import ArtifactError, DeploymentError, EmulatorError
+from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import EMULATOR_PYTHON, ROOT, build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import free_port, running_emulator
@@ -181,7 +181,7 @@ class TestArtifact:
         wheel = _write_wheel(tmp_path)
         source = _write_source(tmp_path / "src", _requirement(wheel, "0" * 64))
 
-        with pytest.raises(ArtifactError) as caught:
+        with pytest.raises(ToolError) as caught:
             build_artifact(source=source, build_directory=tmp_path / "build")
 
         message = str(caught.value)
@@ -227,7 +227,7 @@ class TestArtifact:
         self, tmp_path: Path
     ) -> None:
         """Nobody has to guess that a set-up step was left out."""
-        with pytest.raises(ArtifactError, match="make setup"):
+        with pytest.raises(ToolError, match="make setup"):
             build_artifact(build_directory=tmp_path, python=tmp_path / "python")
 
 
@@ -338,7 +338,7 @@ class TestFailure:
         )
 
         with (
-            pytest.raises(DeploymentError, match=r"Broken \(AWS::KMS::.*without-pr"),
+            pytest.raises(ToolError, match=r"Broken \(AWS::KMS::.*without-pr"),
             local_stack(template=template, artifact=artifact),
         ):
             pytest.fail("deployed")
@@ -348,7 +348,7 @@ class TestFailure:
     ) -> None:
         """A misspelt parameter does not pass silently."""
         with (
-            pytest.raises(DeploymentError, match="Misspelt"),
+            pytest.raises(ToolError, match="Misspelt"),
             local_stack(
                 {"Misspelt": "1"}, template=write_template(_TEMPLATE), artifact=artifact
             ),
@@ -362,7 +362,7 @@ class TestFailure:
         template = write_template(_TEMPLATE + _FUNCTION.replace("Echo", "Second"))
 
         with (
-            pytest.raises(DeploymentError, match="2 functions"),
+            pytest.raises(ToolError, match="2 functions"),
             local_stack(template=template, artifact=artifact),
         ):
             pytest.fail("deployed")
@@ -372,7 +372,7 @@ class TestFailure:
         without_emulator = Path(sys.executable)
 
         with (
-            pytest.raises(EmulatorError, match="No module named ministack"),
+            pytest.raises(ToolError, match="No module named ministack"),
             running_emulator(without_emulator),
         ):
             pytest.fail("started")
@@ -382,7 +382,7 @@ class TestFailure:
     ) -> None:
         """Nobody has to guess that a set-up step was left out."""
         with (
-            pytest.raises(EmulatorError, match="make setup"),
+            pytest.raises(ToolError, match="make setup"),
             running_emulator(tmp_path / "python"),
         ):
             pytest.fail("started")

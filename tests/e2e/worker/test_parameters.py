@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ticketctl.cli.errors import DeploymentError
+from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import Deployment, deploy
@@ -113,7 +113,7 @@ class TestRefused:
         sentence: str,
     ) -> None:
         """The sentence is the whole of what a person gets to see."""
-        with pytest.raises(DeploymentError, match=re.escape(sentence)):
+        with pytest.raises(ToolError, match=re.escape(sentence)):
             deploy(clients, TEMPLATE, artifact, parameters)
 
         created = [

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from benchmarks.cells import Cell, all_cells
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
 from benchmarks.session import INTERRUPTED, Wishes, bench
 from benchmarks.store import Results
 from tests.support.bench_builders import figures, measurement, results_of
-from ticketctl.__main__ import app
+from ticketctl.cli.app import main
 from ticketctl.cli.errors import ToolError
 
 Done = Callable[[Cell], None]
@@ -155,11 +154,13 @@ class TestShowing:
         assert not (tmp_path / "out").exists()
 
 
-def test_command_says_it_in_one_line_when_the_contender_is_unknown() -> None:
+def test_command_says_it_in_one_line_when_the_contender_is_unknown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Without a traceback, and with a status that scripts can tell."""
-    result = CliRunner().invoke(app, ["bench", "--contender", "nobody"])
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "--contender", "nobody"])
 
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.splitlines() == [
-        f"error: no contender nobody: {', '.join(CONTENDERS)}"
-    ]
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert said.err == f"error: no contender nobody: {', '.join(CONTENDERS)}\n"

@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client
 from tests.support.dead_letter_queue import Site, Sqs, letters
-from ticketctl.cli.errors import RedriveError
+from ticketctl.cli.errors import CloudError
 from ticketctl.dead_letters.move_task import MoveTasks, NoMoveTasksError
 from ticketctl.dead_letters.tasks import redrive_all
 
@@ -109,7 +109,7 @@ class TestMoved:
         )
 
         with pytest.raises(
-            RedriveError, match=rf"{status} \(AccessDenied\).* 4 messages"
+            CloudError, match=rf"{status} \(AccessDenied\).* 4 messages"
         ):
             service.tasks.follow(-1, lambda *_: None)
 
@@ -118,14 +118,14 @@ class TestMoved:
         for _ in range(60):
             service.lists(task("COMPLETED", 1000))
 
-        with pytest.raises(RedriveError, match="does not show"):
+        with pytest.raises(CloudError, match="does not show"):
             service.tasks.follow(1000, lambda *_: None)
 
     def test_second_task_is_refused_when_one_is_running(self, service: Service) -> None:
         """SQS allows one a queue; the message says how to end it."""
         service.lists(task("RUNNING", TaskHandle="handle"))
 
-        with pytest.raises(RedriveError, match="--cancel"):
+        with pytest.raises(CloudError, match="--cancel"):
             service.tasks.start(None)
 
 

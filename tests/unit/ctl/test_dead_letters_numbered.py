@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.audit_tables import Tables
 from tests.support.builders import ticket_fields
+from tests.support.ctl_process import command_context
 from tests.support.dead_letter_queue import Site, Sqs, letter
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import edit
@@ -44,7 +45,7 @@ class Desk:
         """Put a mended body in place of the only letter."""
         file.write_text(body_of(ticket_fields("PROJ", "k-1", title="Mended")))
         [letter] = self.letters
-        edit(self.site, letter.message_id, file=file, **options)
+        edit(command_context(self.site), letter.message_id, file=file, **options)
 
 
 class TestNumberIsHeardOf:

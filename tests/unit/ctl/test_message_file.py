@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ticketctl.cli.errors import MessageFileError
+from ticketctl.cli.errors import InputError
 from ticketctl.local.message_file import read_messages
 
 
@@ -69,7 +69,7 @@ class TestRefused:
         self, tmp_path: Path, content: bytes, problem: str
     ) -> None:
         """One line says what to look at."""
-        with pytest.raises(MessageFileError) as refused:
+        with pytest.raises(InputError) as refused:
             read(tmp_path, content)
 
         assert str(tmp_path / "my.jsonl") in str(refused.value)
@@ -80,7 +80,7 @@ class TestRefused:
         self, tmp_path: Path
     ) -> None:
         """The reason is the system's own."""
-        with pytest.raises(MessageFileError, match="No such file"):
+        with pytest.raises(InputError, match="No such file"):
             read_messages(tmp_path / "absent.jsonl")
-        with pytest.raises(MessageFileError, match="directory"):
+        with pytest.raises(InputError, match="directory"):
             read_messages(tmp_path)

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.builders import create_ticket
+from tests.support.ctl_process import command_context
 from ticket_numbering import dynamodb_items as ticket_items
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
@@ -597,7 +598,7 @@ class TestAsked:
         dynamodb = FakeDynamoDB(RESERVED)
 
         with pytest.raises(typer.Exit) as ended:
-            numbers.import_tickets(FakeStack(dynamodb), str(file))
+            numbers.import_tickets(command_context(FakeStack(dynamodb)), str(file))
 
         told = capsys.readouterr().err
         assert "PROJ: 1 tickets up to 1000000000000000; the last number is 50" in told
@@ -615,7 +616,7 @@ class TestAsked:
         dynamodb = FakeDynamoDB(RESERVED)
 
         with pytest.raises(typer.Exit) as ended:
-            numbers.seed(FakeStack(dynamodb), "PROJ", last=99)
+            numbers.seed(command_context(FakeStack(dynamodb)), "PROJ", last=99)
 
         assert ended.value.exit_code == Status.OK
         assert dynamodb.transactions == []
@@ -628,6 +629,8 @@ class TestAsked:
         item = ticket_item(existing())
 
         with pytest.raises(typer.Exit) as ended:
-            numbers.void(FakeStack(FakeDynamoDB(item)), "PROJ-42", reason="spam")
+            numbers.void(
+                command_context(FakeStack(FakeDynamoDB(item))), "PROJ-42", reason="spam"
+            )
 
         assert ended.value.exit_code == Status.OK

@@ -20,7 +20,7 @@ import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import cases
-from ticketctl.cli.errors import InputError, MessageFileError, Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.send import delivering
 from ticketctl.send.awaiting import Awaiting
 from ticketctl.send.delivering import Delivery, deliver
@@ -174,7 +174,7 @@ class TestTable:
         choice = Choice("PROJ", from_line=9, skip_invalid=True, unchecked=True)
 
         with (
-            pytest.raises(MessageFileError) as refused,
+            pytest.raises(InputError) as refused,
             requests_of(RequestFile(str(path)), choice),
         ):
             pass
@@ -195,7 +195,7 @@ class TestTable:
         self, tmp_path: Path, rest: str
     ) -> None:
         """A cell of two lines would become two rows."""
-        with pytest.raises(MessageFileError) as refused:
+        with pytest.raises(InputError) as refused:
             read(tmp_path, f"title,description\n{rest}", "csv")
 
         path = tmp_path / "tickets"
@@ -255,7 +255,7 @@ class TestTable:
         self, tmp_path: Path, header: str, problem: str
     ) -> None:
         """Every row would be."""
-        with pytest.raises(MessageFileError) as refused:
+        with pytest.raises(InputError) as refused:
             read(tmp_path, f"{header}\nx\n", "csv")
 
         assert problem in str(refused.value)

@@ -3,10 +3,15 @@
 import io
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +24,7 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 from typer.testing import CliRunner
 
-from ticketctl.__main__ import app as whole_app
-from ticketctl.cli.command import errors_in_a_line, stack_command
+from ticketctl.cli.app import main, stack_of
 from ticketctl.cli.errors import (
     CloudError,
     InputError,
@@ -29,13 +33,13 @@ from ticketctl.cli.errors import (
     ToolError,
 )
 from ticketctl.cli.output import print_json, print_json_line, visible
+from ticketctl.commands import app
 from ticketctl.system.aws_errors import error_code, explained
 from ticketctl.system.stack import NEEDED_OUTPUTS, Stack, find_stack
 
 ROOT = Path(__file__).parents[3]
 
-# Commands that look after a deployed system; the others start one of their own.
-LOCAL = {"run", "up", "sample", "bench"}
+FINDS_US = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
 
 Answer = Callable[[Stubber], None]
 
@@ -90,7 +94,7 @@ def found(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> Stack:
     return find_stack("mine", "eu-west-1", None)
 
 
-def stack_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
+def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
     """Let CloudFormation know a stack of these outputs."""
     stack = {
         "StackName": "mine",
@@ -119,7 +123,7 @@ class TestStack:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """One client for each service."""
-        stack = found(stack_of(*NEEDED_OUTPUTS), monkeypatch)
+        stack = found(answer_of(*NEEDED_OUTPUTS), monkeypatch)
 
         assert stack.region == "eu-west-1"
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
@@ -146,7 +150,7 @@ class TestStack:
     ) -> None:
         """Foreign, or not complete: it says which it may be."""
         outputs = [each for each in NEEDED_OUTPUTS if each != missing]
-        answer = stack_of(*outputs, status="CREATE_IN_PROGRESS")
+        answer = answer_of(*outputs, status="CREATE_IN_PROGRESS")
 
         with pytest.raises(ToolError, match=r"CREATE_IN_PROGRESS.*no output") as error:
             found(answer, monkeypatch)
@@ -158,7 +162,7 @@ class TestStack:
     ) -> None:
         """A stack of something else."""
         with pytest.raises(ToolError, match="not one of ticket numbering"):
-            found(stack_of(), monkeypatch)
+            found(answer_of(), monkeypatch)
 
     def test_other_refusals_stay_what_they_are(
         self, monkeypatch: pytest.MonkeyPatch
@@ -284,18 +288,31 @@ class TestErrors:
         assert error_code(refusal(code)) == "NoSuch"
 
 
-def ended(error: BaseException | None) -> tuple[int, str]:
-    """Run a command that ends so; return its status and what it says."""
-    app = typer.Typer()
+@contextmanager
+def command(function: Callable[..., None]) -> Iterator[None]:
+    """Let the application have one more command, `look`."""
+    app.command("look")(function)
+    try:
+        yield
+    finally:
+        app.registered_commands.pop()
 
-    @app.command()
-    def command() -> None:
-        with errors_in_a_line():
-            if error:
-                raise error
 
-    result = CliRunner().invoke(app, [])
-    return result.exit_code, result.stderr
+def status_of(*arguments: str) -> int:
+    """Run a command and return its exit status."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+def failing(error: BaseException | None) -> Callable[[], None]:
+    """Return a command that ends so."""
+
+    def look() -> None:
+        if error:
+            raise error
+
+    return look
 
 
 class TestCommand:
@@ -313,40 +330,56 @@ class TestCommand:
         ],
     )
     def test_status_says_how_it_ended(
-        self, error: Exception | None, status: int
+        self,
+        capsys: pytest.CaptureFixture[str],
+        error: Exception | None,
+        status: int,
     ) -> None:
         """And one line says why."""
-        code, said = ended(error)
+        with command(failing(error)):
+            assert status_of("look") == status
 
-        assert code == status
-        assert said.count("\n") == (1 if error else 0)
+        assert capsys.readouterr().err.count("\n") == (1 if error else 0)
 
-    def test_interrupt_ends_silently_with_130(self) -> None:
+    def test_interrupt_ends_silently_with_130(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """As a shell expects it."""
-        assert ended(KeyboardInterrupt()) == (130, "")
+        with command(failing(KeyboardInterrupt())):
+            assert status_of("look") == Status.INTERRUPTED
+
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
+    def test_other_signals_end_it_as_ctrl_c_does(self, kind: signal.Signals) -> None:
+        """So that what is temporary goes."""
+        before = signal.signal(kind, signal.SIG_DFL)
+        try:
+            with command(lambda: signal.raise_signal(kind)):
+                assert status_of("look") == Status.INTERRUPTED
+        finally:
+            signal.signal(kind, before)
 
     def test_bug_stays_a_bug(self) -> None:
         """An error that nobody foresaw is not dressed up."""
-        with pytest.raises(ZeroDivisionError), errors_in_a_line():
-            _ = 1 / 0
+        with command(failing(ZeroDivisionError())), pytest.raises(ZeroDivisionError):
+            main(["look"])
 
     def test_reader_that_has_enough_is_no_error(self) -> None:
         """`ticketctl ... | head` must not complain."""
         script = (
-            "from ticketctl.cli.command import errors_in_a_line\n"
+            "from ticketctl.cli.app import app, main\n"
             "from ticketctl.cli.output import print_json_line\n"
-            "import typer\n"
-            "app = typer.Typer()\n"
             "@app.command()\n"
             "def many() -> None:\n"
-            "    with errors_in_a_line():\n"
-            "        for each in range(100_000):\n"
-            "            print_json_line(each)\n"
-            "app()\n"
+            "    for number in range(100_000):\n"
+            "        print_json_line(number)\n"
+            "main(['many'])\n"
         )
         with subprocess.Popen(  # noqa: S603 - no shell, and nothing from outside.
             [sys.executable, "-c", script],
             cwd=ROOT,
+            env=FINDS_US,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         ) as process:
@@ -359,30 +392,28 @@ class TestCommand:
 
         assert said == b""
 
-    def test_function_gets_the_stack_that_was_found(
+    def test_command_gets_the_stack_that_the_options_name(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """By the options, which every such command has."""
-        app, got = typer.Typer(), []
+        """They stand before it, for they are the application's."""
+        got: list[tuple[str, str]] = []
 
-        @stack_command(app, "look", examples=("ticketctl look --stack mine",))
-        def look(stack: Stack, word: str) -> None:
-            """Look."""
-            got.append((stack.name, stack.region, word))
+        def look(ctx: typer.Context) -> None:
+            stack = stack_of(ctx)
+            got.append((stack.name, stack.region))
 
         monkeypatch.setattr(
-            boto3, "Session", Answered(stack_of(*NEEDED_OUTPUTS)).session
+            boto3, "Session", Answered(answer_of(*NEEDED_OUTPUTS)).session
         )
-        arn = "arn:aws:cloudformation:eu-north-1:123456789012:stack/mine/7"
-        options = ["--stack", arn, "--region", "eu-north-1", "now"]
-        result = CliRunner().invoke(app, options)
+        with command(look):
+            status = status_of("--stack", "mine", "--region", "eu-north-1", "look")
 
-        assert (result.exit_code, got) == (0, [("mine", "eu-north-1", "now")])
+        assert (status, got) == (0, [("mine", "eu-north-1")])
 
 
 def commands() -> Iterator[tuple[str, ...]]:
     """Return the words of each command."""
-    group: Any = typer.main.get_command(whole_app)
+    group: Any = typer.main.get_command(app)
     yield from _below(group, ())
 
 
@@ -399,16 +430,13 @@ class TestHelp:
 
     @pytest.mark.parametrize("words", [*commands()], ids=" ".join)
     def test_command_says_what_it_does(self, words: tuple[str, ...]) -> None:
-        """With an example, and how to name the system."""
+        """With an example."""
         result = CliRunner().invoke(
-            whole_app, [*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}
+            app, [*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}
         )
 
         assert result.exit_code == 0
         assert f"$ ticketctl {' '.join(words)}" in result.stdout
-        if words[0] not in LOCAL:
-            for option in ("--stack", "--region", "--profile"):
-                assert option in result.stdout
 
     def test_shell_completion_can_be_had(self) -> None:
         """For bash, as its users install it."""
@@ -418,32 +446,49 @@ class TestHelp:
             check=True,
             capture_output=True,
             text=True,
-            env={
-                "_TICKETCTL_COMPLETE": "source_bash",
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(ROOT / "src"),
-            },
+            env=FINDS_US | {"_TICKETCTL_COMPLETE": "source_bash"},
         )
 
         assert "complete -o default -F _ticketctl_completion ticketctl" in result.stdout
 
-    def test_command_line_needs_the_workers_contract_alone(self) -> None:
+    def test_command_line_loads_when_only_its_own_requirements_are_installed(
+        self,
+    ) -> None:
         """A person's machine has no Powertools, and no plots to draw."""
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        brought = brought_by(project["dependencies"])
+        absent = [
+            module
+            for module, names in metadata.packages_distributions().items()
+            if brought.isdisjoint(names)
+        ]
         script = (
-            "import sys, ticketctl.__main__\n"
-            "wrong = 'ticket_numbering.worker', 'aws_lambda_powertools', 'matplotlib'\n"
-            "print([each for each in wrong if each in sys.modules])"
-        )
-        result = subprocess.run(  # noqa: S603 - no shell, and nothing from outside.
-            [sys.executable, "-P", "-c", script],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-            env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
+            "import sys\n"
+            "sys.modules.update(dict.fromkeys(sys.argv[1:]))\n"
+            "import ticketctl.commands"
         )
 
-        assert result.stdout == "[]\n"
+        subprocess.run(  # noqa: S603 - no shell, and nothing from outside.
+            [sys.executable, "-P", "-c", script, *absent],
+            check=True,
+            env=FINDS_US,
+        )
+
+        assert "aws_lambda_powertools" in absent
+
+
+def brought_by(requirements: Iterable[str]) -> set[str]:
+    """Return what is installed with these distributions."""
+    found: set[str] = set()
+    pending = [*requirements]
+    while pending:
+        requirement = pending.pop()
+        name = re.split(r"[^\w.-]", requirement)[0]
+        if "extra ==" not in requirement and name not in found:
+            found |= {name, name.replace("-", "_")}
+            with suppress(metadata.PackageNotFoundError):  # Of another platform.
+                pending += metadata.requires(name) or ()
+    return found
 
 
 class TestOutput:

@@ -29,8 +29,9 @@ from ticket_numbering.dynamodb_items import key_item, ticket_item
 from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import logger
 from ticket_numbering.worker import Worker
-from ticketctl.__main__ import app
 from ticketctl.audit.findings import Kind
+from ticketctl.cli.app import LOCAL
+from ticketctl.commands import app
 
 OPERATIONS = ROOT / "docs" / "operations.md"
 TEXT = OPERATIONS.read_text(encoding="utf-8")
@@ -196,7 +197,12 @@ def check_ticketctl(words: tuple[str, ...]) -> None:
     command: Any = typer.main.get_command(app)
     stripped = (re.sub(r"[\[\]]|(?<=\w)\.{3}", "", word) for word in words)
     rest = [each for each in stripped if each]
-    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
+    while rest and hasattr(command, "commands"):
+        if rest[0] in parameters_of(command):
+            del rest[:2]  # They all take a value.
+            continue
+        if rest[0].startswith("-"):
+            break
         names = rest.pop(0).split("|")
         assert set(names) <= command.commands.keys(), f"no command {names}"
         command = command.commands[names[0]]
@@ -538,7 +544,7 @@ class TestRights:
             f"ticketctl {name}" if command is leaf else f"ticketctl {name} {leaf.name}"
             for name, command in group.commands.items()
             for leaf in getattr(command, "commands", {"": command}).values()
-            if any("--stack" in each.opts for each in leaf.params)
+            if command.rich_help_panel != LOCAL
         }
 
         rows = [each.split(" | ")[0] for each in section("Rights").splitlines()]

@@ -327,7 +327,7 @@ class TestDashboard:
         [widget] = widgets("text")
 
         text = widget["properties"]["markdown"]
-        assert "ticketctl stats --stack <AWS::StackName> --region <AWS::Region>" in text
+        assert "ticketctl --stack <AWS::StackName> --region <AWS::Region> stats" in text
         assert "docs/operations.md" in text
 
     @pytest.mark.parametrize("table", ["TicketsTable", "IdempotencyKeysTable"])
