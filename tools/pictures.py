@@ -39,7 +39,7 @@ def main(directory: Path = DIRECTORY) -> None:
             # Its remark that it is listening.
             _remarks(watch).readline()
             bodies = "\n".join(sample_messages()[:24])
-            _said("send", "-", environment=environment, typed=bodies)
+            _said("send-file", "-", environment=environment, typed=bodies)
             watched, _ = watch.communicate(timeout=SECONDS)
         _draw("ticketctl watch", watched, directory / "watch.svg")
         while messages_on_queue(stack):

@@ -8,7 +8,6 @@ from ticketctl.cli.app import NUMBERS, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.cli.prompts import confirm
-from ticketctl.send.request_file import RequestFile
 from ticketctl.sequences.import_run import (
     import_all,
     plan,
@@ -120,7 +119,7 @@ def import_tickets(
     """
     stack = stack_of(ctx)
     project = project and checked_project(project)
-    tickets = read_tickets(RequestFile(file, "jsonl"), project)
+    tickets = read_tickets(file, project)
     planned = plan(stack, tickets)
     if dry_run:
         console().print(planned, markup=False)

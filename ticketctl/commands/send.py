@@ -1,30 +1,36 @@
 """The commands that send tickets."""
 
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
 
 import typer
 
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.send.delivering import Delivery, deliver
-from ticketctl.send.preparing import Prepared
-from ticketctl.send.request_file import Format, RequestFile
-from ticketctl.send.requests_asked import (
-    Choice,
-    named_values,
-    one_request,
-    requests_of,
+from ticketctl.send.checking import Check, Checked
+from ticketctl.send.delivering import Delivery, counted, remark, tell
+from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
+from ticketctl.send.request_file import (
+    STANDARD_INPUT,
+    Format,
+    Line,
+    read_lines,
+    shown_name,
 )
-from ticketctl.send.send_report import Report, counted
-from ticketctl.system.contract import Fields
 
-_ONE: Final = "One ticket"
-_FILE: Final = "A file of tickets"
-_SENDING: Final = "Sending"
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait", help="Wait for the numbers, print each; status 1 if one is missing."
+    ),
+]
+Timeout = Annotated[
+    int,
+    typer.Option(min=1, help="With --wait: give up after so long without a number."),
+]
 
 
 @app.command(
@@ -32,62 +38,82 @@ _SENDING: Final = "Sending"
     rich_help_panel=TICKETS,
     epilog=examples(
         'ticketctl send --project WEB --title "Login page flickers" --wait',
-        "ticketctl send tickets.jsonl --dry-run",
-        "ticketctl send tickets.csv --project WEB --rate 100",
-        'export-tickets | ticketctl send - --key-prefix "nightly-$(date +%F)"',
+        'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
     ),
 )
 def send(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
-    file: Annotated[
-        str | None,
-        typer.Argument(help="A file of tickets, JSONL or CSV; - is standard input."),
-    ] = None,
     *,
-    project: Annotated[
-        str | None,
-        typer.Option(help="The project; in a file, of lines that name none."),
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="What it is about.", rich_help_panel=_ONE)
-    ] = None,
+    project: Annotated[str, typer.Option(help="The project.")],
+    title: Annotated[str, typer.Option(help="What it is about.")],
     key: Annotated[
         str | None,
         typer.Option(
             help="The idempotency key: the same one never gets a second number. "
             "Without it a new one is made, and printed.",
-            rich_help_panel=_ONE,
         ),
     ] = None,
-    description: Annotated[
-        str | None, typer.Option(help="More about it.", rich_help_panel=_ONE)
-    ] = None,
+    description: Annotated[str | None, typer.Option(help="More about it.")] = None,
     priority: Annotated[
-        str | None,
-        typer.Option(help="low, medium, high or urgent.", rich_help_panel=_ONE),
+        str | None, typer.Option(help="low, medium, high or urgent.")
     ] = None,
-    reporter: Annotated[
-        str | None, typer.Option(help="Who reports it.", rich_help_panel=_ONE)
-    ] = None,
+    reporter: Annotated[str | None, typer.Option(help="Who reports it.")] = None,
     label: Annotated[
-        list[str] | None,
-        typer.Option(help="A label; can be repeated.", rich_help_panel=_ONE),
+        list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
     attribute: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="An attribute; can be repeated.",
-            rich_help_panel=_ONE,
-        ),
+        typer.Option(metavar="NAME=VALUE", help="An attribute; can be repeated."),
+    ] = None,
+    wait: Wait = False,
+    timeout: Timeout = 60,
+    as_json: Json = False,
+) -> None:
+    """Ask for one ticket.
+
+    It is checked before it is sent, and safe to send again under the same --key.
+    """
+    given = {
+        "project_id": project,
+        "idempotency_key": key or str(uuid4()),
+        "title": title,
+        "description": description,
+        "priority": priority,
+        "reporter": reporter,
+        "labels": label,
+        "attributes": named_values(attribute or ()),
+    }
+    fields = {name: value for name, value in given.items() if value not in (None, {})}
+    checked = Check().run([Line(1, fields)])
+    for _, problem in checked.problems:
+        raise InputError(problem)
+    waiting = timeout if wait else None
+    delivery = Delivery(stack_of(ctx), as_json, waiting, tell_keys=True)
+    raise typer.Exit(delivery.run(checked.requests))
+
+
+@app.command(
+    "send-file",
+    rich_help_panel=TICKETS,
+    epilog=examples(
+        "ticketctl send-file tickets.jsonl --dry-run",
+        "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
+        'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
+    ),
+)
+def send_file(  # noqa: PLR0913 - one parameter for each option.
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
+    ],
+    *,
+    project: Annotated[
+        str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
     written_as: Annotated[
         Format | None,
         typer.Option(
-            "--format",
-            help="How the file is written; else its suffix says it. Standard input is "
-            "jsonl.",
-            rich_help_panel=_FILE,
+            "--format", help="How it is written; else its suffix says it, or jsonl."
         ),
     ] = None,
     key_prefix: Annotated[
@@ -95,24 +121,12 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(
             help="What the keys of lines without a key begin with, and are made from; "
             "else the file's name, so that files of one name share keys.",
-            rich_help_panel=_FILE,
         ),
     ] = None,
-    from_line: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Leave out the lines before this one.",
-            rich_help_panel=_FILE,
-        ),
-    ] = 1,
     skip_invalid: Annotated[
         bool,
         typer.Option(
-            "--skip-invalid",
-            help="Send the good lines of a file that has bad ones; ends with status 1. "
-            "CSV with broken quotes is refused all the same.",
-            rich_help_panel=_FILE,
+            "--skip-invalid", help="Send the good lines of a file with bad ones."
         ),
     ] = False,
     unchecked: Annotated[
@@ -121,47 +135,21 @@ def send(  # noqa: PLR0913 - one parameter for each option.
             "--unchecked",
             help="Send what is no valid request too, as a producer with a bug would; "
             "it ends as a dead letter.",
-            rich_help_panel=_FILE,
         ),
     ] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Check everything, send nothing.",
-            rich_help_panel=_SENDING,
-        ),
+        bool, typer.Option("--dry-run", help="Check everything, send nothing.")
     ] = False,
     rate: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            help="At most so many messages a second.",
-            rich_help_panel=_SENDING,
-        ),
+        int | None, typer.Option(min=1, help="At most so many messages a second.")
     ] = None,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            "--wait",
-            help="Wait for the numbers, and print each; ends with status 1 if some do "
-            "not come.",
-            rich_help_panel=_SENDING,
-        ),
-    ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=1,
-            help="How many seconds without news --wait takes.",
-            rich_help_panel=_SENDING,
-        ),
-    ] = 60,
+    wait: Wait = False,
+    timeout: Timeout = 60,
     as_json: Json = False,
 ) -> None:
-    """Ask for tickets: for one that the options describe, or for those of a file.
+    """Ask for the tickets of a file.
 
-    JSONL is a JSON object a line, CSV has a header of field names; there, an empty cell
+    JSONL is a JSON object a line. CSV has a header of field names; there, an empty cell
     is an absent field, labels are separated by ; and attributes are columns named
     attributes.NAME. Everything is checked before anything is sent, and a bad line stops
     the whole file.
@@ -174,76 +162,80 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     its own, or keys in its lines, else a line that was there before is no new ticket.
 
     With --json it prints a JSON document a line: for each message, or with --wait for
-    each number.
+    each number. Status 1 says that lines were skipped, or that a number is missing.
     """
-    stack = stack_of(ctx)
-    own = _given(
-        title=title,
-        idempotency_key=key,
-        description=description,
-        priority=priority,
-        reporter=reporter,
-        labels=label,
-        attributes=named_values(attribute or ()),
-    )
-    choice = Choice(project, key_prefix, from_line, skip_invalid, unchecked)
-    if not (math.isfinite(rate or 0) and math.isfinite(timeout)):
-        message = "--rate and --timeout: give a number"
-        raise InputError(message)
-    delivery = Delivery(rate, wait, timeout)
-    with _requests(file, written_as, own, choice) as (name, prepared):
-        if dry_run:
-            _tell_checked(prepared, name, as_json=as_json)
-            status = Status.OK
-        else:
-            report = Report(name, prepared.good, as_json, wait, prepared.key_prefix)
-            status = deliver(stack, prepared, report, delivery)
-    skipped = Status.FOUND if prepared.bad else Status.OK
-    raise typer.Exit(status or skipped)
-
-
-@contextmanager
-def _requests(
-    file: str | None, written_as: Format | None, own: Fields, choice: Choice
-) -> Iterator[tuple[str, Prepared]]:
-    """Check what is asked for; the name is empty for a ticket that options describe."""
-    if file is not None:
-        if own:
-            message = f"{_option(own)} is for one ticket; a FILE has its own"
-            raise InputError(message)
-        source = RequestFile(file, written_as)
-        with requests_of(source, choice) as prepared:
-            yield source.name, prepared
-        return
-    if written_as or choice != Choice(choice.project):
-        message = (
-            "--format, --key-prefix, --from-line, --skip-invalid and --unchecked "
-            "need a FILE"
+    if unchecked and wait:
+        raise InputError(
+            "--wait knows the keys of checked lines: leave out --unchecked"
         )
-        raise InputError(message)
-    own |= _given(project_id=choice.project)
-    if not {"project_id", "title"} <= own.keys():
-        message = "give --project and --title, or a FILE of tickets"
-        raise InputError(message)
-    with one_request(own) as prepared:
-        yield "", prepared
+    keys = _keys(file, key_prefix)
+    checked = Check(project, keys, unchecked).run(read_lines(file, written_as))
+    name = shown_name(file)
+    _tell_problems(name, checked, skip_invalid=skip_invalid)
+    if dry_run:
+        _tell_dry_run(name, checked, as_json=as_json)
+        raise typer.Exit(Status.FOUND if checked.problems else Status.OK)
+    delivery = Delivery(stack_of(ctx), as_json, timeout if wait else None, rate)
+    status = delivery.run(checked.requests)
+    summary = (
+        f"sent {len(delivery.sent)} of {counted(len(checked.requests), 'message')}"
+    )
+    (remark if as_json or wait else _print)(summary)
+    if keys and keys.used:
+        remark(f"keys made from {keys.prefix}; another file of that prefix shares them")
+    raise typer.Exit(status or (Status.FOUND if checked.problems else Status.OK))
 
 
-def _given(**fields: Any) -> Fields:
-    return {name: value for name, value in fields.items() if value not in (None, {})}
+def named_values(given: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=VALUE`.
+
+    Raises:
+        InputError: One is not so, or a name stands twice.
+    """
+    values: dict[str, str] = {}
+    for pair in given:
+        name, separator, value = pair.partition("=")
+        if not separator or name in values:
+            raise InputError("--attribute: give NAME=VALUE, and each name once")
+        values[name] = value
+    return values
 
 
-def _option(own: Fields) -> str:
-    names = {"idempotency_key": "key", "labels": "label", "attributes": "attribute"}
-    first = next(iter(own))
-    return f"--{names.get(first, first)}"
+def _keys(file: str, key_prefix: str | None) -> DerivedKeys | None:
+    """Return how to make keys; standard input has no name to make them from."""
+    if key_prefix is not None:
+        return DerivedKeys(checked_prefix(key_prefix))
+    return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
 
 
-def _tell_checked(prepared: Prepared, name: str, *, as_json: bool) -> None:
+def _tell_problems(name: str, checked: Checked, *, skip_invalid: bool) -> None:
+    """Tell what is wrong with a file.
+
+    Raises:
+        InputError: It holds nothing, or has bad lines that are not to be skipped.
+    """
+    tell([f"{name}:{number}: {problem}" for number, problem in checked.problems])
+    if checked.repeats:
+        remark(
+            f"{name}: left out {counted(checked.repeats, 'line')} that say "
+            "again what an earlier one says, under the same key"
+        )
+    if not (checked.requests or checked.problems):
+        raise InputError(f"{name}: holds no ticket")
+    if checked.problems and not skip_invalid:
+        raise InputError(
+            f"{name}: {counted(len(checked.problems), 'bad line')}, so nothing is "
+            "sent; mend the file, or send the rest with --skip-invalid"
+        )
+
+
+def _tell_dry_run(name: str, checked: Checked, *, as_json: bool) -> None:
+    good, bad = len(checked.requests), len(checked.problems)
     if as_json:
-        counts = {"good": prepared.good, "bad": prepared.bad}
-        print_json_line(counts | {"repeats": prepared.repeats})
-        return
-    where = f"{name}: " if name else ""
-    line = f"{where}{counted(prepared.good, 'good ticket')}, nothing is sent"
+        print_json_line({"good": good, "bad": bad, "repeats": checked.repeats})
+    else:
+        _print(f"{name}: {counted(good, 'good ticket')}, nothing is sent")
+
+
+def _print(line: Any) -> None:
     console().print(line, markup=False)

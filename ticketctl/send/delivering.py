@@ -1,89 +1,152 @@
-"""Sends what was prepared, and waits for the numbers if that is wanted."""
+"""Sends requests and waits for their numbers, and prints what becomes of each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+from ticket_numbering.messages import ticket_key
 from ticketctl.cli.errors import Status
-from ticketctl.send.awaiting import Awaiting
-from ticketctl.send.preparing import Prepared
-from ticketctl.send.send_report import Report, progress
-from ticketctl.send.sending import Outcome, Sending
+from ticketctl.cli.output import console, notes, print_json_line, visible
+from ticketctl.send.checking import Request
+from ticketctl.send.sending import Outcome, Sender
+from ticketctl.send.waiting import Answer, Waiting
 from ticketctl.system.rate_limiter import Pace
-from ticketctl.watch.listening import listening
-from ticketctl.watch.temporary_names import NamedSystem
+from ticketctl.system.stack import System
+
+MAX_TOLD = 100
+_TITLE_WIDTH = 100
 
 
-@dataclass(frozen=True)
+@dataclass
 class Delivery:
-    """How to send."""
+    """How to send, and what came of it so far."""
 
+    stack: System
+    as_json: bool = False
+    timeout: float | None = None
+    """How many seconds without a new number to wait for numbers; none: do not wait."""
     rate: float | None = None
     """Messages a second; else as fast as SQS takes them."""
-    wait: bool = False
-    """Whether to wait for the numbers."""
-    patience: float = 60
-    """How many seconds without news are too many."""
+    tell_keys: bool = False
+    """Whether to tell the key of each request that was sent."""
+    sent: list[Request] = field(default_factory=list)
+    refused: list[Outcome] = field(default_factory=list)
+    unnumbered: list[str] = field(default_factory=list)
+
+    def run(self, requests: Sequence[Request]) -> Status:
+        """Send them all, wait if that is wanted, and return how it ended."""
+        try:
+            self._send(requests)
+        except BaseException:  # Ctrl-C as well.
+            remark(f"sent {len(self.sent)} of {counted(len(requests), 'message')}")
+            raise
+        tell([f"not sent: {outcome.refusal}" for outcome in self.refused])
+        if self.timeout is not None:
+            self._wait(self.timeout)
+        if self.refused:
+            return Status.CLOUD
+        return Status.FOUND if self.unnumbered else Status.OK
+
+    def _send(self, requests: Sequence[Request]) -> None:
+        queue_url = self.stack.outputs["CreateTicketQueueUrl"]
+        sender = Sender(self.stack.client("sqs"), queue_url, Pace(self.rate))
+        shown = len(requests) > 1 and not self.as_json
+        with progress("sending", len(requests), shown=shown) as step:
+            for outcome in sender.send(requests):
+                step()
+                self._add(outcome)
+
+    def _add(self, outcome: Outcome) -> None:
+        if outcome.message_id is None:
+            self.refused.append(outcome)
+            return
+        self.sent.append(outcome.request)
+        waits, ticket = self.timeout is not None, outcome.request.ticket
+        if self.as_json and not waits:
+            print_json_line(_sent_json(outcome))
+        elif self.tell_keys and ticket:
+            line = f"sent with the idempotency key {ticket.idempotency_key}"
+            (notes() if waits else console()).print(line, markup=False)
+
+    def _wait(self, timeout: float) -> None:
+        table = self.stack.outputs["IdempotencyKeysTableName"]
+        waiting = Waiting(self.stack.client("dynamodb"), table)
+        waiting.expect(request.ticket for request in self.sent if request.ticket)
+        for answer in waiting.answers(timeout):
+            self._tell(answer)
+        for ticket in waiting.missing.values():
+            key = ticket.idempotency_key
+            self.unnumbered.append(f"no number yet: {ticket.project_id} {key}")
+        tell(self.unnumbered)
+        if waiting.missing:
+            remark(
+                f"{len(waiting.missing)} of {counted(len(self.sent), 'number')} missing"
+                f" after {timeout:g} seconds without a new one; a message waits on the "
+                "queue, or is a dead letter: see `ticketctl dead-letters list`"
+            )
+
+    def _tell(self, answer: Answer) -> None:
+        ticket = answer.ticket
+        if answer.problem:
+            self.unnumbered.append(f"{ticket.idempotency_key}: {answer.problem}")
+            return
+        key = ticket_key(ticket.project_id, answer.number)
+        if self.as_json:
+            print_json_line(
+                {
+                    "project_id": ticket.project_id,
+                    "number": answer.number,
+                    "ticket_key": key,
+                    "idempotency_key": ticket.idempotency_key,
+                    "title": ticket.title,
+                    "assigned_at": answer.assigned_at,
+                }
+            )
+            return
+        title = visible(ticket.title, _TITLE_WIDTH)
+        console().print(f"{key}  {ticket.idempotency_key}  {title}", markup=False)
 
 
-def deliver(
-    stack: NamedSystem, prepared: Prepared, report: Report, delivery: Delivery
-) -> Status:
-    """Send the good requests; return how it ended."""
-    if not prepared.good:
-        report.ended()
-        return Status.OK
-    if delivery.wait:
-        # Subscribed before the first is sent: so no number is missed.
-        with listening(stack, prepared.projects) as listener:
-            awaiting = Awaiting(listener, report.number)
-            awaiting.expect(prepared.requests())
-            _send(stack, prepared, report, delivery, awaiting)
-            all_came = awaiting.until_all(delivery.patience)
-        if not all_came:
-            report.missing(awaiting.missing, delivery.patience)
-            return Status.CLOUD if report.refused else Status.FOUND
-    else:
-        _send(stack, prepared, report, delivery)
-    return Status.CLOUD if report.refused else Status.OK
+def remark(line: str) -> None:
+    """Print a line beside the results."""
+    notes().print(line, markup=False)
 
 
-def _send(
-    stack: NamedSystem,
-    prepared: Prepared,
-    report: Report,
-    delivery: Delivery,
-    awaiting: Awaiting | None = None,
-) -> None:
-    # Numbers and results that are printed would tear the bar.
-    shown = bool(report.name) and not (delivery.wait or report.as_json)
-    with (
-        _interruptions_told(report),
-        progress("sending", prepared.good, shown=shown) as step,
-    ):
+def tell(lines: Sequence[str]) -> None:
+    """Print remarks, but no flood of them."""
+    for line in lines[:MAX_TOLD]:
+        remark(visible(line))
+    if len(lines) > MAX_TOLD:
+        remark(f"and {len(lines) - MAX_TOLD} more")
 
-        def on_done(outcome: Outcome) -> None:
-            step()
-            report.outcome(outcome)
-            if awaiting:
-                if outcome.message_id is None:
-                    awaiting.give_up(outcome.request)
-                awaiting.glance()
 
-        Sending(
-            stack.client("sqs"),
-            stack.outputs["CreateTicketQueueUrl"],
-            on_done,
-            Pace(delivery.rate),
-            deliver_repeats=delivery.wait,
-        ).run(prepared.requests())
-    report.ended()
+def counted(number: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 @contextmanager
-def _interruptions_told(report: Report) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        report.broken_off()
-        raise
+def progress(what: str, total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
+    """Show on a terminal how far something is; call what this gives for each step."""
+    screen = notes()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn()
+    with Progress(
+        *columns,
+        console=screen,
+        transient=True,
+        disable=not (shown and screen.is_terminal),
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
+
+
+def _sent_json(outcome: Outcome) -> dict[str, str | int | None]:
+    ticket = outcome.request.ticket
+    return {
+        "project_id": outcome.request.group,
+        "idempotency_key": ticket.idempotency_key if ticket else None,
+        "message_id": outcome.message_id,
+        "line": outcome.request.line,
+    }

@@ -1,68 +1,125 @@
-"""Opens a file of requests, or standard input, as the lines that it holds."""
+"""Reads a file of requests, JSONL or CSV, as the lines that it holds.
 
+In CSV an empty cell means that the field is absent. Labels are separated by semicolons,
+and attributes are columns named `attributes.NAME`.
+"""
+
+import csv
+import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal
 
+from ticket_numbering.errors import InvalidMessageError
+from ticket_numbering.json_body import json_object
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
-from ticketctl.send.request_lines import Line, json_lines
-from ticketctl.send.request_table import table_rows
+from ticketctl.system.contract import Fields
 
 Format = Literal["jsonl", "csv"]
 
 STANDARD_INPUT: Final = "-"
 
+_ATTRIBUTE: Final = "attributes."
+_COLUMNS: Final = frozenset(CreateTicket.model_fields) - {"attributes"}
+
 
 @dataclass(frozen=True)
-class RequestFile:
-    """A file that was named on the command line."""
+class Line:
+    """What a line asks for, or why it cannot be read."""
 
-    given: str
-    """Its path, or `-`."""
-    written_as: Format | None = None
-    """How it is written; else its suffix says it."""
+    number: int
+    """The first is 1; of a CSV row of several lines, the last one's."""
+    fields: Fields
+    problem: str | None = None
 
-    @property
-    def name(self) -> str:
-        """What it is called in remarks."""
-        return "standard input" if self.is_standard_input else visible(self.given)
 
-    @property
-    def is_standard_input(self) -> bool:
-        """Whether there is no file with a name."""
-        return self.given == STANDARD_INPUT
+def shown_name(path: str) -> str:
+    """Return what a file is called in remarks."""
+    return "standard input" if path == STANDARD_INPUT else visible(path)
 
-    @property
-    def key_prefix(self) -> str | None:
-        """Its name without its folder, which may be another one the next time."""
-        return None if self.is_standard_input else Path(self.given).name
 
-    @contextmanager
-    def lines(self) -> Iterator[Iterator[Line]]:
-        """Open it for a while.
+def read_lines(path: str, written_as: Format | None = None) -> list[Line]:
+    """Read a file, or standard input, whole.
 
-        Raises:
-            InputError: It cannot be read, or its header is wrong.
-        """
-        try:
-            with self._stream() as stream:
-                yield self._lines(stream)
-        except OSError as error:
-            message = f"{self.name}: cannot be read: {error.strerror}"
-            raise InputError(message) from error
+    Args:
+        path: The file's path, or `-`.
+        written_as: How it is written; else its suffix says it.
 
-    def _stream(self) -> "nullcontext[BinaryIO] | BinaryIO":
-        if self.is_standard_input:
-            return nullcontext(sys.stdin.buffer)
-        return Path(self.given).open("rb")
+    Raises:
+        InputError: It cannot be read, is not UTF-8, or its CSV is broken.
+    """
+    text = _text(path)
+    if (written_as or Path(path).suffix.lower().removeprefix(".")) != "csv":
+        return list(json_lines(text))
+    try:
+        return list(_rows(text))
+    except (csv.Error, InputError) as error:
+        raise InputError(
+            f"{shown_name(path)}: not CSV as it must be: {error}"
+        ) from error
 
-    def _lines(self, stream: BinaryIO) -> Iterator[Line]:
-        suffix = Path(self.given).suffix.lower()
-        written_as = self.written_as or ("csv" if suffix == ".csv" else "jsonl")
-        if written_as == "csv":
-            return table_rows(stream, self.name)
-        return json_lines(stream)
+
+def json_lines(text: str) -> Iterator[Line]:
+    """Read a JSON object a line; blank lines ask for nothing."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield _json_line(number, line)
+
+
+def _text(path: str) -> str:
+    is_file, content = path != STANDARD_INPUT, b""
+    try:
+        content = Path(path).read_bytes() if is_file else sys.stdin.buffer.read()
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(
+            f"{shown_name(path)}: cannot be read: {error.strerror}"
+        ) from error
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{shown_name(path)}:{number}: not UTF-8") from error
+
+
+def _json_line(number: int, line: str) -> Line:
+    try:
+        return Line(number, json_object(line))
+    except InvalidMessageError as error:
+        return Line(number, {}, str(error))
+
+
+def _rows(text: str) -> Iterator[Line]:
+    """Read a header of field names and a ticket a row; empty rows ask for nothing."""
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    columns = reader.fieldnames or []
+    for column in columns:
+        if column not in _COLUMNS and not column.startswith(_ATTRIBUTE):
+            raise InputError(
+                f"no field {visible(column, 64)!r}; the header may name "
+                f"{', '.join(sorted(_COLUMNS))} and attributes.NAME"
+            )
+    if len({*columns}) < len(columns):
+        raise InputError("the header names a field twice")
+    for row in reader:
+        if None in row or None in row.values():
+            problem = f"body: not as many cells as the header has ({len(columns)})"
+            yield Line(reader.line_num, {}, problem)
+        elif fields := _fields(row):
+            yield Line(reader.line_num, fields)
+
+
+def _fields(row: dict[str, str]) -> Fields:
+    cells = {name: cell for name, cell in row.items() if cell}
+    attributes = {
+        name.removeprefix(_ATTRIBUTE): cells.pop(name)
+        for name in row.keys() & cells.keys()
+        if name.startswith(_ATTRIBUTE)
+    }
+    fields: Fields = dict(cells)
+    if "labels" in fields:
+        labels = (label.strip() for label in cells["labels"].split(";"))
+        fields["labels"] = [label for label in labels if label]
+    return fields | ({"attributes": attributes} if attributes else {})

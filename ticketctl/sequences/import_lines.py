@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket
-from ticketctl.send.request_lines import Line
+from ticketctl.send.request_file import Line
 from ticketctl.sequences.sequences import MAX_NUMBER
 from ticketctl.sequences.timestamps import timestamp
 from ticketctl.system.contract import body_of

@@ -8,7 +8,7 @@ from rich.progress import Progress
 
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, notes, visible
-from ticketctl.send.request_file import RequestFile
+from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, Reading
 from ticketctl.sequences.importing import Import, Report
 from ticketctl.sequences.seeding import Seed, Seeded
@@ -18,23 +18,23 @@ from ticketctl.sequences.transactions import Pace
 from ticketctl.system.stack import System
 
 
-def read_tickets(file: RequestFile, project: str | None) -> list[Existing]:
+def read_tickets(file: str, project: str | None) -> list[Existing]:
     """Return what the file holds.
 
     Raises:
         InputError: A line is wrong, or there is none.
     """
+    name = shown_name(file)
     reading = Reading(timestamp(), project)
-    with file.lines() as lines:
-        reading.read(lines)
+    reading.read(read_lines(file, "jsonl"))
     for line, why in reading.wrong:
-        notes().print(f"{file.name}:{line}: {visible(why)}", markup=False)
+        notes().print(f"{name}:{line}: {visible(why)}", markup=False)
     if reading.wrong:
         bad = len({line for line, _ in reading.wrong})
-        message = f"{file.name}: {bad} bad lines; nothing was imported"
+        message = f"{name}: {bad} bad lines; nothing was imported"
         raise InputError(message)
     if not reading.tickets:
-        message = f"{file.name}: holds no ticket"
+        message = f"{name}: holds no ticket"
         raise InputError(message)
     return reading.tickets
 

@@ -31,6 +31,10 @@ _NOT_ALLOWED: Final = frozenset(
     }
 )
 
+_NOT_THERE: Final = frozenset(
+    {"NonExistentQueue", "QueueDoesNotExist", "NotFound", "NotFoundException"}
+)
+
 _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws sso login`; "
     "for the local system `source .build/local/env`"
@@ -57,12 +61,22 @@ def error_code(error: ClientError) -> str:
     return code.rpartition("#")[2].removeprefix("AWS.SimpleQueueService.")
 
 
+def is_refused(error: ClientError) -> bool:
+    """Tell whether the caller has no right to do this."""
+    return error_code(error) in _NOT_ALLOWED
+
+
+def is_not_there(error: ClientError) -> bool:
+    """Tell whether there is no such queue or subscription."""
+    return error_code(error) in _NOT_THERE
+
+
 def _refused(error: ClientError) -> str:
     code = error_code(error)
     said = " ".join(error.response.get("Error", {}).get("Message", "").split())
     if code in _BAD_CREDENTIALS:
         return f"AWS refuses the credentials ({code}); {_GIVE_CREDENTIALS}"
-    if code in _NOT_ALLOWED:
+    if is_refused(error):
         return f"you may not {error.operation_name} here ({code}): {said}"
     return f"{error.operation_name} failed: {code}: {said}"
 

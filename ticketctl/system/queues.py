@@ -160,7 +160,7 @@ def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]
         MessageAttributeNames=["All"],
     ).get("Messages", [])
     delete(sqs, queue_url, messages)
-    return [_received(each) for each in messages]
+    return [received(each) for each in messages]
 
 
 def delete(sqs: Any, queue_url: str, messages: Sequence[dict[str, Any]]) -> None:
@@ -215,7 +215,8 @@ def _in_order(body: str) -> dict[str, str]:
     return nobody | _group(body) | {"MessageDeduplicationId": str(uuid4())}
 
 
-def _received(message: dict[str, Any]) -> Received:
+def received(message: dict[str, Any]) -> Received:
+    """Return a message as SQS gives it."""
     attributes = message.get("MessageAttributes", {})
     texts = {name: value.get("StringValue", "") for name, value in attributes.items()}
     return Received(message["MessageId"], message["Body"], texts)

@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-ASSIGNED: Final = "ticket-numbering.TicketNumberAssigned.v1"
-VOIDED: Final = "ticket-numbering.TicketVoided.v1"
+from ticket_numbering.messages import TicketNumberAssigned
 
-# SNS refuses a filter policy of more combinations of values.
-_MAX_COMBINATIONS: Final = 150
+ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
+VOIDED: Final = "ticket-numbering.TicketVoided.v1"
 
 
 @dataclass(frozen=True)
@@ -55,66 +54,44 @@ class NotAnAnnouncement:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which announcements to hear; an empty choice lets everything through."""
+    """Which announcements to show; an empty choice lets everything through."""
 
     projects: Collection[str] = ()
     priorities: Collection[str] = ()
-    types: Collection[str] = ()
 
-    @property
-    def policy(self) -> dict[str, list[str]]:
-        """The filter policy for SNS; parts that would be too much for it are left out.
-
-        So whoever hears must let each announcement through here as well.
-        """
-        choices = {
-            "event_type": self.types,
-            "priority": self.priorities,
-            "project_id": self.projects,
-        }
-        policy: dict[str, list[str]] = {}
-        for name, values in choices.items():
-            combinations = math.prod(len(each) for each in policy.values()) * len(
-                values
-            )
-            if values and combinations <= _MAX_COMBINATIONS:
-                policy[name] = sorted(values)
-        return policy
-
-    def lets_through(self, heard: Heard) -> bool:
-        """Tell whether the announcement is one of those to hear."""
-        return (
-            (not self.projects or heard.says("project_id") in self.projects)
-            and (not self.priorities or heard.says("priority") in self.priorities)
-            and (not self.types or heard.type in self.types)
+    def lets_through(self, message: Heard | NotAnAnnouncement) -> bool:
+        """Tell whether to show the message."""
+        if isinstance(message, NotAnAnnouncement):
+            return True
+        return (not self.projects or message.says("project_id") in self.projects) and (
+            not self.priorities or message.says("priority") in self.priorities
         )
 
 
-def heard(message: Mapping[str, Any]) -> Heard | NotAnAnnouncement:
-    """Read a message as SQS gives it, delivered raw or in the envelope of SNS."""
-    attributes = _texts(message.get("MessageAttributes"), "StringValue")
-    return announcement(message["Body"], attributes)
-
-
 def announcement(body: str, attributes: Mapping[str, str]) -> Heard | NotAnAnnouncement:
-    """Read a message of which the body and the texts among its attributes are known."""
+    """Read a message, delivered raw or in the envelope of SNS.
+
+    Args:
+        body: The message as SQS gives it.
+        attributes: The texts among its attributes.
+    """
     event = _object(body)
     if event.get("Type") == "Notification" and isinstance(event.get("Message"), str):
-        attributes = _texts(event.get("MessageAttributes"), "Value")
+        attributes = _texts(event.get("MessageAttributes"))
         event = _object(event["Message"])
     if isinstance(event.get("id"), str) and isinstance(event.get("type"), str):
         return Heard(event, attributes.get("replayed") == "true", attributes)
     return NotAnAnnouncement(body)
 
 
-def _texts(attributes: Any, name_of_value: str) -> dict[str, str]:
-    """Return the attributes that hold a text."""
+def _texts(attributes: Any) -> dict[str, str]:
+    """Return the attributes of an envelope that hold a text."""
     if not isinstance(attributes, dict):
         return {}
     return {
-        name: value[name_of_value]
-        for name, value in attributes.items()
-        if isinstance(value, dict) and isinstance(value.get(name_of_value), str)
+        name: attribute["Value"]
+        for name, attribute in attributes.items()
+        if isinstance(attribute, dict) and isinstance(attribute.get("Value"), str)
     }
 
 

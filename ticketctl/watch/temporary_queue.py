@@ -1,167 +1,154 @@
-"""A queue for one listener: made, kept alive and removed with its subscription.
+"""A queue that hears the topic for a while: made, and removed with its subscription.
 
-The listener says how long it is alive in a tag of the queue, and says so anew while it
-polls. A queue whose time has passed belongs to nobody: `leftovers.py` removes it.
+Its name says when it was made. What could not be removed, because the watch was killed
+or cut off, the next watch removes once it is a day old.
 """
 
-import json
+import re
 import time
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import Any, Final, Protocol
+from uuid import uuid4
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.cli.errors import CloudError
-from ticketctl.system.aws_errors import error_code
+from ticketctl.cli.output import notes, visible
+from ticketctl.system.aws_errors import explained, is_not_there, is_refused
 from ticketctl.system.queues import FIFO_SUFFIX, topic_may_send
 from ticketctl.system.stack import System
-from ticketctl.watch.heard import Filter
-from ticketctl.watch.temporary_names import NamedSystem, arn_start, new_name
 
-ALIVE_UNTIL: Final = "alive-until"
-"""The tag that says, in seconds since 1970, until when a listener is sure to listen."""
+MAX_AGE_SECONDS: Final = 24 * 60 * 60
 
-OWNER: Final = "ticketctl:stack"
-"""The tag that names the stack; the queue's name may have only a part of it."""
-
-# Much longer than clocks of two computers differ: AWS refuses those that are wrong by
-# more than about a quarter of an hour.
-ALIVE_SECONDS: Final = 20 * 60
-_RENEW_SECONDS: Final = 5 * 60
-
+_MAX_NAME: Final = 80  # CreateQueue: QueueName.
+_LONGEST_END: Final = len("-watch-1234567890-12345678.fifo")
 _RETENTION_SECONDS: Final = 60 * 60
-
-# CreateQueue: a queue can be used a second after it was made.
-_USABLE_AFTER_SECONDS: Final = 1.0
-_PATIENCE_SECONDS: Final = 30.0
+_USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 
 
-@dataclass
-class TemporaryQueue:
-    """A queue that hears the topic for a while."""
+class NamedSystem(System, Protocol):
+    """A deployed system that has a name."""
 
-    stack: NamedSystem
-    name: str
-    url: str
-    subscription_arn: str | None = None
-    _made: float = field(default_factory=time.monotonic)
-    # By the clock on the wall: the other one may stand still while a computer sleeps.
-    _renewed: float = field(default_factory=time.time)
-
-    def subscribe(self, wanted: Filter) -> None:
-        """Let the topic send what is wanted, and wait until SNS knows of it.
-
-        Raises:
-            CloudError: SNS does not confirm it.
-        """
-        time.sleep(max(0.0, self._made + _USABLE_AFTER_SECONDS - time.monotonic()))
-        self.subscription_arn = self._subscribe(wanted.policy)
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not self._is_confirmed():
-            if time.monotonic() > deadline:
-                message = "SNS does not confirm the subscription; try again"
-                raise CloudError(message)
-            time.sleep(0.5)
-
-    def keep_alive(self) -> None:
-        """Say that somebody still listens, if that was long ago."""
-        if time.time() < self._renewed + _RENEW_SECONDS:
-            return
-        sqs = self.stack.client("sqs")
-        sqs.tag_queue(QueueUrl=self.url, Tags={ALIVE_UNTIL: _alive_until()})
-        self._renewed = time.time()
-
-    def remove(self) -> None:
-        """Remove the subscription, and the queue."""
-        try:
-            if self.subscription_arn:
-                unsubscribe(self.stack, self.subscription_arn)
-        finally:
-            delete_queue(self.stack, self.url)
-
-    def _subscribe(self, policy: dict[str, list[str]]) -> str:
-        attributes = {"RawMessageDelivery": "true"}
-        if policy:
-            attributes["FilterPolicy"] = json.dumps(policy)
-        try:
-            return str(
-                self.stack.client("sns").subscribe(
-                    TopicArn=self.stack.outputs["AssignmentsTopicArn"],
-                    Protocol="sqs",
-                    Endpoint=arn_start(self.stack) + self.name,
-                    Attributes=attributes,
-                    ReturnSubscriptionArn=True,
-                )["SubscriptionArn"]
-            )
-        except ClientError as error:
-            # A topic has room for 200 policies; without one the listener alone filters.
-            if not policy or "FilterPolicyLimitExceeded" not in error_code(error):
-                raise
-            return self._subscribe({})
-
-    def _is_confirmed(self) -> bool:
-        try:
-            attributes = self.stack.client("sns").get_subscription_attributes(
-                SubscriptionArn=self.subscription_arn
-            )["Attributes"]
-        except ClientError as error:
-            if not_there(error):
-                return False
-            raise
-        return bool(attributes.get("PendingConfirmation", "false") == "false")
+    @property
+    def name(self) -> str:
+        """The stack's name."""
+        ...
 
 
-def make_queue(stack: NamedSystem) -> TemporaryQueue:
-    """Make a queue that the topic may send to, with everything in the one request.
+@contextmanager
+def temporary_queue(
+    stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[str]:
+    """Subscribe a queue of one's own for a while, and give its URL.
 
-    What is changed later, SQS takes up to a minute to heed.
+    Raises:
+        ClientError: AWS does not let us; nothing is left behind then.
     """
-    topic_arn = stack.outputs["AssignmentsTopicArn"]
+    _check_right_to_unsubscribe(stack)
+    _remove_leftovers(stack)
+    sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
     fifo = topic_arn.endswith(FIFO_SUFFIX)
-    name = new_name(stack) + (FIFO_SUFFIX if fifo else "")
-    attributes = {
-        "Policy": topic_may_send(arn_start(stack) + name, topic_arn),
-        "MessageRetentionPeriod": str(_RETENTION_SECONDS),
-    }
-    answer: dict[str, Any] = stack.client("sqs").create_queue(
+    name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
+    name += FIFO_SUFFIX if fifo else ""
+    # All in one request: what is changed later, SQS takes up to a minute to heed.
+    queue_url: str = sqs.create_queue(
         QueueName=name,
-        Attributes=attributes | ({"FifoQueue": "true"} if fifo else {}),
-        tags={
-            OWNER: stack.name,
-            "ticketctl:purpose": "one ticketctl listens; it removes this when it ends",
-            ALIVE_UNTIL: _alive_until(),
+        Attributes={
+            "Policy": topic_may_send(arn_start(stack) + name, topic_arn),
+            "MessageRetentionPeriod": str(_RETENTION_SECONDS),
+            **({"FifoQueue": "true"} if fifo else {}),
         },
-    )
-    return TemporaryQueue(stack, name, answer["QueueUrl"])
-
-
-def delete_queue(stack: System, queue_url: str) -> None:
-    """Delete a queue, if it is there."""
+    )["QueueUrl"]
+    subscription_arn = None
     try:
-        stack.client("sqs").delete_queue(QueueUrl=queue_url)
+        sleep(_USABLE_AFTER_SECONDS)
+        subscription_arn = stack.client("sns").subscribe(
+            TopicArn=topic_arn,
+            Protocol="sqs",
+            Endpoint=arn_start(stack) + name,
+            Attributes={"RawMessageDelivery": "true"},
+            ReturnSubscriptionArn=True,
+        )["SubscriptionArn"]
+        yield queue_url
+    finally:
+        try:
+            if subscription_arn:
+                _unsubscribe(stack, subscription_arn)
+        finally:
+            _delete_queue(stack, queue_url)
+
+
+def name_start(stack: NamedSystem) -> str:
+    """Return what the names of all temporary queues of the stack start with."""
+    return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
+
+
+def arn_start(stack: System) -> str:
+    """Return what the ARNs of the queues beside the topic start with."""
+    _, partition, _, region, account, _ = stack.outputs["AssignmentsTopicArn"].split(
+        ":", 5
+    )
+    return f"arn:{partition}:sqs:{region}:{account}:"
+
+
+def remove_old(stack: NamedSystem, now: float) -> None:
+    """Remove the stack's temporary queues and subscriptions that are over a day old.
+
+    Raises:
+        ClientError: AWS does not let us look, or remove.
+    """
+    pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
+    for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
+        for subscription in page["Subscriptions"]:
+            if _is_old(stack, subscription["Endpoint"].rpartition(":")[2], now):
+                _unsubscribe(stack, subscription["SubscriptionArn"])
+    pages = stack.client("sqs").get_paginator("list_queues")
+    for page in pages.paginate(QueueNamePrefix=name_start(stack)):
+        for queue_url in page.get("QueueUrls", []):
+            if _is_old(stack, queue_url.rpartition("/")[2], now):
+                _delete_queue(stack, queue_url)
+
+
+def _is_old(stack: NamedSystem, queue_name: str, now: float) -> bool:
+    ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
+    found = re.fullmatch(ours, queue_name)
+    return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
+
+
+def _check_right_to_unsubscribe(stack: System) -> None:
+    """Make no subscription that could not be removed.
+
+    Raises:
+        ClientError: AWS refuses to remove one, even one that does not exist.
+    """
+    try:
+        _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
     except ClientError as error:
-        if not not_there(error):
+        if is_refused(error):
             raise
 
 
-def unsubscribe(stack: System, subscription_arn: str) -> None:
-    """Remove a subscription, if it is there."""
+def _remove_leftovers(stack: NamedSystem) -> None:
+    """Remove what others left; the watch goes on if that fails."""
+    try:
+        remove_old(stack, time.time())
+    except (BotoCoreError, ClientError) as error:
+        why = visible(str(explained(error)))
+        notes().print(f"leftover queues are not removed: {why}", markup=False)
+
+
+def _unsubscribe(stack: System, subscription_arn: str) -> None:
     try:
         stack.client("sns").unsubscribe(SubscriptionArn=subscription_arn)
     except ClientError as error:
-        if not not_there(error):
+        if not is_not_there(error):
             raise
 
 
-def not_there(error: ClientError) -> bool:
-    """Tell whether AWS refuses because there is no such queue or subscription."""
-    return error_code(error) in {
-        "NonExistentQueue",
-        "QueueDoesNotExist",
-        "NotFound",
-        "NotFoundException",
-    }
-
-
-def _alive_until() -> str:
-    return str(int(time.time()) + ALIVE_SECONDS)
+def _delete_queue(stack: System, queue_url: str) -> None:
+    try:
+        stack.client("sqs").delete_queue(QueueUrl=queue_url)
+    except ClientError as error:
+        if not is_not_there(error):
+            raise

@@ -101,13 +101,13 @@ class TestTour:
         first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
         assert "MINE-1" in first
         said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)
-        refused = said("ticketctl send t.jsonl", tmp_path, status=2)
+        refused = said("ticketctl send-file t.jsonl", tmp_path, status=2)
         assert refused.count("t.jsonl:") == POISON + 1
         expected = TICKETS - POISON + 1
         with typed(f"ticketctl watch --count {expected}", tmp_path) as watch:
             assert watch.stderr is not None
             assert "watching" in watch.stderr.readline()
-            said("ticketctl send t.jsonl --unchecked", tmp_path)
+            said("ticketctl send-file t.jsonl --unchecked", tmp_path)
             letters = self._all_letters(tmp_path)
             assert len(letters) == POISON
             [broken] = [each for each in letters if "priority" in str(each)]

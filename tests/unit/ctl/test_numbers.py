@@ -23,7 +23,7 @@ from ticket_numbering import dynamodb_items as ticket_items
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.commands import numbers
-from ticketctl.send.request_lines import json_lines
+from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, Reading
 from ticketctl.sequences.import_run import import_all
 from ticketctl.sequences.imported_items import key_item, ticket_item
@@ -89,20 +89,8 @@ def read(*lines: Any, project: str | None = None) -> Reading:
     """Read lines as a file holds them."""
     texts = [each if isinstance(each, str) else json.dumps(each) for each in lines]
     reading = Reading(NOW, project)
-    raw = [text.encode() + b"\n" for text in texts]
-    reading.read(json_lines(Stream(raw)))  # type: ignore[arg-type]
+    reading.read(json_lines("\n".join(texts)))
     return reading
-
-
-@dataclass
-class Stream:
-    """As much of a file as is read."""
-
-    lines: list[bytes]
-
-    def readline(self, _: int = -1) -> bytes:
-        """Return the next line."""
-        return self.lines.pop(0) if self.lines else b""
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:

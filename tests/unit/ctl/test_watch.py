@@ -1,33 +1,37 @@
 """What a watch reads, chooses, prints and removes, without a service."""
 
 import json
-import signal
+from collections.abc import Sequence
 from typing import Any, Final
 
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.stub import ANY, Stubber
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
 
-from tests.support.dead_letter_queue import interrupt
 from ticketctl.cli.errors import CloudError
-from ticketctl.system.queues import delete, take
+from ticketctl.system.queues import delete, received, take
 from ticketctl.watch.heard import (
     ASSIGNED,
     VOIDED,
     Filter,
     Heard,
     NotAnAnnouncement,
-    heard,
+    announcement,
 )
-from ticketctl.watch.listening import Listener
-from ticketctl.watch.subscriber_messages import peek
-from ticketctl.watch.subscriber_queue import SubscriberQueue
-from ticketctl.watch.temporary_names import arn_start, made_at, name_start, new_name
-from ticketctl.watch.temporary_queue import TemporaryQueue, make_queue
-from ticketctl.watch.watching import Limits, Screen, line_of, watch
+from ticketctl.watch.subscriber_queue import LOOK_COUNT, Look
+from ticketctl.watch.temporary_queue import (
+    MAX_AGE_SECONDS,
+    name_start,
+    remove_old,
+    temporary_queue,
+)
+from ticketctl.watch.watching import Screen, line_of
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
+SUBSCRIPTION_ARN: Final = f"{TOPIC_ARN}:1"
+NOW: Final = 1_795_000_000
 
 
 class FakeSystem:
@@ -36,24 +40,51 @@ class FakeSystem:
     def __init__(self, name: str = "dev", topic_arn: str = TOPIC_ARN) -> None:
         self.name = name
         self.outputs = {"AssignmentsTopicArn": topic_arn}
-        self.stubs = {name: Stubber(_client(name)) for name in ("sqs", "sns")}
+        self.calls: list[str] = []
+        self.asked: list[dict[str, Any]] = []
+        self.stubs = {name: Stubber(self._client(name)) for name in ("sqs", "sns")}
         for stub in self.stubs.values():
             stub.activate()
 
+    def _client(self, service_name: str) -> Any:
+        create: Any = boto3.client
+        client = create(
+            service_name,
+            region_name="cn-north-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+
+        def remember(params: dict[str, Any], model: Any, **_: Any) -> None:
+            self.calls.append(model.name)
+            self.asked.append(params)
+
+        client.meta.events.register("provide-client-params.*.*", remember)
+        return client
+
     def client(self, service_name: str) -> Any:
-        """Return the client of a service."""
         return self.stubs[service_name].client
 
+    def found(self, queues: Sequence[str] = (), subscribed: Sequence[str] = ()) -> None:
+        """Let there be these queues, and subscriptions of these."""
+        subscriptions = [
+            {
+                "SubscriptionArn": f"{TOPIC_ARN}:{name}",
+                "Endpoint": f"arn:aws-cn:sqs:cn-north-1:123456789012:{name}",
+            }
+            for name in subscribed
+        ]
+        self.stubs["sns"].add_response(
+            "list_subscriptions_by_topic", {"Subscriptions": subscriptions}
+        )
+        urls = [f"https://sqs/1/{name}" for name in queues]
+        self.stubs["sqs"].add_response("list_queues", {"QueueUrls": urls})
 
-def _client(service_name: str) -> Any:
-    create: Any = boto3.client
-    return create(
-        service_name,
-        region_name="cn-north-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    def everything_is_done(self) -> bool:
+        for stub in self.stubs.values():
+            stub.assert_no_pending_responses()
+        return True
 
 
 def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
@@ -66,11 +97,11 @@ def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
     }
 
 
-def delivered(body: Any, **attributes: str) -> dict[str, Any]:
+def delivered(body: Any, message_id: str = "m-1", **attributes: str) -> dict[str, Any]:
     """Return a message as SQS gives it."""
     return {
-        "MessageId": "m-1",
-        "ReceiptHandle": "r-1",
+        "MessageId": message_id,
+        "ReceiptHandle": f"receipt of {message_id}",
         "Body": body if isinstance(body, str) else json.dumps(body),
         "MessageAttributes": {
             name: {"StringValue": value, "DataType": "String"}
@@ -84,13 +115,16 @@ def enveloped(event: Any, **attributes: str) -> dict[str, Any]:
     values = {
         name: {"Type": "String", "Value": value} for name, value in attributes.items()
     }
+    message = json.dumps(event)
     return delivered(
-        {
-            "Type": "Notification",
-            "Message": event if isinstance(event, str) else json.dumps(event),
-            "MessageAttributes": values,
-        }
+        {"Type": "Notification", "Message": message, "MessageAttributes": values}
     )
+
+
+def read(message: dict[str, Any]) -> Heard | NotAnAnnouncement:
+    """Read a message as SQS gives it."""
+    found = received(message)
+    return announcement(found.body, found.attributes)
 
 
 class TestAnnouncementsAreRead:
@@ -98,16 +132,12 @@ class TestAnnouncementsAreRead:
 
     @pytest.mark.parametrize("way", [delivered, enveloped])
     @pytest.mark.parametrize("replayed", [True, False])
-    def test_heard_reads_the_event_when_delivered_either_way(
-        self,
-        way: Any,
-        *,
-        replayed: bool,
+    def test_event_is_read_when_delivered_either_way(
+        self, way: Any, *, replayed: bool
     ) -> None:
-        """The event is as it was published; the mark comes from the attributes."""
         message = way(assigned(), replayed=str(replayed).lower())
 
-        assert heard(message) == Heard(assigned(), replayed)
+        assert read(message) == Heard(assigned(), replayed)
 
     @pytest.mark.parametrize(
         "body",
@@ -115,7 +145,6 @@ class TestAnnouncementsAreRead:
             "",
             "nonsense",
             "[1]",
-            "7",
             "{}",
             '{"id": 7, "type": "t"}',
             '{"id": "i"}',
@@ -127,236 +156,222 @@ class TestAnnouncementsAreRead:
             '{"Type": "Notification", "Message": 7, "MessageAttributes": 7}',
         ],
     )
-    def test_heard_keeps_the_body_when_it_is_no_announcement(self, body: str) -> None:
+    def test_body_is_kept_when_it_is_no_announcement(self, body: str) -> None:
         """Nothing that lies on a queue can stop a watch."""
-        assert heard(delivered(body)) == NotAnAnnouncement(body)
+        assert read(delivered(body)) == NotAnAnnouncement(body)
 
     @pytest.mark.parametrize("attributes", [7, None, {"replayed": 7}, {"replayed": {}}])
     def test_event_is_no_replay_when_its_envelope_is_odd(self, attributes: Any) -> None:
-        """An envelope that SNS did not write cannot stop a watch either."""
         envelope = {
             "Type": "Notification",
             "Message": json.dumps(assigned()),
             "MessageAttributes": attributes,
         }
 
-        assert heard(delivered(envelope)) == Heard(assigned(), replayed=False)
-
-    def test_data_is_empty_when_the_event_has_none(self) -> None:
-        """An unknown type may hold anything."""
-        event = {"id": "x", "type": "t", "data": [1]}
-
-        assert Heard(event, replayed=False).data == {}
-
-
-class TestOnlyWhatIsWantedIsHeard:
-    """SNS filters as far as it can, and the listener lets through the rest."""
-
-    def test_filter_policy_names_everything_when_there_is_room(self) -> None:
-        """By the message attributes of the contract."""
-        wanted = Filter(["B", "A"], ["low"], [ASSIGNED])
-
-        assert wanted.policy == {
-            "event_type": [ASSIGNED],
-            "priority": ["low"],
-            "project_id": ["A", "B"],
-        }
-        assert Filter().policy == {}
-
-    @pytest.mark.parametrize(("projects", "fit"), [(75, True), (76, False)])
-    def test_filter_policy_leaves_projects_out_when_they_are_too_many(
-        self,
-        projects: int,
-        *,
-        fit: bool,
-    ) -> None:
-        """SNS takes 150 combinations of values."""
-        wanted = Filter([f"P{each}" for each in range(projects)], ["low", "high"])
-
-        assert ("project_id" in wanted.policy) is fit
-        assert wanted.policy["priority"] == ["high", "low"]
+        assert read(delivered(envelope)) == Heard(assigned(), replayed=False)
 
     @pytest.mark.parametrize(
-        ("wanted", "fit"),
+        ("wanted", "fits"),
         [
             (Filter(), True),
-            (Filter(["P"], ["low"], [ASSIGNED]), True),
+            (Filter(["P"], ["low"]), True),
             (Filter(["Q"]), False),
             (Filter((), ["high"]), False),
-            (Filter((), (), [VOIDED]), False),
             (Filter(["P"], ["urgent"]), False),
         ],
     )
-    def test_listener_filters_too_when_the_policy_is_not_heeded_yet(
-        self,
-        wanted: Filter,
-        *,
-        fit: bool,
+    def test_announcement_is_chosen_by_project_and_priority(
+        self, wanted: Filter, *, fits: bool
     ) -> None:
-        """A filter policy takes up to a quarter of an hour to take effect."""
-        system = FakeSystem()
-        sqs = system.stubs["sqs"]
-        sqs.add_response("receive_message", {"Messages": [delivered(assigned())]})
-        sqs.add_response("delete_message_batch", {"Successful": [], "Failed": []})
-        listener = Listener(TemporaryQueue(system, "q", "https://q"), wanted)
-
-        assert [each.event_id for each in listener.poll(20)] == ["P-42"] * fit
-        sqs.assert_no_pending_responses()
-
-    def test_subscription_goes_without_a_policy_when_the_topic_has_too_many(
-        self,
-    ) -> None:
-        """The listener filters then, and nobody has to wait for room."""
-        system = FakeSystem()
-        sns = system.stubs["sns"]
-        sns.add_client_error("subscribe", "FilterPolicyLimitExceeded")
-        sns.add_response(
-            "subscribe",
-            {"SubscriptionArn": f"{TOPIC_ARN}:1"},
-            {
-                "TopicArn": TOPIC_ARN,
-                "Protocol": "sqs",
-                "Endpoint": ANY,
-                "Attributes": {"RawMessageDelivery": "true"},
-                "ReturnSubscriptionArn": True,
-            },
-        )
-        sns.add_client_error("get_subscription_attributes", "NotFound")
-        sns.add_response(
-            "get_subscription_attributes",
-            {"Attributes": {"PendingConfirmation": "false"}},
-        )
-        queue = TemporaryQueue(system, "q", "https://q", _made=0)
-
-        queue.subscribe(Filter(["P"]))
-
-        sns.assert_no_pending_responses()
-        assert queue.subscription_arn == f"{TOPIC_ARN}:1"
+        assert wanted.lets_through(read(delivered(assigned()))) is fits
+        assert wanted.lets_through(NotAnAnnouncement("x"))
 
     def test_filter_goes_by_the_attributes_when_the_fact_does_not_say(self) -> None:
         """As SNS does: a voided ticket's priority stands there alone."""
-        message = delivered(
-            {"id": "v", "type": VOIDED, "data": {"project_id": ["odd"]}},
-            priority="high",
-        )
-        found = heard(message)
+        event = {"id": "v", "type": VOIDED, "data": {"project_id": ["odd"]}}
+        found = read(delivered(event, priority="high"))
 
-        assert isinstance(found, Heard)
         assert Filter(priorities={"high"}).lets_through(found)
         assert not Filter(priorities={"low"}).lets_through(found)
         assert not Filter(projects={"odd"}).lets_through(found)
 
 
+def refuse_to_unsubscribe(system: FakeSystem) -> None:
+    system.stubs["sns"].add_client_error("unsubscribe", "AuthorizationError")
+
+
 class TestTemporaryQueue:
-    """It is the listener's alone, and known by its name and tags."""
+    """It is the watch's alone, known by its name, and gone when the watch has ended."""
 
     @pytest.mark.parametrize("suffix", ["", ".fifo"])
-    def test_queue_is_made_with_everything_it_needs_when_the_topic_is_of_a_kind(
+    def test_queue_is_subscribed_for_a_while_when_all_is_well(
         self, suffix: str
     ) -> None:
         """The policy lets in this topic alone, and messages stay for an hour."""
         system = FakeSystem(topic_arn=TOPIC_ARN + suffix)
-        asked: dict[str, Any] = {}
-        client = system.client("sqs")
-        client.meta.events.register(
-            "provide-client-params.sqs.CreateQueue",
-            lambda params, **_: asked.update(params),
-        )
-        system.stubs["sqs"].add_response("create_queue", {"QueueUrl": "https://q"})
+        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
+        sns.add_client_error("unsubscribe", "NotFound")
+        system.found()
+        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+        sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
+        sns.add_response("unsubscribe", {}, {"SubscriptionArn": SUBSCRIPTION_ARN})
+        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
 
-        queue = make_queue(system)
+        with temporary_queue(system, lambda _: None) as queue_url:
+            created, subscribed = system.asked[-2:]
 
-        attributes, tags = asked["Attributes"], asked["tags"]
+        assert queue_url == "https://q"
+        assert created["QueueName"].endswith(suffix)
+        attributes = created["Attributes"]
         [statement] = json.loads(attributes["Policy"])["Statement"]
-        arn = f"arn:aws-cn:sqs:cn-north-1:123456789012:{queue.name}"
-        assert statement["Resource"] == arn
+        arn = f"arn:aws-cn:sqs:cn-north-1:123456789012:{created['QueueName']}"
+        assert statement["Resource"] == subscribed["Endpoint"] == arn
         assert statement["Condition"]["ArnEquals"]["aws:SourceArn"].endswith(suffix)
         assert attributes["MessageRetentionPeriod"] == "3600"
         assert ("FifoQueue" in attributes) == bool(suffix)
-        assert queue.name.endswith(suffix)
-        assert tags["ticketctl:stack"] == "dev"
-        assert tags["alive-until"].isdecimal()
+        assert subscribed["ReturnSubscriptionArn"] is True
+        assert system.everything_is_done()
 
-    @pytest.mark.parametrize("length", [1, 57, 128])
-    def test_name_fits_and_is_known_again_when_the_stacks_name_is_long(
-        self, length: int
-    ) -> None:
-        """SQS allows 80 characters, the suffix of FIFO queues among them."""
-        system = FakeSystem(name="s" * length)
-
-        name = new_name(system) + ".fifo"
-
-        assert len(name) <= 80
-        assert made_at(system, name) is not None
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "dev-watch-watch-1234567890-00c0ffee",
-            "dev-watch-1234567890-00c0ffee-dlq",
-            "xdev-watch-1234567890-00c0ffee",
-            "dev-watch-queue",
-        ],
-    )
-    def test_name_is_not_ours_when_it_only_starts_alike(self, name: str) -> None:
-        """A stack may be called `dev-watch`."""
-        assert made_at(FakeSystem(), name) is None
-
-    def test_arns_are_beside_the_topic_when_the_partition_is_another(self) -> None:
-        """The account, the Region and the partition are the topic's."""
-        assert arn_start(FakeSystem()) == "arn:aws-cn:sqs:cn-north-1:123456789012:"
-        assert name_start(FakeSystem()) == "dev-watch-"
-
-    def test_tag_is_renewed_when_the_last_time_is_minutes_ago(self) -> None:
-        """Once, and not again at the next poll."""
+    def test_nothing_is_made_when_it_could_not_be_removed(self) -> None:
+        """The error names the right that is missing."""
         system = FakeSystem()
-        expected = {"QueueUrl": "https://q", "Tags": {"alive-until": ANY}}
-        system.stubs["sqs"].add_response("tag_queue", {}, expected)
-        queue = TemporaryQueue(system, "q", "https://q", _renewed=0)
+        refuse_to_unsubscribe(system)
 
-        queue.keep_alive()
-        queue.keep_alive()
+        with pytest.raises(ClientError, match="Unsubscribe"), temporary_queue(system):
+            pass
 
-        system.stubs["sqs"].assert_no_pending_responses()
+        assert system.calls == ["Unsubscribe"]
 
-    def test_listener_says_so_when_its_queue_is_gone(self) -> None:
-        """Swept, because the computer slept: announcements may be missing."""
+    def test_queue_is_deleted_when_it_cannot_be_subscribed(self) -> None:
         system = FakeSystem()
-        code = "AWS.SimpleQueueService.NonExistentQueue"
-        system.stubs["sqs"].add_client_error("receive_message", code)
-        listener = Listener(TemporaryQueue(system, "q", "https://q"), Filter())
+        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
+        sns.add_response("unsubscribe", {})
+        system.found()
+        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+        sns.add_client_error("subscribe", "AuthorizationError")
+        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
 
-        with pytest.raises(CloudError, match="announcements may be missing"):
-            listener.poll(20)
+        with (
+            pytest.raises(ClientError, match="Subscribe"),
+            temporary_queue(system, lambda _: None),
+        ):
+            pass
+
+        assert system.everything_is_done()
 
     def test_queue_is_deleted_when_the_subscription_cannot_be_removed(self) -> None:
         """One failure does not leave two things behind."""
         system = FakeSystem()
-        system.stubs["sns"].add_client_error("unsubscribe", "InternalError")
-        system.stubs["sqs"].add_response("delete_queue", {}, {"QueueUrl": "https://q"})
-        queue = TemporaryQueue(system, "q", "https://q", f"{TOPIC_ARN}:1")
+        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
+        sns.add_response("unsubscribe", {})
+        system.found()
+        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+        sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
+        sns.add_client_error("unsubscribe", "InternalError")
+        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
 
-        with pytest.raises(system.client("sns").exceptions.ClientError):
-            queue.remove()
+        with (
+            pytest.raises(ClientError, match="InternalError"),
+            temporary_queue(system, lambda _: None),
+        ):
+            pass
 
-        system.stubs["sqs"].assert_no_pending_responses()
+        assert system.everything_is_done()
+
+    @pytest.mark.parametrize("length", [1, 57, 128])
+    def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
+        """SQS allows 80 characters, the suffix of FIFO queues among them."""
+        start = name_start(FakeSystem(name="s" * length))
+
+        assert len(f"{start}{NOW}-00c0ffee.fifo") <= 80
+
+    def test_queue_and_subscription_are_removed_when_they_are_over_a_day_old(
+        self,
+    ) -> None:
+        """Younger ones may be in use, and other names are not ours."""
+        old = f"dev-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
+        others = [
+            f"dev-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
+            f"dev-watch-watch-{NOW - 2 * MAX_AGE_SECONDS}-00c0ffee",
+            f"{old}-dlq",
+            "dev-watch-queue",
+        ]
+        system = FakeSystem()
+        system.found([*others, old], [f"{old}.fifo", *others])
+        system.stubs["sns"].add_response(
+            "unsubscribe", {}, {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
+        )
+        system.stubs["sqs"].add_response(
+            "delete_queue", {}, {"QueueUrl": f"https://sqs/1/{old}"}
+        )
+
+        remove_old(system, NOW)
+
+        assert system.everything_is_done()
+
+
+def give_back(*message_ids: str) -> dict[str, Any]:
+    """Return what SQS is asked to make visible again."""
+    return {
+        "QueueUrl": "https://q",
+        "Entries": [
+            {
+                "Id": str(place),
+                "ReceiptHandle": f"receipt of {message_id}",
+                "VisibilityTimeout": 0,
+            }
+            for place, message_id in enumerate(message_ids)
+        ],
+    }
+
+
+class TestLook:
+    """A look at a subscriber's queue takes nothing away."""
+
+    def test_look_ends_and_gives_back_when_it_sees_nothing_new(self) -> None:
+        """A message that was received twice is shown, and given back, once."""
+        system = FakeSystem()
+        sqs = system.stubs["sqs"]
+        first, second = delivered("a", "m-1"), delivered("b", "m-2")
+        sqs.add_response("receive_message", {"Messages": [first]})
+        sqs.add_response("receive_message", {"Messages": [first, second]})
+        sqs.add_response("receive_message", {"Messages": [first]})
+        answer: Any = {"Successful": [], "Failed": []}
+        sqs.add_response(
+            "change_message_visibility_batch", answer, give_back("m-1", "m-2")
+        )
+        look = Look(system.client("sqs"), "https://q")
+
+        assert [message.body for message in look.messages()] == ["a", "b"]
+        look.give_back()
+
+        assert system.everything_is_done()
+
+    def test_look_ends_when_it_has_seen_enough(self) -> None:
+        system = FakeSystem()
+        for batch in range(LOOK_COUNT // 10):
+            messages = [delivered("x", f"{batch}-{place}") for place in range(10)]
+            system.stubs["sqs"].add_response("receive_message", {"Messages": messages})
+        look = Look(system.client("sqs"), "https://q")
+
+        assert len([*look.messages()]) == LOOK_COUNT
 
 
 class TestFailedEntriesAreSeen:
     """A batch of deletions answers 200 and lists what it did not do."""
 
-    def test_delete_fails_when_sqs_will_not(self) -> None:
-        """A message that can never be deleted would come for ever."""
+    def test_delete_fails_when_the_fault_is_the_senders(self) -> None:
+        """Such a message would come for ever."""
         system = FakeSystem()
-        _refuse_deletion(system, by_sender=True)
+        refuse_to_delete(system, by_sender=True)
 
         with pytest.raises(CloudError, match="that was taken: Invalid: no"):
             delete(system.client("sqs"), "https://q", [delivered("")])
 
     def test_delete_goes_on_when_the_fault_is_of_sqs(self) -> None:
-        """The message comes again, and is shown as a repeat."""
+        """The message comes again."""
         system = FakeSystem()
-        _refuse_deletion(system, by_sender=False)
+        refuse_to_delete(system, by_sender=False)
 
         delete(system.client("sqs"), "https://q", [delivered("")])
 
@@ -365,44 +380,15 @@ class TestFailedEntriesAreSeen:
         system = FakeSystem()
         answer = {"Messages": [delivered("")]}
         system.stubs["sqs"].add_response("receive_message", answer)
-        _refuse_deletion(system, by_sender=True)
+        refuse_to_delete(system, by_sender=True)
 
         with pytest.raises(CloudError, match="that was taken: Invalid: no"):
             take(system, "https://q")
 
 
-class TestNothingStaysHidden:
-    """A look gives back what it got, also what it never saw."""
-
-    @pytest.mark.parametrize("kind", [signal.SIGINT])
-    def test_messages_are_given_back_when_a_signal_comes_while_they_are_received(
-        self, kind: signal.Signals
-    ) -> None:
-        """SQS has hidden them, but its answer is still on its way."""
-        system = FakeSystem()
-        sqs, client = system.stubs["sqs"], system.client("sqs")
-        sqs.add_response("receive_message", {"Messages": [delivered("")]})
-        entry = {"Id": "0", "ReceiptHandle": "r-1", "VisibilityTimeout": 0}
-        sqs.add_response(
-            "change_message_visibility_batch",
-            {"Successful": [{"Id": "0"}], "Failed": []},
-            {"QueueUrl": "https://q", "Entries": [entry]},
-        )
-        client.meta.events.register(
-            "provide-client-params.sqs.ReceiveMessage", lambda **_: interrupt(kind)
-        )
-
-        with pytest.raises(KeyboardInterrupt):
-            peek(
-                SubscriberQueue(client, "https://q", None), Filter(), Screen(), Limits()
-            )
-
-        sqs.assert_no_pending_responses()
-
-
-def _refuse_deletion(system: FakeSystem, *, by_sender: bool) -> None:
+def refuse_to_delete(system: FakeSystem, *, by_sender: bool) -> None:
     failed = {"Id": "0", "Code": "Invalid", "Message": "no", "SenderFault": by_sender}
-    answer = {"Successful": [], "Failed": [failed]}
+    answer: Any = {"Successful": [], "Failed": [failed]}
     system.stubs["sqs"].add_response("delete_message_batch", answer)
 
 
@@ -422,68 +408,24 @@ class TestLines:
                 "P-1 voided: -",
             ),
             ({"id": "e\x07", "type": "t"}, "e\N{REPLACEMENT CHARACTER}           t"),
+            ({"id": "e", "type": "t", "data": [1]}, "e            t"),
             ({"id": "e", "type": ASSIGNED}, "e            -          -       -"),
         ],
     )
     def test_line_is_safe_and_complete_when_the_event_is_not(
         self, event: dict[str, Any], line: str
     ) -> None:
-        """Fields may be missing, or hold what a producer wrote."""
         assert line_of(Heard(event, replayed=False)) == line
 
-    def test_repeats_are_known_by_type_and_id_when_ids_are_alike(
+    def test_screen_shows_no_more_than_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A ticket's assignment and its voiding are two events."""
-        screen = Screen()
-        for kind, replayed in ((ASSIGNED, False), (VOIDED, False), (ASSIGNED, True)):
-            screen.show(Heard(assigned() | {"type": kind}, replayed))
+        screen = Screen(Filter(["P"]), left=2)
+        others = delivered(assigned(project_id="Q"))
+        messages = [others, *(delivered(assigned(number)) for number in (1, 2, 3))]
 
-        first, second, third = capsys.readouterr().out.splitlines()
-        assert "(repeat)" not in first + second
-        assert third.endswith("  (replay)  (repeat)")
+        screen.show(map(received, messages))
 
-
-class Batches:
-    """A source that gives what a test says, and remembers what was asked."""
-
-    def __init__(self, *batches: int | None) -> None:
-        self.batches = [*batches]
-        self.asked: list[tuple[int, int]] = []
-
-    def receive(
-        self, wait_seconds: int, most: int
-    ) -> list[Heard | NotAnAnnouncement] | None:
-        """Give the next batch, of so many messages."""
-        self.asked.append((wait_seconds, most))
-        number = self.batches.pop(0)
-        return None if number is None else [NotAnAnnouncement("x")] * number
-
-    def shown(self) -> None:
-        """Take note."""
-
-
-class TestLimits:
-    """A watch ends when it is enough, and not before."""
-
-    def test_watch_asks_for_no_more_than_is_left_when_counting(self) -> None:
-        """What it takes from a subscriber's queue it must show."""
-        source = Batches(10, 0, 2)
-
-        assert watch(source, Screen(as_json=True), Limits(count=12))
-        assert source.asked == [(20, 10), (20, 2), (20, 2)]
-
-    def test_watch_says_that_fewer_came_when_the_source_ends(self) -> None:
-        """Of three messages one came."""
-        assert not watch(Batches(1, None), Screen(as_json=True), Limits(count=3))
-
-    def test_watch_waits_no_longer_than_its_time_when_that_is_short(self) -> None:
-        """In whole seconds, as SQS counts."""
-        source = Batches(0, None)
-
-        assert watch(source, Screen(), Limits(seconds=3))
-        assert source.asked[0] == (3, 10)
-
-    def test_watch_does_not_begin_when_no_time_is_left(self) -> None:
-        """A limit of nothing is over at once."""
-        assert watch(Batches(), Screen(), Limits(seconds=0))
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in lines] == ["P-1", "P-2"]
+        assert screen.left == 0
