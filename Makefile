@@ -71,7 +71,7 @@ bench-docs: setup  ## The same, with the tables and plots of docs/performance.md
 	@$(BIN)/ticketctl bench --out docs/performance
 
 bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
-	@$(BIN)/python -m benchmarks.function
+	@PYTHONPATH=src $(BIN)/python -m benchmarks.function
 
 check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
 
@@ -100,7 +100,7 @@ events: .venv/ready  ## Write the sample events anew.
 	PYTHONPATH=src $(BIN)/python -m tools.events
 
 pictures: setup  ## Draw the terminals of the README anew, by running the commands.
-	@$(BIN)/python -m tools.pictures
+	@PYTHONPATH=src $(BIN)/python -m tools.pictures
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
-from tests.support.cases import cases
 from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.local.artifact import ROOT
 
@@ -116,24 +115,6 @@ class TestOneTicket:
         events = system.events(project)
         assert keys == {event["data"]["idempotency_key"] for event in events}
         assert first["message_id"] != second["message_id"]
-
-    @pytest.mark.parametrize(
-        ("options", "problem"),
-        [
-            (("--project", "P", "--title", ""), "title: "),
-            (("--project", "P#", "--title", "t"), "project_id: "),
-            (("--project", "P", "--title", "t", "--priority", "HIGH"), "priority: "),
-        ],
-    )
-    def test_ticket_is_refused_in_one_line_when_an_option_is_wrong(
-        self, ctl: Ctl, options: Sequence[str], problem: str
-    ) -> None:
-        """As the worker would; nothing is sent."""
-        ended = ctl("send", *options)
-
-        assert (ended.status, ended.out) == (2, "")
-        assert ended.err.startswith(f"error: {problem}")
-        assert ended.err.count("\n") == 1
 
 
 class TestFile:
@@ -272,92 +253,6 @@ class TestBadFiles:
             if project in letter.body
         ]
         assert reason.startswith("priority: ")
-
-    def test_nothing_is_sent_when_the_file_is_only_checked(
-        self, ctl: Ctl, system: System, project: str, tmp_path: Path
-    ) -> None:
-        """With the counts as the result."""
-        same = ticket_fields(project, "k")
-        path = write(tmp_path / "my.jsonl", jsonl(same, same, {}))
-
-        shown = ctl("send-file", path, "--dry-run", "--skip-invalid")
-        counted = ctl("send-file", path, "--dry-run", "--skip-invalid", "--json")
-
-        assert (shown.status, counted.status) == (1, 1)
-        assert shown.out == f"{path}: 1 good ticket, nothing is sent\n"
-        assert counted.json == {"good": 1, "bad": 1, "repeats": 1}
-        assert "left out 1 line" in shown.err
-        assert nothing_sent(system, project)
-
-    def test_remarks_end_when_a_hundred_lines_are_bad(
-        self, ctl: Ctl, tmp_path: Path
-    ) -> None:
-        """A file of another kind does not flood the terminal."""
-        path = write(tmp_path / "my.jsonl", "nonsense\n" * 130)
-
-        ended = ctl("send-file", path)
-
-        assert ended.status == 2
-        assert ended.err.count("body: not JSON") == 100
-        assert "and 30 more" in ended.err
-
-    @pytest.mark.parametrize("content", ["", "\n", "title\n", "titel\na\n"])
-    def test_file_is_refused_in_one_line_when_it_holds_no_ticket(
-        self, ctl: Ctl, tmp_path: Path, content: str
-    ) -> None:
-        ended = ctl("send-file", write(tmp_path / "my.csv", content))
-
-        assert ended.status == 2
-        assert "my.csv: " in ended.err
-        assert ended.err.count("\n") == 1
-
-    def test_file_is_refused_in_one_line_when_it_cannot_be_read(
-        self, ctl: Ctl, tmp_path: Path
-    ) -> None:
-        missing = ctl("send-file", str(tmp_path / "absent.jsonl"))
-        directory = ctl("send-file", str(tmp_path))
-
-        assert (missing.status, directory.status) == (2, 2)
-        assert "cannot be read: No such file or directory" in missing.err
-        assert "cannot be read: Is a directory" in directory.err
-        assert missing.err.count("\n") == directory.err.count("\n") == 1
-
-
-class TestNoSystem:
-    """One line says what to do when AWS is not there as it must be: status 3."""
-
-    @pytest.mark.parametrize(
-        ("options", "variables", "problem"),
-        cases(
-            {
-                "stack": (("--stack", "absent"), {}, "no stack absent"),
-                "Region": (("--region", "eu-north-1"), {}, "--region"),
-                "credentials": (
-                    (),
-                    {
-                        "AWS_ACCESS_KEY_ID": "",
-                        "AWS_SECRET_ACCESS_KEY": "",
-                        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-                        "AWS_CONFIG_FILE": os.devnull,
-                        "AWS_EC2_METADATA_DISABLED": "true",
-                    },
-                    "no credentials",
-                ),
-            }
-        ),
-    )
-    def test_command_ends_in_one_line_when_the_stack_is_not_found(
-        self,
-        ctl: Ctl,
-        options: Sequence[str],
-        variables: Mapping[str, str],
-        problem: str,
-    ) -> None:
-        ended = ctl(*options, "send", "--project", "P", "--title", "t", **variables)
-
-        assert (ended.status, ended.out) == (3, "")
-        assert problem in ended.err
-        assert ended.err.count("\n") == 1
 
 
 class TestWait:

@@ -384,36 +384,29 @@ class TestSubscriberKeepsItsMessages:
         assert len(one.out.splitlines()) == 1
         assert len(own_queue.take()) == 2
 
+    @pytest.mark.parametrize(
+        ("deliveries", "status", "said"),
+        [(1, 2, "error: its messages are dead-lettered after one"), (5, 0, "after 5")],
+    )
     def test_peek_is_refused_when_it_would_be_the_only_delivery(
-        self, deployed: LocalStack, ctl: Ctl, own_queue: OwnQueue
+        self, ctl: Ctl, own_queue: OwnQueue, deliveries: int, status: int, said: str
     ) -> None:
         """The redrive policy would take the message from the subscriber."""
-        set_max_receive_count(deployed, own_queue, 1)
+        set_max_receive_count(own_queue, deliveries)
 
         ended = ctl("watch", "--from", own_queue.name)
 
-        assert ended.status == 2
-        assert ended.err.startswith("error: its messages are dead-lettered after one")
-
-    def test_peek_says_so_when_the_queue_counts_deliveries(
-        self, deployed: LocalStack, ctl: Ctl, own_queue: OwnQueue
-    ) -> None:
-        """Nobody should look again and again without knowing."""
-        set_max_receive_count(deployed, own_queue, 5)
-
-        ended = ctl("watch", "--from", own_queue.name)
-
-        assert "after 5 deliveries" in ended.err
-        assert (ended.status, ended.out) == (0, "")
+        assert (ended.status, ended.out) == (status, "")
+        assert said in ended.err
 
 
-def set_max_receive_count(stack: LocalStack, queue: OwnQueue, number: int) -> None:
+def set_max_receive_count(queue: OwnQueue, number: int) -> None:
     """Give the queue a redrive policy."""
     policy = {
-        "deadLetterTargetArn": stack.outputs["DeadLetterQueueArn"],
+        "deadLetterTargetArn": queue.stack.outputs["DeadLetterQueueArn"],
         "maxReceiveCount": str(number),
     }
-    stack.client("sqs").set_queue_attributes(
+    queue.stack.client("sqs").set_queue_attributes(
         QueueUrl=queue.url, Attributes={"RedrivePolicy": json.dumps(policy)}
     )
 

@@ -12,6 +12,7 @@ import pytest
 from tests.support.builders import create_ticket, ticket_fields
 from ticket_numbering.dynamodb_items import key_id, key_item
 from ticket_numbering.messages import CreateTicket
+from ticketctl.cli.app import main
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.send import named_values
 from ticketctl.send.checking import Check, Checked, Request
@@ -227,6 +228,102 @@ class TestChecked:
 
         assert json.loads(request.body) == line
         assert request.group.isascii()
+
+
+@dataclass
+class Ended:
+    """How a command ended that asks no system."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Return what calls the command line."""
+
+    def call(*arguments: str) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return call
+
+
+class TestRefused:
+    """What cannot be sent is told before a system is even looked for."""
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (("--project", "P", "--title", ""), "title: "),
+            (("--project", "P#", "--title", "t"), "project_id: "),
+            (("--project", "P", "--title", "t", "--priority", "HIGH"), "priority: "),
+        ],
+    )
+    def test_ticket_is_refused_in_one_line_when_an_option_is_wrong(
+        self, run: Callable[..., Ended], options: Sequence[str], problem: str
+    ) -> None:
+        ended = run("send", *options)
+
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.startswith(f"error: {problem}")
+        assert ended.err.count("\n") == 1
+
+    @pytest.mark.parametrize("content", ["", "\n", "title\n", "titel\na\n"])
+    def test_file_is_refused_in_one_line_when_it_holds_no_ticket(
+        self, run: Callable[..., Ended], tmp_path: Path, content: str
+    ) -> None:
+        path = tmp_path / "my.csv"
+        path.write_text(content)
+
+        ended = run("send-file", str(path))
+
+        assert ended.status == 2
+        assert f"{path}: " in ended.err
+        assert ended.err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [("absent", "No such file or directory"), (".", "Is a directory")],
+    )
+    def test_file_is_refused_in_one_line_when_it_cannot_be_read(
+        self, run: Callable[..., Ended], tmp_path: Path, name: str, why: str
+    ) -> None:
+        ended = run("send-file", str(tmp_path / name))
+
+        assert ended.status == 2
+        assert ended.err.endswith(f": cannot be read: {why}\n")
+
+    def test_remarks_end_when_a_hundred_lines_are_bad(
+        self, run: Callable[..., Ended], tmp_path: Path
+    ) -> None:
+        """A file of another kind does not flood the terminal."""
+        path = tmp_path / "my.jsonl"
+        path.write_text("nonsense\n" * 130)
+
+        ended = run("send-file", str(path))
+
+        assert ended.status == 2
+        assert ended.err.count("body: not JSON") == 100
+        assert "and 30 more" in ended.err
+
+    def test_file_is_only_checked_when_it_is_a_dry_run(
+        self, run: Callable[..., Ended], tmp_path: Path
+    ) -> None:
+        """With the counts as the result; status 1, for a line is bad."""
+        same = json.dumps(ticket_fields())
+        path = tmp_path / "my.jsonl"
+        path.write_text(f"{same}\n{same}\n{{}}\n")
+        command = ("send-file", str(path), "--dry-run", "--skip-invalid")
+
+        shown, counted = run(*command), run(*command, "--json")
+
+        assert (shown.status, counted.status) == (1, 1)
+        assert shown.out == f"{path}: 1 good ticket, nothing is sent\n"
+        assert "left out 1 line" in shown.err
+        assert json.loads(counted.out) == {"good": 1, "bad": 1, "repeats": 1}
 
 
 def requests(count: int, size: int = 1) -> list[Request]:
