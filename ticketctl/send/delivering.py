@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
@@ -15,8 +16,8 @@ from ticketctl.send.waiting import Answer, Waiting
 from ticketctl.system.rate_limiter import Pace
 from ticketctl.system.stack import System
 
-MAX_TOLD = 100
-_TITLE_WIDTH = 100
+_MAX_TOLD: Final = 100
+_TITLE_WIDTH: Final = 100
 
 
 @dataclass
@@ -40,9 +41,16 @@ class Delivery:
         try:
             self._send(requests)
         except BaseException:  # Ctrl-C as well.
-            remark(f"sent {len(self.sent)} of {counted(len(requests), 'message')}")
+            then = "" if self.tell_keys else "; the same command goes on safely"
+            number = counted(len(requests), "message")
+            remark(f"sent {len(self.sent)} of {number}{then}")
             raise
-        tell([f"not sent: {outcome.refusal}" for outcome in self.refused])
+        tell(
+            [
+                f"line {outcome.request.line}: not sent: {outcome.refusal}"
+                for outcome in self.refused
+            ]
+        )
         if self.timeout is not None:
             self._wait(self.timeout)
         if self.refused:
@@ -116,10 +124,10 @@ def remark(line: str) -> None:
 
 def tell(lines: Sequence[str]) -> None:
     """Print remarks, but no flood of them."""
-    for line in lines[:MAX_TOLD]:
+    for line in lines[:_MAX_TOLD]:
         remark(visible(line))
-    if len(lines) > MAX_TOLD:
-        remark(f"and {len(lines) - MAX_TOLD} more")
+    if len(lines) > _MAX_TOLD:
+        remark(f"and {len(lines) - _MAX_TOLD} more")
 
 
 def counted(number: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """What is sent of a file, under which keys, how fast, and what if SQS refuses."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -13,9 +13,10 @@ from tests.support.builders import create_ticket, ticket_fields
 from ticket_numbering.dynamodb_items import key_id, key_item
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.app import main
-from ticketctl.cli.errors import InputError
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.send import named_values
 from ticketctl.send.checking import Check, Checked, Request
+from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.request_file import Format, Line, read_lines
 from ticketctl.send.sending import MAX_ATTEMPTS, Outcome, Sender
@@ -451,6 +452,50 @@ class TestNothingLostOnTheWay:
 
         assert len(queue.calls) == MAX_ATTEMPTS
         assert [outcome.refusal for outcome in ended.refused] == ["Broken of no use"]
+
+
+@dataclass(frozen=True)
+class OneQueue:
+    """A system of which only the queue of requests is asked."""
+
+    queue: Queue
+    outputs: Mapping[str, str] = field(
+        default_factory=lambda: {"CreateTicketQueueUrl": QUEUE_URL}
+    )
+
+    def client(self, _service_name: str) -> Queue:
+        return self.queue
+
+
+class TestDelivery:
+    """Who sends is told what is on the queue, and what is not."""
+
+    def test_status_is_3_when_sqs_does_not_take_a_message(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        delivery = Delivery(OneQueue(Queue([refuse(1, sender=True)])))
+
+        status = delivery.run(requests(3))
+
+        assert status == Status.CLOUD
+        assert len(delivery.sent) == 2
+        assert capsys.readouterr().err == "line 2: not sent: Broken of no use\n"
+
+    def test_count_is_told_when_sqs_cannot_be_asked(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With the way to go on."""
+
+        def fail(_: list[dict[str, Any]]) -> dict[str, Any]:
+            raise ConnectionError
+
+        delivery = Delivery(OneQueue(Queue([take_all, fail])))
+
+        with pytest.raises(ConnectionError):
+            delivery.run(requests(30))
+
+        told = capsys.readouterr().err
+        assert told == "sent 10 of 30 messages; the same command goes on safely\n"
 
 
 class TestRate:
