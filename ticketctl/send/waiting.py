@@ -62,7 +62,7 @@ class Waiting:
         """Read what is there; unprocessed keys are missing, and so read again."""
         ids = list(self.missing)
         for start in range(0, len(ids), _MAX_KEYS):
-            keys = [{"id": {"S": each}} for each in ids[start : start + _MAX_KEYS]]
+            keys = [{"id": {"S": own_id}} for own_id in ids[start : start + _MAX_KEYS]]
             wanted = {self.table: {"Keys": keys, "ConsistentRead": True}}
             answer = self.dynamodb.batch_get_item(RequestItems=wanted)
             yield from answer["Responses"].get(self.table, [])

@@ -51,7 +51,9 @@ class Look:
                 MessageAttributeNames=["All"],
             )
             messages = answer.get("Messages", [])
-            new = [each for each in messages if each["MessageId"] not in self._receipts]
+            new = [
+                found for found in messages if found["MessageId"] not in self._receipts
+            ]
             for message in messages:
                 self._receipts[message["MessageId"]] = message["ReceiptHandle"]
             if not new:
@@ -62,11 +64,12 @@ class Look:
         """Make all messages visible again; what SQS fails to is so in half a minute."""
         receipts = list(self._receipts.values())
         for start in range(0, len(receipts), MAX_ENTRIES):
+            batch = receipts[start : start + MAX_ENTRIES]
             self.sqs.change_message_visibility_batch(
                 QueueUrl=self.queue_url,
                 Entries=[
-                    {"Id": str(place), "ReceiptHandle": each, "VisibilityTimeout": 0}
-                    for place, each in enumerate(receipts[start : start + MAX_ENTRIES])
+                    {"Id": str(place), "ReceiptHandle": receipt, "VisibilityTimeout": 0}
+                    for place, receipt in enumerate(batch)
                 ],
             )
 
