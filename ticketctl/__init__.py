@@ -8,5 +8,5 @@ Nothing here ships with the worker, and of the worker only its contract is used.
     local/     the whole system on this machine
 
 Each other package does the work of the command that it is named for; `sequences` that
-of seed, import and void, and `status` that of stats.
+of seed, import and void.
 """

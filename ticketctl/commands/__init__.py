@@ -14,7 +14,7 @@ for _name in (
     "audit",
     "numbers",
     "dead_letters",
-    "stats",
+    "status",
     "local",
 ):
     import_module(f"ticketctl.commands.{_name}")

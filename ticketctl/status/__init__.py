@@ -1,1 +1,1 @@
-"""What `stats` does: asks SQS, CloudWatch and CloudFormation, and draws a screen."""
+"""`status`: the queues' lengths, and the alarms that are on."""

@@ -22,7 +22,6 @@ from tests.support.fakes import (
     FakeTime,
 )
 from tests.support.markdown_commands import ROOT, Shown, blocks, commands, pages
-from tests.support.stats_builders import World, metric_alarm
 from tests.support.template_loader import ids_of, properties, source
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_items import key_item, ticket_item
@@ -235,9 +234,9 @@ class TestCommandLines:
         "line",
         [
             "ticketctl nonsense",
-            "ticketctl stats --nonsense",
-            "ticketctl stats surplus",
-            "ticketctl stats --every",
+            "ticketctl status --nonsense",
+            "ticketctl status surplus",
+            "ticketctl list PROJ --limit",
         ],
     )
     def test_checker_refuses_what_ticketctl_does_not_know(self, line: str) -> None:
@@ -519,23 +518,6 @@ class TestRights:
 
         named = re.findall(r"[`\"](\w+:\w+)[`\"]", TEXT.partition("# Rights\n")[2])
         assert f"{service}:{operation}" in named
-
-    def test_stats_need_no_more_rights_than_the_page_says(self) -> None:
-        """And no fewer: the operations that it calls are those of its row."""
-        world = World(alarms=[metric_alarm("Errors")])
-        called: set[str] = set()
-
-        def remember(model: Any, **_: Any) -> None:
-            called.add(f"{model.service_model.endpoint_prefix}:{model.name}")
-
-        clients = world.clients()
-        for client in clients.values():
-            client.meta.events.register("provide-client-params.*.*", remember)
-        world.look_with(clients)
-
-        row_of_stats = row(section("Rights"), "`ticketctl stats`")[1]
-        named = set(re.findall(r"`(\w+:\w+)`", row_of_stats))
-        assert {each.replace("monitoring:", "cloudwatch:") for each in called} == named
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
         """Whoever may use one command need not be given the rights of all."""

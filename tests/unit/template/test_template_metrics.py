@@ -327,7 +327,9 @@ class TestDashboard:
         [widget] = widgets("text")
 
         text = widget["properties"]["markdown"]
-        assert "ticketctl --stack <AWS::StackName> --region <AWS::Region> stats" in text
+        assert (
+            "ticketctl --stack <AWS::StackName> --region <AWS::Region> status" in text
+        )
         assert "docs/operations.md" in text
 
     @pytest.mark.parametrize("table", ["TicketsTable", "IdempotencyKeysTable"])

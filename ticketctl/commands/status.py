@@ -1,0 +1,44 @@
+"""The command that shows the state of the system."""
+
+from typing import Annotated
+
+import typer
+
+from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import console, print_json
+from ticketctl.status.status import print_status, status_of
+
+
+@app.command(
+    "status",
+    rich_help_panel=OPERATIONS,
+    epilog=examples(
+        "ticketctl status",
+        "ticketctl status --check || page-somebody",
+        "ticketctl status --json | jq .dead_letters",
+    ),
+)
+def status(
+    ctx: typer.Context,
+    *,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="End with status 1 if there are dead letters, or an alarm is on.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show how many messages wait, dead letters, and the alarms that are on.
+
+    The counts are SQS's own, approximate. The dashboard has the last hours.
+    """
+    found = status_of(stack_of(ctx))
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_status(console(), found)
+    if check and found.needs_a_person:
+        raise typer.Exit(Status.FOUND)
