@@ -1,29 +1,25 @@
-"""A dead-letter queue without a network, and letters to lie there."""
+"""A dead-letter queue without a network, and dead letters to lie there."""
 
+import json
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.support.audit_tables import Tables
 from tests.support.builders import ticket_fields
-from ticketctl.dead_letters.letters import Letter
-from ticketctl.system.contract import body_of
+from ticketctl.dead_letters.dead_letter import DeadLetter
 
-DEAD = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"
-FIFO_QUEUE = f"{QUEUE}.fifo"
 
 _LONG = 0.05
 
 _serial = count(1)
-
-Entries = Sequence[dict[str, Any]]
 
 
 def text(value: str) -> dict[str, Any]:
@@ -31,18 +27,20 @@ def text(value: str) -> dict[str, Any]:
     return {"DataType": "String", "StringValue": value}
 
 
-def letter(project_id: str = "PROJ", body: str = "", **attributes: str) -> Letter:
-    """Return a letter with an id of its own."""
-    return Letter(
+def dead_letter(
+    project_id: str = "PROJ", body: str = "", **attributes: str
+) -> DeadLetter:
+    """Return a dead letter with an id of its own."""
+    return DeadLetter(
         f"{next(_serial):08x}-0000-4000-8000-000000000000",
-        body or body_of(ticket_fields(project_id)),
+        body or json.dumps(ticket_fields(project_id)),
         {name: text(value) for name, value in attributes.items()},
     )
 
 
-def letters(count_of: int, project_id: str = "PROJ") -> list[Letter]:
-    """Return letters of one project."""
-    return [letter(project_id) for _ in range(count_of)]
+def dead_letters(count_of: int, project_id: str = "PROJ") -> list[DeadLetter]:
+    """Return dead letters of one project."""
+    return [dead_letter(project_id) for _ in range(count_of)]
 
 
 def interrupt(kind: signal.Signals) -> None:
@@ -57,136 +55,139 @@ def interrupt(kind: signal.Signals) -> None:
 class Sqs:
     """A dead-letter queue and its source, which refuse what they are told to."""
 
-    letters: list[Letter] = field(default_factory=list)
-    """What lies there, seen by others or not."""
-    refused_sends: set[str] = field(default_factory=set)
-    """Bodies."""
-    refused_handles: set[str] = field(default_factory=set)
-    """Message ids; their handles are of no use any more."""
-    broken: set[str] = field(default_factory=set)
-    """Operations that fail as a whole."""
-    interrupted_by: signal.Signals | None = None
-    """Comes before the first letters arrive; Ctrl-C is SIGINT."""
-    extra_receives: int = 0
-    """How often SQS gives what it gave before."""
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    refused: dict[str, BaseException] = field(default_factory=dict)
+    """What is raised, by the operation, or by the body of a message to be sent."""
+    never_restored: set[str] = field(default_factory=set)
+    """Message ids that an answer with status 200 names as failed."""
     calls: list[str] = field(default_factory=list)
     sent: list[dict[str, Any]] = field(default_factory=list)
-    hidden: dict[str, int] = field(default_factory=dict)
-    """For how many seconds, by message id."""
-    renewed: threading.Event = field(default_factory=threading.Event)
+    hidden: set[str] = field(default_factory=set)
+    longest_seconds: int = 0
+    """For how long a message was ever hidden."""
+    task: dict[str, Any] | None = None
+    """The arguments of a move task."""
 
     @property
     def bodies(self) -> list[str]:
-        """What lies on the queue, in order."""
-        return [each["MessageBody"] for each in self.sent]
+        """What lies on the create-ticket queue, in order."""
+        return [message["MessageBody"] for message in self.sent]
 
     @property
     def ids(self) -> list[str]:
-        """The letters that are there."""
-        return [each.message_id for each in self.letters]
+        """The dead letters that are there."""
+        return [letter.message_id for letter in self.dead_letters]
 
     def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
         """Count."""
+        hidden = len(self.hidden)
         return {
             "Attributes": {
-                "ApproximateNumberOfMessages": str(len(self.letters)),
-                "ApproximateNumberOfMessagesNotVisible": "0",
+                "ApproximateNumberOfMessages": str(len(self.dead_letters) - hidden),
+                "ApproximateNumberOfMessagesNotVisible": str(hidden),
             }
         }
 
     def receive_message(self, **call: Any) -> dict[str, Any]:
         """Give three messages at most, as a queue with few servers does."""
-        self._called("receive")
-        visible = [
-            each for each in self.letters if not self.hidden.get(each.message_id)
-        ]
-        if not visible and self.extra_receives:
-            self.extra_receives -= 1
-            visible = self.letters
-        given = visible[:3]
-        seconds = call["VisibilityTimeout"]
-        self.hidden |= {each.message_id: seconds for each in given}
-        if self.interrupted_by:
-            interrupt(self.interrupted_by)
-            self.interrupted_by = None
+        self._call("receive")
+        given = [
+            letter
+            for letter in self.dead_letters
+            if letter.message_id not in self.hidden
+        ][:3]
+        self.hidden |= {letter.message_id for letter in given}
+        self.longest_seconds = max(self.longest_seconds, call["VisibilityTimeout"])
         return {
             "Messages": [
                 {
-                    "MessageId": each.message_id,
-                    "ReceiptHandle": each.message_id,
-                    "Body": each.body,
-                    "MessageAttributes": each.attributes,
+                    "MessageId": letter.message_id,
+                    "ReceiptHandle": letter.message_id,
+                    "Body": letter.body,
+                    "MessageAttributes": letter.attributes,
                 }
-                for each in given
+                for letter in given
             ]
         }
 
-    def send_message_batch(self, **call: Any) -> dict[str, Any]:
-        """Take entries."""
-        self._called("send")
-        assert len(call["Entries"]) <= 10
-        failed = [
-            each
-            for each in call["Entries"]
-            if each["MessageBody"] in self.refused_sends
-        ]
-        taken = [each for each in call["Entries"] if each not in failed]
-        self.sent += taken
-        return {
-            "Successful": [{"Id": each["Id"]} for each in taken],
-            "Failed": [
-                {"Id": each["Id"], "Code": "No", "Message": "not now"}
-                for each in failed
-            ],
-        }
+    def send_message(self, **message: Any) -> None:
+        """Take a message."""
+        self._call("send")
+        if error := self.refused.get(message["MessageBody"]):
+            raise error
+        del message["QueueUrl"]
+        self.sent.append(message)
 
-    def delete_message_batch(self, **call: Any) -> dict[str, Any]:
-        """Delete."""
-        self._called("delete")
-        known, answer = self._known(call["Entries"])
-        self.letters = [each for each in self.letters if each.message_id not in known]
-        return answer
+    def delete_message(self, **call: Any) -> None:
+        """Delete a message that was received."""
+        self._call("delete")
+        message_id = call["ReceiptHandle"]
+        self.hidden.remove(message_id)
+        self.dead_letters = [
+            letter for letter in self.dead_letters if letter.message_id != message_id
+        ]
 
     def change_message_visibility_batch(self, **call: Any) -> dict[str, Any]:
-        """Hide, or make visible."""
-        self._called("change")
-        known, answer = self._known(call["Entries"])
-        for each in call["Entries"]:
-            if each["ReceiptHandle"] in known:
-                self.hidden[each["ReceiptHandle"]] = each["VisibilityTimeout"]
-            if each["VisibilityTimeout"]:
-                self.renewed.set()
-        return answer
-
-    def _called(self, operation: str) -> None:
-        self.calls.append(operation)
-        if operation in self.broken:
-            raise ClientError({"Error": {"Code": "AccessDenied"}}, operation)
-
-    def _known(self, entries: Entries) -> tuple[set[str], dict[str, Any]]:
+        """Make messages visible."""
+        self._call("change")
+        entries = {entry["ReceiptHandle"]: entry["Id"] for entry in call["Entries"]}
         assert len(entries) <= 10
-        known = {each["ReceiptHandle"] for each in entries} - self.refused_handles
-        return known, {
-            "Successful": [
-                {"Id": each["Id"]} for each in entries if each["ReceiptHandle"] in known
-            ],
-            "Failed": [
-                {"Id": each["Id"], "Code": "ReceiptHandleIsInvalid"}
-                for each in entries
-                if each["ReceiptHandle"] not in known
-            ],
-        }
+        assert {entry["VisibilityTimeout"] for entry in call["Entries"]} == {0}
+        self.hidden -= entries.keys() - self.never_restored
+        failed = entries.keys() & self.never_restored
+        return {"Failed": [{"Id": entries[handle]} for handle in failed]}
+
+    def start_message_move_task(self, **call: Any) -> dict[str, str]:
+        """Start to move all that nobody holds."""
+        self._call("move")
+        assert not self.hidden
+        self.task = call
+        return {"TaskHandle": "handle"}
+
+    def _call(self, operation: str) -> None:
+        self.calls.append(operation)
+        if error := self.refused.get(operation):
+            raise error
+
+
+def refusal(code: str = "AccessDenied") -> ClientError:
+    """Return the error with which AWS refuses an operation."""
+    return ClientError({"Error": {"Code": code, "Message": "not now"}}, "Operation")
+
+
+@dataclass
+class Keys:
+    """The idempotency keys' table, which answers half of what it is asked for."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    """By the record's id."""
+    requests: int = 0
+
+    def batch_get_item(self, **call: Any) -> dict[str, Any]:
+        """Read some records, and leave the others for another request."""
+        self.requests += 1
+        [(table, request)] = call["RequestItems"].items()
+        asked = request["Keys"]
+        assert len(asked) <= 100
+        half = (len(asked) + 1) // 2
+        items = [
+            {"id": key["id"], "number": {"N": str(self.numbers[key["id"]["S"]])}}
+            for key in asked[:half]
+            if key["id"]["S"] in self.numbers
+        ]
+        rest = {table: request | {"Keys": asked[half:]}} if asked[half:] else {}
+        return {"Responses": {table: items}, "UnprocessedKeys": rest}
 
 
 @dataclass(frozen=True)
 class Site:
-    """A deployed system that is its queues and tables alone."""
+    """A deployed system that is its queues and its keys alone."""
 
     sqs: Any
-    dynamodb: Any = field(default_factory=Tables)
+    dynamodb: Any = field(default_factory=Keys)
     outputs: Mapping[str, str] = field(
         default_factory=lambda: {
-            "DeadLetterQueueUrl": DEAD,
+            "DeadLetterQueueUrl": "https://sqs.eu-west-1.amazonaws.com/1/dead",
             "CreateTicketQueueUrl": QUEUE,
             "DeadLetterQueueArn": "arn:aws:sqs:eu-west-1:123456789012:dead",
             "CreateTicketQueueArn": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
@@ -197,3 +198,13 @@ class Site:
     def client(self, service_name: str) -> Any:
         """Return the client."""
         return {"sqs": self.sqs, "dynamodb": self.dynamodb}[service_name]
+
+    @property
+    def context(self) -> Any:
+        """The context of a command that finds this system."""
+        return SimpleNamespace(obj=lambda: self)
+
+    def fifo(self) -> "Site":
+        """Return the same system with FIFO queues."""
+        urls = {name: f"{url}.fifo" for name, url in self.outputs.items()}
+        return replace(self, outputs=urls)

@@ -1,45 +1,47 @@
 """The commands that look after dead letters."""
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
-from ticketctl.cli.errors import InputError, NotThereError, Status
+from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, notes, print_json
-from ticketctl.dead_letters.choosing import Choice, choose, look, remark
-from ticketctl.dead_letters.correcting import correct, new_text, wishes_of
-from ticketctl.dead_letters.letters import Filter
-from ticketctl.dead_letters.move_task import MAX_RATE, NoMoveTasksError
+from ticketctl.cli.prompts import confirm
+from ticketctl.dead_letters.backup import save as save_backup
+from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue, settle
+from ticketctl.dead_letters.edit import edit_dead_letter
 from ticketctl.dead_letters.numbered import refuse_numbered
-from ticketctl.dead_letters.tasks import (
-    delete_chosen,
-    hold,
-    move_tasks,
-    redrive_all,
-    redrive_chosen,
-    replace_letter,
+from ticketctl.dead_letters.resend import MAX_RATE, move_all, resend
+from ticketctl.dead_letters.selection import Selection, seen_of, select
+from ticketctl.dead_letters.views import (
+    print_table,
+    print_whole,
+    reasons,
+    summary,
+    warn_of_poison,
+    whole,
 )
-from ticketctl.dead_letters.views import print_table, print_whole, summary, whole
-from ticketctl.system.stack import Stack
 
-letters = typer.Typer(
+dead_letters = typer.Typer(
     no_args_is_help=True, help="Look after the messages that got no number."
 )
-app.add_typer(letters, name="dead-letters", rich_help_panel=OPERATIONS)
+app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 
 _DEFAULT_LIMIT = 100
+_PREVIEW = 100
+_SHOWN_BEFORE_DELETION = 20
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its message id, or its start.")]
 Ids = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID", help="Message ids, or their starts."),
 ]
-All = Annotated[bool, typer.Option("--all", help="All that can be received.")]
 Project = Annotated[
-    str | None, typer.Option("--project", help="Only those whose body names it.")
+    str | None, typer.Option("--project", help="Only those of this project.")
 ]
 Reason = Annotated[
     str | None,
@@ -47,10 +49,11 @@ Reason = Annotated[
         "--reason", help="Only those with this ErrorType, or received-too-often."
     ),
 ]
+All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-@letters.command(
+@dead_letters.command(
     "list",
     epilog=examples(
         "ticketctl dead-letters list",
@@ -61,31 +64,31 @@ def list_(
     ctx: typer.Context,
     *,
     limit: Annotated[
-        int, typer.Option(min=1, help="Show so many at most.")
+        int, typer.Option(min=1, help="Show at most this many.")
     ] = _DEFAULT_LIMIT,
     project: Project = None,
     reason: Reason = None,
     as_json: Json = False,
 ) -> None:
-    """List dead letters: why they lie there, since when, and what they ask for.
+    """List dead letters: the reason, the age, the project and the key.
 
-    Whoever looks hides them from others, so they are made visible again at once.
+    Listing hides messages from others for a moment; they are visible again at its end.
     """
-    stack = stack_of(ctx)
-    with hold(stack) as held:
-        found = look(held, Filter(project, reason), limit)
+    selection = Selection(project_id=project, reason=reason)
+    with dead_letter_queue(stack_of(ctx)) as queue:
+        counts = queue.counts()
+        found = list(islice(filter(selection.passes, queue.receive()), limit))
     if as_json:
-        shown = [summary(each) for each in found]
-        print_json({"letters": shown, "approximate_total": held.before.total})
-    elif not found and not held.before.total:
-        console().print("the dead-letter queue is empty")
+        shown = [summary(letter) for letter in found]
+        print_json({"dead_letters": shown, "approximate_total": sum(counts)})
+    elif found or any(counts):
+        print_table(console(), found)
+        notes().print(seen_of(len(found), counts))
     else:
-        if found:
-            print_table(console(), found)
-        notes().print(remark(held, len(found)))
+        console().print("the dead-letter queue is empty")
 
 
-@letters.command(
+@dead_letters.command(
     "show",
     epilog=examples(
         "ticketctl dead-letters show 1f6c",
@@ -101,10 +104,8 @@ def show(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show one dead letter as a whole."""
-    stack = stack_of(ctx)
-    with hold(stack) as held:
-        [letter] = choose(held, _one(message_id))
+    """Show all of one dead letter."""
+    [letter] = select(stack_of(ctx), Selection([message_id]))
     if raw:
         sys.stdout.buffer.write(letter.body.encode())
         sys.stdout.buffer.flush()
@@ -114,16 +115,15 @@ def show(
         print_whole(console(), letter)
 
 
-@letters.command(
+@dead_letters.command(
     "redrive",
     epilog=examples(
         "ticketctl dead-letters redrive --all --rate 50",
         "ticketctl dead-letters redrive --reason received-too-often --yes",
         "ticketctl dead-letters redrive 1f6c 9d02",
-        "ticketctl dead-letters redrive --cancel",
     ),
 )
-def redrive(  # noqa: PLR0913 - each is an option of the command line.
+def redrive(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     ids: Ids = None,
     *,
@@ -132,35 +132,41 @@ def redrive(  # noqa: PLR0913 - each is an option of the command line.
     reason: Reason = None,
     rate: Annotated[
         int | None,
-        typer.Option(min=1, max=MAX_RATE, help="Messages a second, at most."),
+        typer.Option(
+            min=1, max=MAX_RATE, help="With --all: at most so many messages a second."
+        ),
     ] = None,
     yes: Yes = False,
-    cancel: Annotated[
-        bool, typer.Option("--cancel", help="Stop a redrive of all that goes on.")
-    ] = False,
 ) -> None:
-    """Send dead letters back to the queue; what had a number keeps it.
+    """Send dead letters back to the queue; a request that has a number keeps it.
 
-    All of them are moved by SQS itself, which goes on when this command is stopped.
-    Chosen ones are sent and only then deleted, so that none is lost.
+    With --all SQS moves them itself, also after this command has ended.
+    Chosen ones are sent one by one, and each is deleted after it was sent.
     """
+    selection = Selection(ids or (), project, reason, everything=everything)
+    selection.check()
+    if rate and not everything:
+        raise InputError("--rate goes with --all")
     stack = stack_of(ctx)
-    choice = Choice(ids or (), everything, Filter(project, reason))
-    if cancel:
-        _cancel(stack, choice)
+    found = select(stack, selection, _PREVIEW if everything else None)
+    if not found:
+        console().print("nothing to redrive")
         return
-    choice.check()
-    if everything and choice.filter.is_open:
-        redrive_all(stack, rate, yes=yes)
-    else:
-        redrive_chosen(stack, choice, rate, yes=yes)
+    warn_of_poison(found)
+    number = "all" if everything else str(len(found))
+    confirm(f"Redrive {number} dead letters: {reasons(found)}?", yes=yes)
+    if everything:
+        if move_all(stack, rate):
+            return
+        found = select(stack, selection)
+    console().print(f"dead letters redriven: {resend(stack, found)}")
 
 
-@letters.command(
+@dead_letters.command(
     "edit",
     epilog=examples(
         "ticketctl dead-letters edit 1f6c",
-        "ticketctl dead-letters edit 1f6c --file mended.json",
+        "ticketctl dead-letters edit 1f6c --body corrected.json",
         "ticketctl dead-letters edit 1f6c --new-key",
     ),
 )
@@ -168,9 +174,11 @@ def edit(
     ctx: typer.Context,
     message_id: Id,
     *,
-    file: Annotated[
-        Path | None,
-        typer.Option(help="Take the new body from this file; `-`: standard input."),
+    body: Annotated[
+        typer.FileText | None,
+        typer.Option(
+            encoding="utf-8", help="Read the new body from this file; - is stdin."
+        ),
     ] = None,
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Put in a new idempotency key.")
@@ -179,38 +187,31 @@ def edit(
         bool,
         typer.Option(
             "--force",
-            help="Send an unchanged body, or a taken key; edit what has a number.",
+            help="Send an unchanged body or a taken key; edit what has a number.",
         ),
     ] = False,
 ) -> None:
-    """Mend one dead letter: edit its body, send it, delete the letter.
+    """Edit the body of one dead letter, send it, and delete the dead letter.
 
-    The letter is held while the editor is open, so that nobody else can send it back.
+    Nothing is sent that the worker would refuse, or if the dead letter is gone by then.
     One that has a number is refused: only a redrive can still get it announced.
     """
     stack = stack_of(ctx)
-    with hold(stack) as held:
-        [letter] = choose(held, _one(message_id))
-        if not force:
-            refuse_numbered(stack, [letter])
-        with new_text(letter, file) as text:
-            wishes = wishes_of(file, new_key=new_key, force=force)
-            body = correct(letter, text, wishes)
-            if body is not None:
-                replace_letter(stack, held, letter, body)
-    if body is None:
-        notes().print("the body is unchanged; nothing is sent (--force sends it)")
-        raise typer.Exit(Status.FOUND)
+    [letter] = select(stack, Selection([message_id]))
+    if not force:
+        refuse_numbered(stack, [letter])
+    edit_dead_letter(stack, letter, body, new_key=new_key, force=force)
+    console().print("dead letters redriven: 1")
 
 
-@letters.command(
+@dead_letters.command(
     "delete",
     epilog=examples(
         "ticketctl dead-letters delete 1f6c",
-        "ticketctl dead-letters delete --project TEST --save letters.jsonl",
+        "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl",
     ),
 )
-def delete(  # noqa: PLR0913 - each is an option of the command line.
+def delete(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     ids: Ids = None,
     *,
@@ -226,29 +227,23 @@ def delete(  # noqa: PLR0913 - each is an option of the command line.
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete dead letters for ever; nobody will number what they ask for.
+    """Delete dead letters for ever.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
+    selection = Selection(ids or (), project, reason, everything=everything)
+    selection.check()
     stack = stack_of(ctx)
-    choice = Choice(ids or (), everything, Filter(project, reason))
-    choice.check()
-    delete_chosen(stack, choice, save, yes=yes, force=force)
-
-
-def _one(message_id: str) -> Choice:
-    return Choice((message_id,), everything=False, filter=Filter())
-
-
-def _cancel(stack: Stack, choice: Choice) -> None:
-    if choice.ids or choice.everything or not choice.filter.is_open:
-        message = "--cancel stands alone: it stops the redrive that goes on"
-        raise InputError(message)
-    try:
-        moved = move_tasks(stack).cancel()
-    except NoMoveTasksError:
-        moved = None
-    if moved is None:
-        message = "SQS is not moving dead letters"
-        raise NotThereError(message)
-    console().print(f"cancelled; about {moved} dead letters had been moved")
+    found = select(stack, selection)
+    if not found:
+        console().print("nothing to delete")
+        return
+    if not force:
+        refuse_numbered(stack, found)
+    if not yes:
+        print_table(notes(), found[:_SHOWN_BEFORE_DELETION])
+    kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
+    confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
+    if save:
+        save_backup(found, save)
+    console().print(f"dead letters deleted: {settle(stack, found)}")

@@ -1,1 +1,1 @@
-"""What `dead-letters` does: looks, mends, sends back, deletes, and loses nothing."""
+"""`dead-letters`: list, show, edit, redrive and delete, without losing a message."""

@@ -1,65 +1,62 @@
-"""Finds letters whose requests have numbers: their announcements may be missing.
+"""Finds dead letters whose requests have a number.
 
-SQS moves a message after too many deliveries, whatever failed. If announcing did, the
+SQS moves a message after ten deliveries, whatever failed. If announcing failed, the
 number is committed, and only the same request can get it announced: as a replay.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from ticketctl.audit.read_meter import ReadMeter
-from ticketctl.audit.table_scan import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.dead_letters.letters import Letter
-from ticketctl.dead_letters.reports import name_failures
-from ticketctl.system.items import IDEMPOTENCY_KEY, PROJECT_ID, key_record
+from ticketctl.cli.output import notes
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.system.items import IDEMPOTENCY_KEY, PROJECT_ID
 from ticketctl.system.stack import System
 
-_ATTRIBUTES: Final = ("id", "project_id", "idempotency_key", "number")
+_MAX_KEYS: Final = 100  # BatchGetItem API.
 
 
-def refuse_numbered(stack: System, letters: Sequence[Letter]) -> None:
-    """Refuse letters that have a number.
+def refuse_numbered(stack: System, letters: Sequence[DeadLetter]) -> None:
+    """Refuse dead letters that have a number.
 
-    A letter with an `ErrorType` has none: the worker set it aside instead.
+    One with an `ErrorType` has none: the worker did not number it.
 
     Raises:
-        InputError: Some have; each is named.
-        NotThereError: A key's record cannot be read.
+        InputError: Some have a number; each one is named.
     """
     moved = [letter for letter in letters if letter.error_type is None]
-    ids = {letter.message_id: key for letter in moved if (key := _key_id(letter))}
-    ticket_keys = _ticket_keys(stack, set(ids.values()))
-    numbered = {
-        message_id: f"has {ticket_keys[key]}, perhaps not announced"
-        for message_id, key in ids.items()
-        if key in ticket_keys
-    }
+    ids = {letter.message_id: id_ for letter in moved if (id_ := _record_id(letter))}
+    numbers = _numbers(stack, set(ids.values()))
+    numbered = [letter for letter in moved if ids.get(letter.message_id) in numbers]
+    for letter in numbered:
+        ticket_key = f"{letter.project_id}-{numbers[ids[letter.message_id]]}"
+        notes().print(f"{letter.message_id}: has {ticket_key}, perhaps not announced")
     if numbered:
-        name_failures(numbered)
-        message = (
-            "nothing is done, for what has a number may lack its announcement: "
-            "`ticketctl dead-letters redrive` makes up for it (--force goes on without)"
+        raise InputError(
+            "nothing was done: a number may lack its announcement, which "
+            "`ticketctl dead-letters redrive` makes up for (--force goes on without)"
         )
-        raise InputError(message)
 
 
-def _key_id(letter: Letter) -> str | None:
+def _record_id(letter: DeadLetter) -> str | None:
     project_id, key = letter.project_id or "", letter.idempotency_key or ""
     if PROJECT_ID.fullmatch(project_id) and IDEMPOTENCY_KEY.fullmatch(key):
         return f"{project_id}#{key}"
     return None
 
 
-def _ticket_keys(stack: System, ids: Iterable[str]) -> dict[str, str]:
-    """Return the ticket keys of the requests that have one, by the record's id."""
-    reader = TableReader(stack.client("dynamodb"), ReadMeter())
+def _numbers(stack: System, ids: Iterable[str]) -> Mapping[str, str]:
+    """Return the numbers of the requests that have one, by the record's id."""
+    dynamodb = stack.client("dynamodb")
     table = stack.outputs["IdempotencyKeysTableName"]
-    keys = [{"id": {"S": key_id}} for key_id in ids]
-    records = map(key_record, reader.items(table, keys, _ATTRIBUTES))
-    return {
-        f"{record.project_id}#{record.idempotency_key}": (
-            f"{record.project_id}-{record.number}"
-        )
-        for record in records
-    }
+    keys: list[dict[str, Any]] = [{"id": {"S": id_}} for id_ in ids]
+    numbers = {}
+    while keys:
+        request = {"Keys": keys[:_MAX_KEYS], "ConsistentRead": True}
+        answer = dynamodb.batch_get_item(RequestItems={table: request})
+        for item in answer["Responses"][table]:
+            # Whatever a record lacks, its key is taken.
+            numbers[item["id"]["S"]] = item.get("number", {}).get("N", "?")
+        unprocessed = answer.get("UnprocessedKeys", {}).get(table, {})
+        keys = [*unprocessed.get("Keys", []), *keys[_MAX_KEYS:]]
+    return numbers

@@ -108,11 +108,11 @@ class TestTour:
             assert watch.stderr is not None
             assert "watching" in watch.stderr.readline()
             said("ticketctl send-file t.jsonl --unchecked", tmp_path)
-            letters = self._all_letters(tmp_path)
-            assert len(letters) == POISON
-            [broken] = [each for each in letters if "priority" in str(each)]
-            letter = str(broken["message_id"])[:8]
-            said(f"ticketctl dead-letters edit {letter}", tmp_path)
+            dead_letters = self._all_dead_letters(tmp_path)
+            assert len(dead_letters) == POISON
+            [broken] = [letter for letter in dead_letters if "priority" in str(letter)]
+            start = str(broken["message_id"])[:8]
+            said(f"ticketctl dead-letters edit {start}", tmp_path)
             watched, _ = watch.communicate(timeout=SECONDS)
         assert len(set(re.findall(r"^\S+", watched, re.MULTILINE))) == expected
         listed = said("ticketctl list WEB --limit 1", tmp_path)
@@ -124,11 +124,11 @@ class TestTour:
         assert report["clean"]
         assert report["tickets_read"] == expected + 1
 
-    def _all_letters(self, directory: Path) -> list[dict[str, object]]:
-        """Look until the letters are there: the queue is worked on meanwhile."""
+    def _all_dead_letters(self, directory: Path) -> list[dict[str, object]]:
+        """Look until all are there: the queue is worked on meanwhile."""
         for _ in range(SECONDS):
             out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
-            letters: list[dict[str, object]] = json.loads(out)["letters"]
-            if len(letters) >= POISON:
+            dead_letters: list[dict[str, object]] = json.loads(out)["dead_letters"]
+            if len(dead_letters) >= POISON:
                 break
-        return letters
+        return dead_letters

@@ -1,0 +1,237 @@
+"""An edited dead letter is one that the worker accepts, and its text is never lost."""
+
+import io
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.builders import ticket_fields
+from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, refusal
+from ticketctl.cli.errors import CloudError, InputError
+from ticketctl.commands.dead_letters import edit
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.edit import laid_out, new_body
+
+ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
+OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
+
+Editor = Callable[[str], None]
+
+
+@pytest.fixture
+def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Editor:
+    """Return what sets an editor: Python code on `text`, which it replaces."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def set_editor(code: str) -> None:
+        script = tmp_path / "an editor.py"
+        script.write_text(
+            "import pathlib, sys\n"
+            "path = pathlib.Path(sys.argv[1])\n"
+            f"text = path.read_text()\n{code}\npath.write_text(text)\n"
+        )
+        monkeypatch.setenv("VISUAL", shlex.join([sys.executable, str(script)]))
+
+    return set_editor
+
+
+def kept_texts(folder: Path) -> list[str]:
+    """Return the texts that were kept for a person."""
+    return [path.read_text() for path in folder.glob("*.json")]
+
+
+def taken() -> DeadLetter:
+    """Return a dead letter whose key another ticket has."""
+    return dead_letter(body=ACCEPTED, ErrorType="IdempotencyMismatchError")
+
+
+class TestLaidOut:
+    """A body is easy to edit, and nothing of it gets lost."""
+
+    def test_object_is_laid_out_when_it_is_json(self) -> None:
+        assert laid_out('{"a":"ü","b":[1]}') == (
+            '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}'
+        )
+
+    @pytest.mark.parametrize(
+        "body",
+        ["{nonsense", "7", '{"a": 1, "a": 2}', f'{{"a": {"9" * 5000}}}', "[" * 50_000],
+        ids=lambda body: body[:20],
+    )
+    def test_body_stays_as_it_is_when_it_cannot_be_laid_out(self, body: str) -> None:
+        assert laid_out(body) == body
+
+    def test_lone_surrogate_stays_an_escape_when_the_rest_is_laid_out(self) -> None:
+        assert laid_out(r'{"a":"\ud800 ü"}') == '{\n  "a": "\\ud800 ü"\n}'
+
+
+class TestNewBody:
+    """Nothing is sent that the worker would refuse, or that changes nothing."""
+
+    def test_text_is_refused_when_the_worker_would_refuse_it(self) -> None:
+        with pytest.raises(InputError, match=r"nothing was sent: .*title"):
+            new_body("{}", dead_letter(), new_key=True, force=True)
+
+    @pytest.mark.parametrize("text", [laid_out(ACCEPTED), f" {ACCEPTED}\n"])
+    def test_text_is_refused_when_only_its_layout_changed(self, text: str) -> None:
+        letter = dead_letter(body=ACCEPTED)
+
+        with pytest.raises(InputError, match="unchanged"):
+            new_body(text, letter, new_key=False, force=False)
+        forced = new_body(text, letter, new_key=False, force=True)
+        assert json.loads(forced) == json.loads(ACCEPTED)
+
+    def test_key_of_another_ticket_is_refused_when_nobody_insists(self) -> None:
+        with pytest.raises(InputError, match="--new-key"):
+            new_body(OTHER, taken(), new_key=False, force=False)
+
+        forced = new_body(OTHER, taken(), new_key=False, force=True)
+        assert json.loads(forced) == json.loads(OTHER)
+
+    def test_key_is_new_each_time_when_one_is_wanted(self) -> None:
+        bodies = [new_body(OTHER, taken(), new_key=True, force=False) for _ in range(2)]
+
+        keys = {json.loads(body)["idempotency_key"] for body in bodies}
+        assert len(keys - {"k-1"}) == 2
+
+    def test_key_stays_when_a_person_wrote_another(self) -> None:
+        own = OTHER.replace("k-1", "mine")
+
+        body = new_body(own, taken(), new_key=True, force=False)
+
+        assert json.loads(body)["idempotency_key"] == "mine"
+
+
+class Typing(io.StringIO):
+    """A body that takes a person long to write."""
+
+    meanwhile: Callable[[], None]
+
+    def read(self, size: int | None = -1) -> str:
+        """Let something happen, and return the body."""
+        self.meanwhile()
+        return super().read(size)
+
+
+def typed(body: str, meanwhile: Callable[[], None] = lambda: None) -> Any:
+    """Return a file with a new body, and let something happen before it is read."""
+    typing = Typing(body)
+    typing.meanwhile = meanwhile
+    return typing
+
+
+class TestEdited:
+    """The new body takes the dead letter's place, or nothing happens."""
+
+    def test_new_body_takes_the_place_when_the_worker_accepts_it(
+        self, editor: Editor, tmp_path: Path
+    ) -> None:
+        wrong = json.dumps(json.loads(ACCEPTED) | {"title": 7})
+        sqs = Sqs([dead_letter(body=wrong, ErrorType="InvalidMessageError")])
+        editor(
+            """assert '\\n  "title": 7' in text; text = text.replace('7', '"Good"')"""
+        )
+
+        edit(Site(sqs).context, sqs.ids[0])
+
+        [message] = sqs.sent
+        expected = json.loads(ACCEPTED) | {"title": "Good"}
+        assert json.loads(message["MessageBody"]) == expected
+        assert message["MessageGroupId"] == "PROJ"
+        assert "MessageAttributes" not in message
+        assert sqs.dead_letters == []
+        assert kept_texts(tmp_path) == []
+
+    @pytest.mark.parametrize("code", ["text += '!'", "raise SystemExit(1)"])
+    def test_text_is_kept_when_it_is_wrong_or_the_editor_fails(
+        self,
+        editor: Editor,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        code: str,
+    ) -> None:
+        sqs = Sqs([letter := dead_letter(body="{")])
+        editor(code)
+
+        with pytest.raises(InputError):
+            edit(Site(sqs).context, letter.message_id)
+
+        [kept] = kept_texts(tmp_path)
+        assert kept.startswith("{")
+        assert "your text is kept in " in capsys.readouterr().err
+        assert sqs.sent == []
+        assert sqs.dead_letters == [letter]
+
+    def test_text_is_kept_when_sqs_refuses_the_message(
+        self, editor: Editor, tmp_path: Path
+    ) -> None:
+        sqs = Sqs([letter := dead_letter(body="{")], refused={"send": refusal()})
+        editor(f"text = {ACCEPTED!r}")
+
+        with pytest.raises(ClientError):
+            edit(Site(sqs).context, letter.message_id)
+
+        assert kept_texts(tmp_path) == [ACCEPTED]
+        assert sqs.dead_letters == [letter]
+
+    @pytest.mark.parametrize("command", ["no-such-editor -w", "'", ""])
+    def test_edit_is_refused_when_there_is_no_editor(
+        self, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        monkeypatch.setenv("VISUAL", command)
+        monkeypatch.delenv("EDITOR", raising=False)
+        sqs = Sqs([letter := dead_letter(body="{")])
+
+        with pytest.raises(InputError, match="--body"):
+            edit(Site(sqs).context, letter.message_id)
+
+        assert sqs.dead_letters == [letter]
+
+    def test_others_can_see_the_dead_letter_when_a_person_edits_it(self) -> None:
+        sqs = Sqs([dead_letter(body="{")])
+        hidden: list[set[str]] = []
+        body = typed(ACCEPTED, lambda: hidden.append(set(sqs.hidden)))
+
+        edit(Site(sqs).context, sqs.ids[0], body=body)
+
+        assert hidden == [set()]
+        assert len(sqs.sent) == 1
+
+    def test_nothing_is_sent_when_somebody_else_settled_it_meanwhile(self) -> None:
+        sqs = Sqs([dead_letter(body="{")])
+        body = typed(ACCEPTED, sqs.dead_letters.clear)
+
+        with pytest.raises(CloudError, match="taken them away"):
+            edit(Site(sqs).context, sqs.ids[0], body=body)
+
+        assert sqs.sent == []
+
+    @pytest.mark.parametrize("new_key", [False, True])
+    def test_nothing_is_sent_when_the_request_has_a_number(
+        self, capsys: pytest.CaptureFixture[str], *, new_key: bool
+    ) -> None:
+        sqs = Sqs([letter := dead_letter(body=ACCEPTED)])
+        site = Site(sqs, Keys({"PROJ#k-1": 7}))
+
+        with pytest.raises(InputError, match="redrive"):
+            edit(site.context, sqs.ids[0], body=typed(OTHER), new_key=new_key)
+
+        assert sqs.sent == []
+        assert sqs.dead_letters == [letter]
+        assert f"{letter.message_id}: has PROJ-7" in capsys.readouterr().err
+
+    def test_new_body_is_sent_when_a_person_insists_on_an_unannounced_number(
+        self,
+    ) -> None:
+        sqs = Sqs([dead_letter(body=ACCEPTED)])
+        site = Site(sqs, Keys({"PROJ#k-1": 7}))
+
+        edit(site.context, sqs.ids[0], body=typed(OTHER), force=True)
+
+        assert [json.loads(body) for body in sqs.bodies] == [json.loads(OTHER)]

@@ -1,0 +1,294 @@
+"""A dead letter is deleted when its successor was accepted, or a person says so."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.builders import ticket_fields
+from tests.support.dead_letter_queue import (
+    Keys,
+    Site,
+    Sqs,
+    dead_letter,
+    dead_letters,
+    refusal,
+    text,
+)
+from ticketctl.cli.errors import CloudError, InputError
+from ticketctl.commands.dead_letters import delete, redrive
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.resend import resend, successor
+
+
+def redrive_by_project(sqs: Sqs) -> None:
+    """Redrive the dead letters of PROJ."""
+    redrive(Site(sqs).context, project="PROJ", yes=True)
+
+
+class TestNothingLost:
+    """Each dead letter is sent first, and deleted then."""
+
+    def test_each_is_sent_and_then_deleted(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        sqs = Sqs([*dead_letters(4), dead_letter("OTHER")])
+        bodies = [letter.body for letter in sqs.dead_letters]
+
+        redrive_by_project(sqs)
+
+        steps = [call for call in sqs.calls if call in {"send", "delete"}]
+        assert steps == ["send", "delete"] * 4
+        assert sqs.bodies == bodies[:4]
+        assert [letter.body for letter in sqs.dead_letters] == bodies[4:]
+        assert sqs.hidden == set()
+        assert capsys.readouterr().out == "dead letters redriven: 4\n"
+
+    @pytest.mark.parametrize("error", [refusal(), KeyboardInterrupt()], ids=type)
+    def test_dead_letter_stays_when_its_successor_was_not_accepted(
+        self, capsys: pytest.CaptureFixture[str], error: BaseException
+    ) -> None:
+        sqs = Sqs(dead_letters(3))
+        one, two, three = sqs.dead_letters
+        sqs.refused = {two.body: error}
+
+        with pytest.raises(type(error)):
+            redrive_by_project(sqs)
+
+        assert sqs.bodies == [one.body]
+        assert sqs.dead_letters == [two, three]
+        assert sqs.hidden == set()
+        assert "done: 1; the other 2 are still dead letters" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("error", [refusal(), KeyboardInterrupt()], ids=type)
+    def test_dead_letter_is_there_twice_when_it_was_sent_but_not_deleted(
+        self, error: BaseException
+    ) -> None:
+        sqs = Sqs([letter := dead_letter()])
+        sqs.refused = {"delete": error}
+
+        with pytest.raises((CloudError, KeyboardInterrupt)):
+            redrive_by_project(sqs)
+
+        assert sqs.bodies == [letter.body]
+        assert sqs.dead_letters == [letter]
+
+    def test_nothing_is_sent_when_somebody_took_the_dead_letter_meanwhile(self) -> None:
+        sqs = Sqs(dead_letters(2))
+        gone, there = sqs.dead_letters
+        sqs.dead_letters = [there]
+
+        with pytest.raises(CloudError, match="1 of 2 dead letters did not come again"):
+            resend(Site(sqs), [gone, there])
+
+        assert sqs.bodies == [there.body]
+
+    def test_nothing_is_done_when_a_rate_is_given_for_chosen_ones(self) -> None:
+        sqs = Sqs(dead_letters(1))
+
+        with pytest.raises(InputError, match="--rate goes with --all"):
+            redrive(Site(sqs).context, project="PROJ", rate=5, yes=True)
+
+        assert sqs.calls == []
+
+
+class TestSuccessor:
+    """What is sent is what the producer sent."""
+
+    def test_message_is_the_producers_when_the_reason_is_taken_off(self) -> None:
+        letter = dead_letter(ErrorType="InvalidMessageError", ErrorMessage="x", t="abc")
+
+        assert successor(letter, fifo=False) == {
+            "MessageBody": letter.body,
+            "MessageAttributes": {"t": text("abc")},
+            "MessageGroupId": "PROJ",
+        }
+
+    def test_attribute_stays_when_it_is_only_named_like_a_reason(self) -> None:
+        message = successor(dead_letter(SentTimestamp="monday"), fifo=False)
+
+        assert message["MessageAttributes"] == {"SentTimestamp": text("monday")}
+
+    def test_binary_attribute_stays_when_it_has_any_bytes(self) -> None:
+        attributes = {"raw": {"DataType": "Binary", "BinaryValue": b"\x00\xff"}}
+        letter = replace(dead_letter(body="{"), attributes=attributes)
+
+        message = successor(letter, fifo=False)
+
+        assert message == {"MessageBody": "{", "MessageAttributes": attributes}
+
+    def test_groups_are_the_projects_and_no_id_repeats_when_the_queue_is_fifo(
+        self,
+    ) -> None:
+        sqs = Sqs([dead_letter("A"), dead_letter("B"), dead_letter(body="{")])
+
+        resend(Site(sqs).fifo(), sqs.dead_letters)
+
+        assert [message["MessageGroupId"] for message in sqs.sent] == ["A", "B", "-"]
+        assert len({message["MessageDeduplicationId"] for message in sqs.sent}) == 3
+
+
+class TestAll:
+    """SQS moves all dead letters itself, where it can."""
+
+    @pytest.mark.parametrize("rate", [None, 7])
+    def test_task_names_its_destination(
+        self, capsys: pytest.CaptureFixture[str], rate: int | None
+    ) -> None:
+        sqs = Sqs(dead_letters(5))
+        site = Site(sqs)
+
+        redrive(site.context, everything=True, rate=rate, yes=True)
+
+        assert sqs.task is not None
+        assert sqs.task.pop("MaxNumberOfMessagesPerSecond", None) == rate
+        assert sqs.task == {
+            "SourceArn": site.outputs["DeadLetterQueueArn"],
+            "DestinationArn": site.outputs["CreateTicketQueueArn"],
+        }
+        assert sqs.sent == []
+        said = capsys.readouterr().out
+        assert "aws sqs cancel-message-move-task --task-handle handle" in said
+
+    def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
+        sqs = Sqs(dead_letters(5), refused={"move": refusal("InvalidAction")})
+
+        redrive(Site(sqs).context, everything=True, yes=True)
+
+        assert len(sqs.sent) == 5
+        assert sqs.dead_letters == []
+
+    @pytest.mark.parametrize("code", ["AccessDenied", "UnsupportedOperation"])
+    def test_nothing_is_sent_when_sqs_refuses_the_task(self, code: str) -> None:
+        sqs = Sqs(dead_letters(2), refused={"move": (error := refusal(code))})
+
+        with pytest.raises(type(error)):
+            redrive(Site(sqs).context, everything=True, yes=True)
+
+        assert sqs.sent == []
+        assert len(sqs.dead_letters) == 2
+
+    def test_poison_is_warned_of_when_only_an_edit_helps(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        letters = [dead_letter(), dead_letter(ErrorType="InvalidMessageError")]
+
+        redrive(Site(Sqs(letters)).context, everything=True, yes=True)
+
+        assert "1 will come back unless" in capsys.readouterr().err
+
+
+class TestDeleted:
+    """Only what a person agreed to lose is lost."""
+
+    def test_backup_is_complete_when_the_dead_letters_are_deleted(
+        self, tmp_path: Path
+    ) -> None:
+        letter = dead_letter(body="a\r\nb\u20ac", ErrorType="Error")
+        raw = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
+        letter = replace(letter, attributes={**letter.attributes, "raw": raw})
+        sqs, file = Sqs([letter, dead_letter("OTHER")]), tmp_path / "saved.jsonl"
+
+        delete(Site(sqs).context, reason="Error", save=file, yes=True)
+
+        [line] = file.read_text().splitlines()
+        saved = json.loads(line)
+        assert (saved["message_id"], saved["body"]) == (letter.message_id, letter.body)
+        assert saved["attributes"]["ErrorType"] == text("Error")
+        assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
+        assert len(sqs.dead_letters) == 1
+
+    @pytest.mark.parametrize("name", ["no/such/folder", "there"])
+    def test_nothing_is_deleted_when_the_backup_cannot_be_written(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        (tmp_path / "there").write_text("another backup")
+        sqs = Sqs(dead_letters(2))
+
+        with pytest.raises(InputError, match="nothing was deleted"):
+            delete(Site(sqs).context, everything=True, save=tmp_path / name, yes=True)
+
+        assert len(sqs.dead_letters) == 2
+        assert (tmp_path / "there").read_text() == "another backup"
+
+    def test_nothing_is_deleted_when_nobody_agrees(self) -> None:
+        sqs = Sqs(dead_letters(1))
+
+        with pytest.raises(InputError, match="--yes"):
+            delete(Site(sqs).context, everything=True)
+
+        assert len(sqs.dead_letters) == 1
+
+    def test_failure_is_reported_when_sqs_refuses(self) -> None:
+        sqs = Sqs(dead_letters(2), refused={"delete": refusal()})
+
+        with pytest.raises(CloudError, match="could not be deleted"):
+            delete(Site(sqs).context, everything=True, yes=True)
+
+        assert sqs.hidden == set()
+
+
+def asking(key: str, **attributes: str) -> DeadLetter:
+    """Return a dead letter that asks under this key."""
+    return dead_letter(body=json.dumps(ticket_fields("PROJ", key)), **attributes)
+
+
+class TestAnnounced:
+    """A number that perhaps was never announced is not lost with its dead letter."""
+
+    def test_nothing_is_deleted_when_one_has_a_number(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        sqs = Sqs(letters := [asking("k-1"), asking("k-2")])
+
+        with pytest.raises(InputError, match=r"nothing was done.*redrive"):
+            delete(Site(sqs, Keys({"PROJ#k-2": 7})).context, everything=True, yes=True)
+
+        assert sqs.dead_letters == letters
+        said = capsys.readouterr().err
+        assert f"{letters[1].message_id}: has PROJ-7" in said
+        assert letters[0].message_id not in said
+
+    def test_every_number_is_named_when_there_are_more_than_one_request_takes(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        numbers = (*range(1, 131), 1)
+        sqs = Sqs([asking(f"k-{number}") for number in numbers])
+        keys = Keys({f"PROJ#k-{number}": number for number in numbers})
+
+        with pytest.raises(InputError):
+            delete(Site(sqs, keys).context, everything=True, yes=True)
+
+        lines = capsys.readouterr().err.splitlines()
+        named = [line.partition("has ")[2].partition(",")[0] for line in lines]
+        assert named == [f"PROJ-{number}" for number in numbers]
+
+    def test_dead_letter_is_deleted_when_a_person_insists(self) -> None:
+        sqs, keys = Sqs([asking("k-1")]), Keys({"PROJ#k-1": 7})
+
+        delete(Site(sqs, keys).context, everything=True, yes=True, force=True)
+
+        assert sqs.dead_letters == []
+        assert keys.requests == 0
+
+    @pytest.mark.parametrize(
+        "letter",
+        [
+            asking("k-1"),
+            asking("k-7", ErrorType="IdempotencyMismatchError"),
+            dead_letter(body="{"),
+            dead_letter(body='{"project_id": "PROJ", "idempotency_key": 7}'),
+            dead_letter(body='{"project_id": "A#B", "idempotency_key": "k-7"}'),
+        ],
+        ids=lambda letter: letter.body,
+    )
+    def test_dead_letter_is_deleted_when_its_request_has_no_number(
+        self, letter: DeadLetter
+    ) -> None:
+        site: Any = Site(Sqs([letter]), Keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
+
+        delete(site.context, everything=True, yes=True)
+
+        assert site.sqs.dead_letters == []

@@ -1,0 +1,109 @@
+"""A message of the dead-letter queue.
+
+The body is what the producer sent, byte for byte. A dead letter of the worker has the
+reason in its message attributes; one that SQS moved has none.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Final
+
+ERROR_TYPE: Final = "ErrorType"
+REASON_ATTRIBUTES: Final = frozenset(
+    {ERROR_TYPE, "ErrorMessage", "SourceMessageId", "SentTimestamp"}
+)
+"""What the worker adds to a message; `docs/operations.md`."""
+
+RECEIVED_TOO_OFTEN: Final = "received too often"
+"""The reason of a dead letter that SQS moved."""
+
+KEY_IS_TAKEN: Final = "IdempotencyMismatchError"
+STAYS_POISON: Final = frozenset({"InvalidMessageError", "TicketTooLargeError"})
+"""Reasons that lie in the body, which a redrive does not change."""
+
+Attributes = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A dead letter as it was received."""
+
+    message_id: str
+    body: str
+    attributes: Attributes = field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
+    receipt_handle: str = ""
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> "DeadLetter":
+        """Read a message of `ReceiveMessage`."""
+        return cls(
+            message["MessageId"],
+            message["Body"],
+            message.get("MessageAttributes", {}),
+            message.get("Attributes", {}),
+            message["ReceiptHandle"],
+        )
+
+    @property
+    def error_type(self) -> str | None:
+        """The worker's error; none if SQS moved the message."""
+        return self.text(ERROR_TYPE)
+
+    @property
+    def reason(self) -> str:
+        """The reason in a word."""
+        return self.error_type or RECEIVED_TOO_OFTEN
+
+    @property
+    def explanation(self) -> str:
+        """The reason in full."""
+        message = self.text("ErrorMessage")
+        return f"{self.reason}: {message}" if message else self.reason
+
+    @property
+    def project_id(self) -> str | None:
+        """The project, if the body has one."""
+        return self._field("project_id")
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key, if the body has one."""
+        return self._field("idempotency_key")
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """When the worker sent it; when the producer did, if SQS moved it."""
+        stamp = self.system.get("SentTimestamp")
+        return datetime.fromtimestamp(int(stamp) / 1000, UTC) if stamp else None
+
+    @property
+    def own_attributes(self) -> Attributes:
+        """The producer's message attributes."""
+        if self.error_type is None:
+            return self.attributes
+        return {
+            name: value
+            for name, value in self.attributes.items()
+            if name not in REASON_ATTRIBUTES
+        }
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a message attribute."""
+        value: str | None = self.attributes.get(name, {}).get("StringValue")
+        return value
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Any]:
+        try:
+            fields = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return fields if isinstance(fields, dict) else {}
+
+    def _field(self, name: str) -> str | None:
+        value = self._fields.get(name)
+        return value if isinstance(value, str) else None

@@ -1,0 +1,164 @@
+"""Receives dead letters, and deletes them one by one.
+
+SQS shows a message only by hiding it from everybody else. No dead letter stays hidden
+for longer than a minute: receiving ends before the first one would come again, and
+what is not deleted is visible again at once. So a dead letter is received a second
+time after a person was asked or has edited it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ticketctl.cli.errors import CloudError
+from ticketctl.cli.output import notes
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.system.queues import MAX_ENTRIES
+from ticketctl.system.stack import System
+
+VISIBILITY_SECONDS: Final = 60
+RECEIVE_SECONDS: Final = 50
+"""After so long no more are received: the first would soon be visible again."""
+
+# A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.
+_WAIT_SECONDS: Final = 1
+_MAX_RECEIVES_WITHOUT_NEWS: Final = 3
+
+
+@dataclass
+class DeadLetterQueue:
+    """The dead-letter queue, and what was received of it."""
+
+    sqs: Any
+    url: str
+    clock: Callable[[], float] = time.monotonic
+    _handles: dict[str, str] = field(default_factory=dict)
+
+    def counts(self) -> tuple[int, int]:
+        """Return about how many dead letters are visible, and how many are hidden."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        attributes = self.sqs.get_queue_attributes(
+            QueueUrl=self.url, AttributeNames=names
+        )["Attributes"]
+        visible, hidden = (int(attributes[name]) for name in names)
+        return visible, hidden
+
+    def receive(self) -> Iterator[DeadLetter]:
+        """Yield each dead letter once, until none comes any more or time is over."""
+        visible, _ = self.counts()
+        seen: set[str] = set()
+        end, without_news = self.clock() + RECEIVE_SECONDS, 0
+        while without_news < _MAX_RECEIVES_WITHOUT_NEWS and self.clock() < end:
+            letters = [
+                letter for letter in self._receive() if letter.message_id not in seen
+            ]
+            seen |= {letter.message_id for letter in letters}
+            yield from letters
+            without_news = 0 if letters else without_news + 1
+            if without_news and len(seen) >= visible:
+                return
+
+    def delete(self, letter: DeadLetter) -> None:
+        """Delete a dead letter that was received."""
+        handle = self._handles[letter.message_id]
+        self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
+        del self._handles[letter.message_id]
+
+    def restore_visibility(self) -> None:
+        """Let others see what was received and not deleted."""
+        handles, still_hidden = iter(self._handles.values()), 0
+        while batch := list(islice(handles, MAX_ENTRIES)):
+            answer = self.sqs.change_message_visibility_batch(
+                QueueUrl=self.url,
+                Entries=[
+                    {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                    for n, handle in enumerate(batch)
+                ],
+            )
+            still_hidden += len(answer.get("Failed", []))
+        if still_hidden:
+            notes().print(
+                f"{still_hidden} dead letters stay hidden for up to "
+                f"{VISIBILITY_SECONDS} s"
+            )
+
+    def _receive(self) -> list[DeadLetter]:
+        messages = self.sqs.receive_message(
+            QueueUrl=self.url,
+            MaxNumberOfMessages=MAX_ENTRIES,
+            VisibilityTimeout=VISIBILITY_SECONDS,
+            WaitTimeSeconds=_WAIT_SECONDS,
+            MessageAttributeNames=["All"],
+            MessageSystemAttributeNames=["All"],
+        ).get("Messages", [])
+        letters = [DeadLetter.of(message) for message in messages]
+        self._handles |= {
+            letter.message_id: letter.receipt_handle for letter in letters
+        }
+        return letters
+
+
+@contextmanager
+def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
+    """Open the stack's dead-letter queue; what is left of it is visible afterwards."""
+    queue = DeadLetterQueue(stack.client("sqs"), stack.outputs["DeadLetterQueueUrl"])
+    try:
+        yield queue
+    finally:
+        queue.restore_visibility()
+
+
+def settle(
+    stack: System,
+    letters: Sequence[DeadLetter],
+    before: Callable[[DeadLetter], object] = lambda _: None,
+) -> int:
+    """Receive dead letters again, and delete each one after something else was done.
+
+    Args:
+        stack: Whose dead letters they are.
+        letters: Which.
+        before: Called with each of `letters`; if it raises, its dead letter stays.
+
+    Returns:
+        How many were deleted.
+
+    Raises:
+        CloudError: Some were not received again, or not deleted.
+    """
+    waiting = {letter.message_id: letter for letter in letters}
+    try:
+        with dead_letter_queue(stack) as queue:
+            for received in queue.receive():
+                if letter := waiting.get(received.message_id):
+                    before(letter)
+                    _delete(queue, received)
+                    del waiting[received.message_id]
+                if not waiting:
+                    break
+    except BaseException:
+        done = len(letters) - len(waiting)
+        notes().print(f"done: {done}; the other {len(waiting)} are still dead letters")
+        raise
+    if waiting:
+        raise CloudError(
+            f"{len(waiting)} of {len(letters)} dead letters did not come again and "
+            "were left alone: somebody else has them, or has taken them away; "
+            f"try again in {VISIBILITY_SECONDS} s"
+        )
+    return len(letters)
+
+
+def _delete(queue: DeadLetterQueue, letter: DeadLetter) -> None:
+    try:
+        queue.delete(letter)
+    except (BotoCoreError, ClientError) as error:
+        raise CloudError(
+            f"{letter.message_id} could not be deleted ({error}); if it was sent, it "
+            "is there twice, and keeps its number when it is sent again"
+        ) from error

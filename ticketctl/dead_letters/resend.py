@@ -1,0 +1,89 @@
+"""Sends dead letters back to the create-ticket queue."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from botocore.exceptions import ClientError
+
+from ticketctl.cli.output import console, notes
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.system.aws_errors import error_code
+from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID
+from ticketctl.system.stack import System
+
+MAX_RATE: Final = 500
+"""Messages a second; StartMessageMoveTask API."""
+
+# An emulator's answer. Not `UnsupportedOperation`: so SQS refuses a second task.
+_UNKNOWN_OPERATION: Final = frozenset(
+    {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}
+)
+
+_NO_GROUP: Final = "-"  # A FIFO queue demands a group.
+
+
+def resend(stack: System, letters: Sequence[DeadLetter]) -> int:
+    """Send the successor of each dead letter, and only then delete the dead letter.
+
+    Interrupted between the two, the message is there twice: the worker answers the
+    repeat with the number that it has. It stops at the first failure, so a FIFO
+    group keeps its order.
+    """
+    sqs, url = stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"]
+    fifo = url.endswith(FIFO_SUFFIX)
+    return settle(
+        stack,
+        letters,
+        lambda letter: sqs.send_message(QueueUrl=url, **successor(letter, fifo=fifo)),
+    )
+
+
+def successor(letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
+    """Return the message to send: the body and the producer's attributes.
+
+    On a FIFO queue it has a deduplication id of its own, so that SQS does not drop it
+    as a repeat.
+    """
+    message: dict[str, Any] = {"MessageBody": letter.body}
+    if attributes := letter.own_attributes:
+        message["MessageAttributes"] = attributes
+    group = letter.project_id or letter.system.get("MessageGroupId", "")
+    if GROUP_ID.fullmatch(group):
+        message["MessageGroupId"] = group
+    if fifo:
+        message.setdefault("MessageGroupId", _NO_GROUP)
+        message["MessageDeduplicationId"] = str(uuid4())
+    return message
+
+
+def move_all(stack: System, rate: int | None) -> bool:
+    """Let SQS move all dead letters back, and say how to see and to stop it.
+
+    The destination is always named: a dead letter that the worker sent has no source
+    to go back to, and fails a task without a destination.
+
+    Returns:
+        Whether it moves them; an emulator may not be able to.
+    """
+    source = stack.outputs["DeadLetterQueueArn"]
+    limit = {} if rate is None else {"MaxNumberOfMessagesPerSecond": rate}
+    try:
+        task = stack.client("sqs").start_message_move_task(
+            SourceArn=source,
+            DestinationArn=stack.outputs["CreateTicketQueueArn"],
+            **limit,
+        )
+    except ClientError as error:
+        if error_code(error) not in _UNKNOWN_OPERATION:
+            raise
+        notes().print("this service moves no messages itself; sending them one by one")
+        return False
+    console().print(
+        "SQS moves the dead letters now; `ticketctl status` shows what is left.\n"
+        f"To see the task: aws sqs list-message-move-tasks --source-arn {source}\n"
+        "To stop it: aws sqs cancel-message-move-task "
+        f"--task-handle {task['TaskHandle']}"
+    )
+    return True

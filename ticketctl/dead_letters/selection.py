@@ -1,0 +1,85 @@
+"""Selects dead letters by id, project or reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.dead_letter_queue import (
+    VISIBILITY_SECONDS,
+    dead_letter_queue,
+)
+from ticketctl.system.stack import System
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The dead letters that a command is about."""
+
+    ids: Sequence[str] = ()
+    """Message ids, or their starts."""
+    project_id: str | None = None
+    reason: str | None = None
+    everything: bool = False
+
+    def check(self) -> None:
+        """Refuse an ambiguous or an empty selection.
+
+        Raises:
+            InputError: It is one.
+        """
+        is_filtered = self.project_id is not None or self.reason is not None
+        if bool(self.ids) + is_filtered + self.everything != 1:
+            raise InputError("name ids, or give --project or --reason, or --all")
+
+    def passes(self, letter: DeadLetter) -> bool:
+        """Return whether a dead letter has the project and the reason."""
+        return self.project_id in {None, letter.project_id} and (
+            self.reason is None or _word(self.reason) == _word(letter.reason)
+        )
+
+
+def select(
+    stack: System, selection: Selection, limit: int | None = None
+) -> list[DeadLetter]:
+    """Return the selected dead letters, of the first ones if there is a limit.
+
+    Raises:
+        NotThereError: No dead letter has one of the ids.
+        InputError: Several have one of the ids.
+    """
+    with dead_letter_queue(stack) as queue:
+        counts = queue.counts()
+        letters = list(islice(queue.receive(), limit))
+    if not selection.ids:
+        return [letter for letter in letters if selection.passes(letter)]
+    named = [_named(letters, start.lower(), counts) for start in selection.ids]
+    return list({letter.message_id: letter for letter in named}.values())
+
+
+def seen_of(seen: int, counts: tuple[int, int]) -> str:
+    """Say how many dead letters were seen, of those that were visible and hidden."""
+    text = f"{seen} of about {max(seen, sum(counts))} dead letters"
+    _, hidden = counts
+    if hidden:
+        text += f"; {hidden} are hidden for up to {VISIBILITY_SECONDS} s"
+    return text
+
+
+def _named(
+    letters: Sequence[DeadLetter], start: str, counts: tuple[int, int]
+) -> DeadLetter:
+    found = [letter for letter in letters if letter.message_id.startswith(start)]
+    if not found:
+        raise NotThereError(
+            f"no dead letter {start} in {seen_of(len(letters), counts)}"
+        )
+    if len(found) > 1 or not start:
+        raise InputError(f"{len(found)} dead letters begin with {start!r}")
+    return found[0]
+
+
+def _word(reason: str) -> str:
+    """Let a reason be written without quotes: received-too-often."""
+    return reason.replace("-", " ").casefold()
