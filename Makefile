@@ -93,14 +93,14 @@ format: .venv/ready  ## Format the code and mend what can be mended.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-contracts: .venv/ready  ## Write the JSON Schemas and the AsyncAPI document from the models.
+contracts: .venv/ready  ## Write the JSON Schemas from the models.
 	PYTHONPATH=src $(BIN)/python -m tools.contracts
 
 events: .venv/ready  ## Write the sample events anew.
 	PYTHONPATH=src $(BIN)/python -m tools.events
 
-pictures: setup  ## Draw the terminals of the README anew, by running the commands.
-	@PYTHONPATH=src $(BIN)/python -m tools.pictures
+pictures: setup  ## Draw the terminal of the README anew, by running the command.
+	@$(BIN)/python -m tools.pictures
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 

@@ -1,59 +1,146 @@
-"""Writes and checks the documents of the wire contracts.
+"""Writes the JSON Schemas of the messages from the models, and checks them.
 
-Three JSON Schemas and an AsyncAPI document: for people and tools that send
-create-ticket messages or subscribe to announcements.
+For people and tools that send create-ticket messages or subscribe to announcements;
+`docs/asyncapi.json`, which is written by hand, refers to them.
+Where a schema cannot say what a model refuses, its description does.
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import DataclassField, ModelField, TypedDictField
 
-# The function is not installed here as a package: what ships is the folder.
-sys.path.insert(0, str(ROOT / "src"))
+from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, TicketNumberAssigned
+from ticketctl.sequences.ticket_voided import TicketVoided, VoidedTicket
+from tools import generated
 
-from tools import asyncapi, generated, schemas  # noqa: E402 - needs the path above
+DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
 
-DIRECTORY: Final = ROOT / "docs"
+_REFUSED_BESIDES: Final = (
+    "Refused besides what this schema says:\n"
+    f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
+    "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
+    "- a line break, a control character or nothing but white space in the title, the "
+    "reporter, a label or the name of an attribute;\n"
+    "- a character that SQS does not accept in the description or an attribute: "
+    "control characters except tab and line breaks, surrogates, U+FFFE and U+FFFF;\n"
+    "- a line break at the end of a project id or a key."
+)
+_FOR_SUBSCRIBERS: Final = (
+    "Ignore members that you do not know, here and in `data`: "
+    "later versions may add some under the same `type`."
+)
+
+_SHORTEST: Final = {
+    "project_id": "PROJ",
+    "idempotency_key": "order-4711-complaint-1",
+    "title": "The invoice shows the wrong total",
+}
+_FULL: Final = {
+    "project_id": "PROJ",
+    "idempotency_key": "order-4712-complaint-1",
+    "title": "The export loses line breaks",
+    "description": "Export the customers.\nAddresses are then on one line.",
+    "priority": "high",
+    "reporter": "ada@example.com",
+    "labels": ["export", "customers"],
+    "attributes": {"customer_id": "C-311", "channel": "email"},
+}
+_VOIDED_AT: Final = "2026-01-16T10:00:00.000Z"
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out noise, and requires what every event has."""
+
+    def field_title_should_be_set(
+        self,
+        schema: Any,  # noqa: ARG002 - the signature is pydantic's
+    ) -> bool:
+        """Never: a title made from a field's name says nothing more."""
+        return False
+
+    def field_is_required(
+        self,
+        field: ModelField | DataclassField | TypedDictField,
+        total: bool,  # noqa: FBT001 - the signature is pydantic's
+    ) -> bool:
+        """An event has every member, those with a default too."""
+        is_event = self.mode == "serialization"
+        return is_event or super().field_is_required(field, total)
 
 
 def documents() -> dict[str, str]:
-    """Return the text of every document, by its path below the directory."""
+    """Return the text of every schema, by its path below the directory."""
+    assigned = TicketNumberAssigned.of(
+        CreateTicket.parse(json.dumps(_SHORTEST)), 42, "2026-01-15T09:30:00.000Z"
+    )
+    voided = TicketVoided(
+        id="PROJ-42/voided",
+        subject="PROJ-42",
+        time=_VOIDED_AT,
+        data=VoidedTicket(
+            project_id="PROJ",
+            number=42,
+            ticket_key="PROJ-42",
+            idempotency_key=_SHORTEST["idempotency_key"],
+            reason="duplicate of PROJ-41",
+            voided_at=_VOIDED_AT,
+        ),
+    )
+    request = CreateTicket.model_json_schema(schema_generator=_Generator)
+    schemas = {
+        "create-ticket": _complete(request, _REFUSED_BESIDES, [_SHORTEST, _FULL]),
+        "ticket-number-assigned": _event_schema(assigned),
+        "ticket-voided": _event_schema(voided),
+    }
     return {
-        name: generated.as_json(document)
-        for name, document in {
-            "schemas/create-ticket.schema.json": schemas.create_ticket(),
-            "schemas/ticket-number-assigned.schema.json": (
-                schemas.ticket_number_assigned()
-            ),
-            "schemas/ticket-voided.schema.json": schemas.ticket_voided(),
-            "asyncapi.json": asyncapi.document(schemas.components()),
-        }.items()
+        f"schemas/{name}.schema.json": generated.as_json(
+            {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "$id": f"urn:ticket-numbering:{name}:v1",
+                **schema,
+            }
+        )
+        for name, schema in schemas.items()
     }
 
 
-def write(directory: Path = DIRECTORY) -> None:
-    """Write the documents below the directory."""
-    generated.write(documents(), directory)
+def _event_schema(example: BaseModel) -> dict[str, Any]:
+    schema = example.model_json_schema(
+        schema_generator=_Generator, mode="serialization"
+    )
+    return _complete(schema, _FOR_SUBSCRIBERS, [example.model_dump(mode="json")])
+
+
+def _complete(
+    schema: dict[str, Any], more: str, examples: Sequence[Any]
+) -> dict[str, Any]:
+    """Add what the model cannot say; name and description come first."""
+    described = f"{schema['description']}\n{more}"
+    head = {"title": schema["title"], "description": described}
+    return head | schema | head | {"examples": examples}
 
 
 def drift(directory: Path = DIRECTORY) -> list[Path]:
-    """Return the documents below the directory that are not what the models say."""
+    """Return the schemas below the directory that are not what the models say."""
     return generated.drift(documents(), directory)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the documents, or check them."""
+    """Write the schemas, or check them."""
     parser = argparse.ArgumentParser("python -m tools.contracts")
     parser.add_argument("directory", nargs="?", type=Path, default=DIRECTORY)
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     given = parser.parse_args(arguments)
     if not given.check:
-        write(given.directory)
+        generated.write(documents(), given.directory)
     elif stale := drift(given.directory):
         names = ", ".join(os.path.relpath(path) for path in stale)
         sys.exit(f"{names}: not what the models say; run `make contracts`")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from ticketctl.local.poison import POISON
 from tools import generated
+from tools.poison import POISON
 from tools.sqs_records import Message, Records
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "events"

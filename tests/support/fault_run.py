@@ -20,8 +20,8 @@ from tests.support.faults import DECKS, Fault
 from ticket_numbering.memory import LONGEST_PAUSE_SECONDS
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit, tickets_of
-from ticketctl.local.poison import POISON
 from ticketctl.system.queues import Sent, messages_on_queue
+from tools.poison import POISON
 
 SEED_VARIABLE: Final = "FAULTS_SEED"
 """Set it to the seed of a run that failed: its calls meet the same faults again."""

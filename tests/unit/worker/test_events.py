@@ -305,22 +305,6 @@ class TestGenerator:
         assert names == set(EXPECTED)
         assert names == set(events.event_files())
 
-    def test_drift_names_files_that_are_missing_or_differ(self, tmp_path: Path) -> None:
-        """Each of them, and no other."""
-        events.main([str(tmp_path)])
-        (tmp_path / "batch.json").unlink()
-        (tmp_path / "redelivery.json").write_text("{}\n")
-
-        stale = events.drift(tmp_path)
-
-        assert {path.name for path in stale} == {"batch.json", "redelivery.json"}
-
-    def test_events_never_change_by_default(self, tmp_path: Path) -> None:
-        """Writing again leaves the same bytes."""
-        events.main([str(tmp_path)])
-
-        assert events.drift(tmp_path) == []
-
     def test_events_have_new_ids_and_keys_when_fresh(self, tmp_path: Path) -> None:
         """Tables that know the checked-in requests do not know these."""
         events.main([str(tmp_path), "--fresh"])
