@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.conftest import System
-from ticketctl.local import sam_files
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
+from ticketctl.local.connection_files import architecture, write_sam_files
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import subscribe, take
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 BUILT = ROOT / ".build" / "sam"
 """Where `make build` leaves the template and the artifact."""
-IMAGE = f"public.ecr.aws/lambda/python:3.13-{sam_files.architecture()}"
+IMAGE = f"public.ecr.aws/lambda/python:3.13-{architecture()}"
 """What the SAM CLI runs the function in."""
 
 NO_ENGINE_STATUS = 3
@@ -171,17 +171,8 @@ def local_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSyst
 
     Its files go to a folder of the tests: a system that is up keeps its own.
     """
-    directory = tmp_path_factory.mktemp("local")
-    config_file = directory / "samconfig.toml"
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        local_stack() as stack,
-        bridge(stack.emulator.port),
-    ):
-        patch.setattr(sam_files, "DIRECTORY", directory)
-        patch.setattr(sam_files, "ENVIRONMENT_FILE", directory / "env.json")
-        patch.setattr(sam_files, "CONFIG_FILE", config_file)
-        sam_files.write_sam_files(stack)
+    with local_stack() as stack, bridge(stack.emulator.port):
+        config_file = write_sam_files(stack, tmp_path_factory.mktemp("local"))
         yield LocalSystem(stack, config_file, subscribe(stack, "invoked"))
 
 

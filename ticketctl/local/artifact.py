@@ -76,8 +76,9 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
 
 def _describe(python: Path) -> str:
     if not python.exists():
-        message = f"There is no interpreter at {python}: `make setup` installs it."
-        raise ToolError(message)
+        raise ToolError(
+            f"There is no interpreter at {python}: `make setup` installs it."
+        )
     return _run(python, "-I", "-c", _DESCRIBE_INTERPRETER).stdout
 
 
@@ -90,11 +91,10 @@ def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> No
     command += ["--requirement", requirements, "--target", target]
     result = _run(*command)
     if result.returncode:
-        message = (
+        raise ToolError(
             f"pip could not install {requirements}: {_reason(result.stderr)}"
             f" (everything pip said: {log})"
         )
-        raise ToolError(message)
 
 
 def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:

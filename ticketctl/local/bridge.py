@@ -6,24 +6,50 @@ Where the engine runs in a machine of its own, as on macOS and Windows, it passe
 connections to loopback on by itself.
 """
 
-import asyncio
+import socket
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from socket import AF_INET
+from typing import Final
 
 import psutil
 
-from ticketctl.local.isolation import HOST
+from ticketctl.local.emulator import HOST
 
-_BRIDGE = "docker0"  # Docker's default, which the SAM CLI's containers are on.
-_CHUNK = 65_536
+_BRIDGE: Final = "docker0"  # Docker's default, which the SAM CLI's containers are on.
+_CHUNK: Final = 65_536
 
 
 def gateway() -> str | None:
     """Return the address that containers see this machine as, if there is one."""
     addresses = psutil.net_if_addrs().get(_BRIDGE, [])
-    return next((each.address for each in addresses if each.family == AF_INET), None)
+    found = (each.address for each in addresses if each.family == socket.AF_INET)
+    return next(found, None)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+class _PassOn(socketserver.BaseRequestHandler):
+    """Passes one connection on, to the server's own port on loopback."""
+
+    def handle(self) -> None:
+        with socket.create_connection((HOST, self.server.server_address[1])) as there:
+            threading.Thread(
+                target=_copy, args=(there, self.request), daemon=True
+            ).start()
+            _copy(self.request, there)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):  # The other side has hung up.
+        while chunk := source.recv(_CHUNK):
+            target.sendall(chunk)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager
@@ -33,45 +59,9 @@ def bridge(port: int) -> Iterator[None]:
     if address is None:
         yield
         return
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        listen = asyncio.run_coroutine_threadsafe(_listen(address, port), loop)
-        server = listen.result()
+    with _Server((address, port), _PassOn) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield
         finally:
-            asyncio.run_coroutine_threadsafe(_close(server), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _listen(address: str, port: int) -> asyncio.Server:
-    async def pass_on(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        there, back = await asyncio.open_connection(HOST, port)
-        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
-
-    return await asyncio.start_server(pass_on, address, port)
-
-
-async def _close(server: asyncio.Server) -> None:
-    server.close()
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    try:
-        with suppress(ConnectionError):
-            while chunk := await source.read(_CHUNK):
-                target.write(chunk)
-                await target.drain()
-    finally:
-        target.close()
+            server.shutdown()

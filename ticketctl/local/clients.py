@@ -7,7 +7,6 @@ no configuration of a machine sends a local message to a real account.
 import os
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -60,10 +59,10 @@ class Clients:
         self,
         endpoint_url: str,
         credentials: Credentials = OWNER,
-        ca_bundle: Path | None = None,
+        ca_bundle: str | None = None,
     ) -> None:
         self._endpoint_url = endpoint_url
-        self._verify = str(ca_bundle) if ca_bundle else None
+        self._verify = ca_bundle
         self._session = boto3.Session(
             aws_access_key_id=credentials.access_key_id,
             aws_secret_access_key=credentials.secret_access_key,

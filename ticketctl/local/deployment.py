@@ -58,8 +58,9 @@ def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) 
     """Do what the cloud does and the emulator does not."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
-        message = f"The template has no parameter {', '.join(sorted(unknown))}."
-        raise ToolError(message)
+        raise ToolError(
+            f"The template has no parameter {', '.join(sorted(unknown))}."
+        )
 
 
 def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
@@ -70,8 +71,9 @@ def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
         if resource["Type"] == "AWS::Serverless::Function"
     }
     if len(functions) != 1:
-        message = f"The template holds {len(functions)} functions, not exactly one."
-        raise ToolError(message)
+        raise ToolError(
+            f"The template holds {len(functions)} functions, not exactly one."
+        )
     [(name, function)] = functions.items()
     function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     return name
@@ -99,8 +101,8 @@ def _create_stack(
             Capabilities=["CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
         )
     except ClientError as error:
-        message = f"The template is refused: {error.response['Error']['Message']}"
-        raise ToolError(message) from error
+        reason = error.response["Error"]["Message"]
+        raise ToolError(f"The template is refused: {reason}") from error
     stack = _settled_stack(cloudformation)
     if stack["StackStatus"] != "CREATE_COMPLETE":
         raise ToolError(_first_failure(cloudformation))

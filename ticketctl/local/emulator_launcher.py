@@ -1,45 +1,42 @@
 """Runs the emulator in its own environment; `ticketctl.local.emulator` starts it.
 
-Three things the emulator does not offer are added around it:
+Two things the emulator does not offer are added around it:
 
 - the function runs on an interpreter without packages. The emulator starts the
   function on `sys.executable`, whose packages would stand in for missing ones;
 - nothing outlives the starter, however it ends. The pipe on standard input closes
   with the process that holds its other end: no signal handler and no clean-up code
-  of the starter has to run;
-- it listens on its own port alone. With TLS it would take port 443 too, where that
-  is free and permitted.
+  of the starter has to run.
 """
 
-import importlib
+import asyncio
 import os
-import runpy
 import shutil
 import signal
 import sys
 import threading
+from importlib import import_module
 from typing import Any
 
 
-def main(function_python: str, home: str) -> None:
+def main(function_python: str, home: str, listener: str) -> None:
     """Run the emulator until the pipe on standard input closes.
 
     Args:
         function_python: Interpreter that the function runs on.
         home: Directory to remove at the end.
+        listener: Number of the open socket to listen on.
     """
     threading.Thread(target=_end_with_starter, args=(home,), daemon=True).start()
     sys.executable = function_python
-    sys.argv = ["ministack"]
-    if "USE_SSL" in os.environ:
-        _leave_port_443_alone()
-    runpy.run_module("ministack", run_name="__main__", alter_sys=True)
-
-
-def _leave_port_443_alone() -> None:
-    emulator: Any = importlib.import_module("ministack.app")
-    # There is no setting; it asks this about that port only.
-    emulator._port_is_bindable = lambda *_: False  # noqa: SLF001
+    # Not installed where this file is checked.
+    app: Any = import_module("ministack.app").app
+    config = import_module("hypercorn.config").Config.from_object(
+        "ministack.core.hypercorn_conf"  # TLS, if the environment asks for it.
+    )
+    config.bind = [f"fd://{listener}"]
+    config.keep_alive_timeout = 75  # Seconds, as the emulator's own command has it.
+    asyncio.run(import_module("hypercorn.asyncio").serve(app, config))
 
 
 def _end_with_starter(home: str) -> None:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from ticketctl.audit.findings import Kind
 from ticketctl.cli.output import visible
+from ticketctl.local.connection_files import SHELL_FILE
 from ticketctl.local.run import Verdict
-from ticketctl.local.shell_file import SHELL_FILE
 from ticketctl.local.stack import LocalStack
 from ticketctl.system.queues import Received
 from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement

@@ -8,12 +8,11 @@ from rich.console import Console
 
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
+from ticketctl.local.connection_files import write_sam_files, write_shell_file
 from ticketctl.local.message_file import read_messages
 from ticketctl.local.report import Report
 from ticketctl.local.run import Watch, run_messages, start_watch
-from ticketctl.local.sam_files import CONFIG_FILE, write_sam_files
 from ticketctl.local.sample import sample_messages
-from ticketctl.local.shell_file import write_shell_file
 from ticketctl.local.stack import local_stack
 from ticketctl.system.queues import messages_on
 
@@ -54,9 +53,9 @@ def up(*, fifo: bool) -> None:
         local_stack(_parameters(fifo=fifo), progress=report.step) as stack,
         bridge(stack.emulator.port),
     ):
-        write_sam_files(stack)
+        config_file = write_sam_files(stack)
         write_shell_file(stack)
-        report.ready(stack, CONFIG_FILE.relative_to(ROOT))
+        report.ready(stack, config_file.relative_to(ROOT))
         _stay(start_watch(stack, report.announced), report)
 
 

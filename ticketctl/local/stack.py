@@ -71,7 +71,7 @@ def local_stack(
     *,
     template: Path = TEMPLATE,
     artifact: Path | None = None,
-    access_control: bool = False,
+    settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LocalStack]:
     """Deploy the template to a new emulator, and stop that at the end of the block.
@@ -80,7 +80,7 @@ def local_stack(
         parameters: Values for the template's parameters.
         template: The template; it holds exactly one function.
         artifact: The function's zip file; built from `src/` if not given.
-        access_control: Whether callers, the function too, need rights and TLS.
+        settings: Environment variables of the emulator, beside the usual ones.
         progress: Called before each step that can take a second or more.
 
     Raises:
@@ -93,7 +93,7 @@ def local_stack(
         artifact = build_artifact()
     progress("starting the emulator")
     with (
-        running_emulator(access_control=access_control) as emulator,
+        running_emulator(settings=settings) as emulator,
         Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
     ):
         progress(f"deploying {template.name}")

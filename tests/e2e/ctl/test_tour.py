@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ticketctl.local.artifact import ROOT
-from ticketctl.local.shell_file import SHELL_FILE
+from ticketctl.local.connection_files import SHELL_FILE
 
 pytestmark = pytest.mark.emulator
 

@@ -29,12 +29,12 @@ from functools import partial
 from string import Template
 from typing import Any
 
-import psutil
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from tests.e2e.conftest import System
+from tests.support.access_control import access_control
 from tests.support.builders import sqs_event, sqs_record, ticket_fields
 from tests.support.cases import cases
 from ticketctl.local.clients import Clients, Credentials
@@ -431,9 +431,10 @@ def without(right: str, statements: Sequence[dict[str, Any]]) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def deployed() -> Iterator[LocalStack]:
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """Deploy the template where every call needs a right."""
-    with local_stack({"MaximumConcurrency": "2"}, access_control=True) as stack:
+    settings = access_control(tmp_path_factory.mktemp("certificate"))
+    with local_stack({"MaximumConcurrency": "2"}, settings=settings) as stack:
         yield stack
 
 
@@ -709,14 +710,3 @@ class TestNobodyElse:
 
         assert code in DENIED
         assert "with an explicit deny in a resource-based policy" in message
-
-    def test_emulator_listens_on_its_own_port_alone(self, deployed: LocalStack) -> None:
-        """Not on port 443 too, which may be somebody's."""
-        emulator = psutil.Process(deployed.emulator.pid)
-        listening = {
-            (each.laddr.ip, each.laddr.port)
-            for each in emulator.net_connections()
-            if each.status == psutil.CONN_LISTEN
-        }
-
-        assert listening == {("127.0.0.1", deployed.emulator.port)}

@@ -21,7 +21,7 @@ import pytest
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import EMULATOR_PYTHON, ROOT, build_artifact
 from ticketctl.local.clients import Clients
-from ticketctl.local.emulator import free_port, running_emulator
+from ticketctl.local.emulator import running_emulator
 from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
@@ -40,7 +40,18 @@ def handler(event, context):
             importlib.import_module(body.removeprefix("import "))
 """
 
-_FUNCTION = """
+_TEMPLATE = """
+AWSTemplateFormatVersion: "2010-09-09"
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  VisibilityTimeout:
+    Type: Number
+    Default: 30
+Resources:
+  Queue:
+    Type: AWS::SQS::Queue
+    Properties:
+      VisibilityTimeout: !Ref VisibilityTimeout
   Echo:
     Type: AWS::Serverless::Function
     Properties:
@@ -54,23 +65,6 @@ _FUNCTION = """
             Queue: !GetAtt Queue.Arn
             FunctionResponseTypes: [ReportBatchItemFailures]
 """
-
-_TEMPLATE = (
-    """
-AWSTemplateFormatVersion: "2010-09-09"
-Transform: AWS::Serverless-2016-10-31
-Parameters:
-  VisibilityTimeout:
-    Type: Number
-    Default: 30
-Resources:
-  Queue:
-    Type: AWS::SQS::Queue
-    Properties:
-      VisibilityTimeout: !Ref VisibilityTimeout
-"""
-    + _FUNCTION
-)
 
 _OUTPUTS = """
 Outputs:
@@ -162,7 +156,6 @@ class TestArtifact:
     def test_artifact_holds_pinned_packages_beside_the_code(
         self, tmp_path: Path
     ) -> None:
-        """What the requirements name is installed next to our own modules."""
         wheel = _write_wheel(tmp_path)
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         source = _write_source(tmp_path / "src", _requirement(wheel, digest))
@@ -177,7 +170,6 @@ class TestArtifact:
     def test_artifact_is_refused_when_a_package_does_not_match_its_hash(
         self, tmp_path: Path
     ) -> None:
-        """A changed package ends in one line that names the place to look."""
         wheel = _write_wheel(tmp_path)
         source = _write_source(tmp_path / "src", _requirement(wheel, "0" * 64))
 
@@ -207,26 +199,9 @@ class TestArtifact:
 
         assert len(digests) == 1
 
-    def test_artifact_follows_the_code_without_installing_again(
-        self, tmp_path: Path
-    ) -> None:
-        """A change of the code costs no installation."""
-        source = _write_source(tmp_path / "src")
-        build = tmp_path / "build"
-        build_artifact(source=source, build_directory=build)
-        (build / "pip.log").unlink(missing_ok=True)
-        (source / "echo.py").write_text("CHANGED = True\n")
-
-        artifact = build_artifact(source=source, build_directory=build)
-
-        with zipfile.ZipFile(artifact) as archive:
-            assert archive.read("echo.py") == b"CHANGED = True\n"
-        assert not (build / "pip.log").exists()
-
     def test_artifact_is_refused_when_the_interpreter_is_missing(
         self, tmp_path: Path
     ) -> None:
-        """Nobody has to guess that a set-up step was left out."""
         with pytest.raises(ToolError, match="make setup"):
             build_artifact(build_directory=tmp_path, python=tmp_path / "python")
 
@@ -237,7 +212,6 @@ class TestDelivery:
     def test_function_receives_message_when_it_is_sent_to_the_queue(
         self, stack: LocalStack
     ) -> None:
-        """The queue of the outputs delivers to the function of the artifact."""
         _send(stack, "hello")
 
         _wait_for(
@@ -290,7 +264,6 @@ class TestIsolation:
     def test_function_fails_when_only_the_emulator_has_a_package(
         self, stack: LocalStack
     ) -> None:
-        """A requirement missing from the artifact is missing here as well."""
         subprocess.run(  # noqa: S603 - fixed arguments.
             [EMULATOR_PYTHON, "-I", "-c", "import botocore"], check=True
         )
@@ -307,7 +280,6 @@ class TestIsolation:
     def test_clients_ignore_the_users_profile(
         self, stack: LocalStack, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """No configuration of a machine sends a local message elsewhere."""
         monkeypatch.setenv("AWS_PROFILE", "does-not-exist")
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         monkeypatch.setenv("AWS_USE_FIPS_ENDPOINT", "true")
@@ -325,7 +297,6 @@ class TestFailure:
     def test_deployment_names_resource_and_reason_when_one_cannot_be_created(
         self, artifact: Path, write_template: Callable[[str], Path]
     ) -> None:
-        """The first failed resource is the one to look at."""
         template = write_template(
             _TEMPLATE
             + """
@@ -346,7 +317,6 @@ class TestFailure:
     def test_deployment_is_refused_when_a_parameter_is_unknown(
         self, artifact: Path, write_template: Callable[[str], Path]
     ) -> None:
-        """A misspelt parameter does not pass silently."""
         with (
             pytest.raises(ToolError, match="Misspelt"),
             local_stack(
@@ -355,24 +325,12 @@ class TestFailure:
         ):
             pytest.fail("deployed")
 
-    def test_deployment_is_refused_when_there_are_two_functions(
-        self, artifact: Path, write_template: Callable[[str], Path]
-    ) -> None:
-        """One artifact cannot be the code of two functions."""
-        template = write_template(_TEMPLATE + _FUNCTION.replace("Echo", "Second"))
-
-        with (
-            pytest.raises(ToolError, match="2 functions"),
-            local_stack(template=template, artifact=artifact),
-        ):
-            pytest.fail("deployed")
-
     def test_emulator_reports_its_log_when_it_ends_at_once(self) -> None:
         """The reason is in the error, not in a file that is gone."""
         without_emulator = Path(sys.executable)
 
         with (
-            pytest.raises(ToolError, match="No module named ministack"),
+            pytest.raises(ToolError, match="No module named 'ministack'"),
             running_emulator(without_emulator),
         ):
             pytest.fail("started")
@@ -380,28 +338,11 @@ class TestFailure:
     def test_emulator_names_set_up_step_when_it_is_not_installed(
         self, tmp_path: Path
     ) -> None:
-        """Nobody has to guess that a set-up step was left out."""
         with (
             pytest.raises(ToolError, match="make setup"),
             running_emulator(tmp_path / "python"),
         ):
             pytest.fail("started")
-
-
-class TestPort:
-    """Every emulator has a port of its own."""
-
-    def test_emulator_takes_another_port_when_the_first_is_lost(
-        self, stack: LocalStack
-    ) -> None:
-        """Another emulator that was quicker is neither disturbed nor mistaken."""
-        ports = iter([stack.emulator.port, free_port()])
-
-        with running_emulator(find_port=lambda: next(ports)) as second:
-            assert second.port != stack.emulator.port
-            with Clients(second.endpoint_url) as clients:
-                assert not clients.client("sqs").list_queues().get("QueueUrls")
-        assert stack.client("sqs").list_queues()["QueueUrls"]
 
 
 class TestStop:
@@ -410,7 +351,6 @@ class TestStop:
     def test_stop_leaves_no_process_and_no_file_when_the_block_fails(
         self, artifact: Path, write_template: Callable[[str], Path]
     ) -> None:
-        """An error in the block ends the function too, in the middle of its work."""
         template = write_template(_TEMPLATE + _OUTPUTS)
 
         processes: list[psutil.Process] = []
@@ -433,7 +373,6 @@ class TestStop:
         assert not homes[0].exists()
 
     def test_emulator_ends_when_its_starter_is_killed(self) -> None:
-        """A starter that cannot clean up leaves neither process nor file."""
         code = """
             from ticketctl.local.emulator import running_emulator
             with running_emulator() as emulator:

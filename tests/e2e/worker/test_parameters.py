@@ -13,8 +13,7 @@ from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import Deployment, deploy
-from ticketctl.local.emulator import Emulator, running_emulator
-from ticketctl.local.isolation import HOST
+from ticketctl.local.emulator import HOST, Emulator, running_emulator
 from ticketctl.local.stack import TEMPLATE
 
 pytestmark = pytest.mark.emulator

@@ -1,0 +1,78 @@
+"""Writes the files that lead a shell and `sam local invoke` to the local system."""
+
+import json
+import platform
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.clients import OWNER
+from ticketctl.local.stack import LocalStack
+
+DIRECTORY: Final = ROOT / ".build" / "local"
+SHELL_FILE: Final = DIRECTORY / "env"
+BUILT_TEMPLATE: Final = ROOT / ".build" / "sam" / "template.yaml"
+
+# How a container names the machine that it runs on.
+_HOST: Final = "host.docker.internal"
+_FUNCTION: Final = "NumberingWorker"
+
+
+def variables(stack: LocalStack) -> dict[str, str]:
+    """Return the environment in which every AWS tool finds the local system."""
+    return {
+        "AWS_ENDPOINT_URL": stack.endpoint_url,
+        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
+        "AWS_REGION": stack.region,
+        "AWS_DEFAULT_REGION": stack.region,
+        "TICKETCTL_STACK": stack.name,
+    }
+
+
+def write_shell_file(stack: LocalStack, path: Path = SHELL_FILE) -> None:
+    """Write a file to `source`; variables that lead to a real account are unset."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    exports = [
+        f"export {name}={shlex.quote(value)}"
+        for name, value in variables(stack).items()
+    ]
+    directory = shlex.quote(str(Path(sys.executable).parent))
+    lines = [
+        "unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN",
+        *exports,
+        f'export PATH={directory}:"$PATH"',
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:
+    """Write the function's variables, and return a SAM configuration of them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    environment_file, config_file = directory / "env.json", directory / "samconfig.toml"
+    endpoint_url = f"http://{_HOST}:{stack.emulator.port}"
+    configuration = stack.client("lambda").get_function_configuration(
+        FunctionName=stack.function_name
+    )
+    own = configuration["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": endpoint_url}
+    environment_file.write_text(json.dumps({_FUNCTION: own}, indent=2) + "\n")
+    parameters = f"EndpointUrl={endpoint_url} Architecture={architecture()}"
+    lines = [
+        "version = 0.1",
+        "[default.local_invoke.parameters]",
+        f"template_file = {json.dumps(str(BUILT_TEMPLATE))}",
+        f"env_vars = {json.dumps(str(environment_file))}",
+        f"region = {json.dumps(stack.region)}",
+        f'add_host = "{_HOST}:host-gateway"',
+        # Declares the variable: SAM drops from the file what is not declared.
+        f"parameter_overrides = {json.dumps(parameters)}",
+    ]
+    config_file.write_text("\n".join(lines) + "\n")
+    return config_file
+
+
+def architecture() -> str:
+    """Return this machine's processor as the template's parameter names it."""
+    return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
