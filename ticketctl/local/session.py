@@ -1,24 +1,53 @@
 """The local system, started for a run or to stay: what `run` and `up` do."""
 
+<<<<<<< HEAD
+=======
+import os
+import signal
+>>>>>>> b477592 (Judge a run by its own messages, and follow them through a temporary queue)
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
+from rich.text import Text
 
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
-from ticketctl.local.connection_files import write_sam_files, write_shell_file
-from ticketctl.local.message_file import read_messages
-from ticketctl.local.report import Report
-from ticketctl.local.run import Watch, run_messages, start_watch
-from ticketctl.local.sample import sample_messages
-from ticketctl.local.stack import local_stack
+from ticketctl.local.connection_files import (
+    SHELL_FILE,
+    write_sam_files,
+    write_shell_file,
+)
+from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import messages_on
+from ticketctl.verify.message_file import read_messages
+from ticketctl.verify.report import print_heard, print_run
+from ticketctl.verify.run import Run
+from ticketctl.verify.sample import Messages, sample_messages
+from ticketctl.watch.listening import Listener, listening
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
-PARAMETERS = {"MaximumConcurrency": "4"}
-FIFO_PARAMETERS = {"QueueType": "fifo", "TopicType": "fifo"}
+PARAMETERS: Final = {"MaximumConcurrency": "4"}
+FIFO_PARAMETERS: Final = {"QueueType": "fifo", "TopicType": "fifo"}
+
+# The worker's own patience is 20 s; twice that without any news is no progress.
+_PATIENCE_SECONDS: Final = 40
+
+_INVITATION: Final = """
+The system stays up. From another terminal, in this directory:
+
+  source {shell_file}
+  ticketctl send --project MINE --title "My ticket" --wait
+  ticketctl --help
+
+The AWS CLI and your own programs meet the same system there.
+Numbers appear here as they come. Stop with Ctrl-C.
+"""
+
+_console = Console(highlight=False)
 
 
 def run(file: Path | None, *, fifo: bool) -> bool:
@@ -27,18 +56,18 @@ def run(file: Path | None, *, fifo: bool) -> bool:
     Raises:
         ToolError: The file cannot be used, or the system cannot be started.
     """
-    report = Report(Console(highlight=False))
-    bodies = sample_messages() if file is None else read_messages(file)
-    with local_stack(_parameters(fifo=fifo), progress=report.step) as stack:
-        watch = start_watch(stack, report.announced)
-        report.step(f"sending {len(bodies)} messages")
-        verdict = run_messages(watch, bodies)
-        report.dead_letters(watch.dead_letters)
-        report.verdict(verdict)
+    messages = sample_messages() if file is None else Messages(read_messages(file))
+    with (
+        local_stack(_parameters(fifo=fifo), progress=_step) as stack,
+        listening(stack) as listener,
+    ):
+        _step(f"sending {len(messages.first) + len(messages.later)} messages")
+        run = Run(stack, listener, partial(print_heard, _console))
+        verdict = run.follow(messages, _PATIENCE_SECONDS)
+        print_run(_console, run, verdict)
         if sys.stdin.isatty() and sys.stdout.isatty():
             write_shell_file(stack)
-            report.invitation()
-            _stay(watch, report)
+            _stay(stack, listener)
     return verdict.is_clean
 
 
@@ -48,29 +77,64 @@ def up(*, fifo: bool) -> None:
     Raises:
         ToolError: It cannot be started.
     """
+<<<<<<< HEAD
     report = Report(Console(highlight=False))
+=======
+    # A service manager's or a script's way of saying Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+>>>>>>> b477592 (Judge a run by its own messages, and follow them through a temporary queue)
     with (
-        local_stack(_parameters(fifo=fifo), progress=report.step) as stack,
+        local_stack(_parameters(fifo=fifo), progress=_step) as stack,
+        listening(stack) as listener,
         bridge(stack.emulator.port),
     ):
         config_file = write_sam_files(stack)
         write_shell_file(stack)
-        report.ready(stack, config_file.relative_to(ROOT))
-        _stay(start_watch(stack, report.announced), report)
+        _print_places(stack, config_file.relative_to(ROOT))
+        _stay(stack, listener)
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:
     return PARAMETERS | (FIFO_PARAMETERS if fifo else {})
 
 
-def _stay(watch: Watch, report: Report) -> None:
+def _step(text: str) -> None:
+    _console.print(Text(f"... {text}", style="dim"))
+
+
+def _print_places(stack: LocalStack, sam_config: Path) -> None:
+    """Say where everything is, and how to invoke the function in a container."""
+    places = stack.outputs | {"endpoint": stack.endpoint_url, "region": stack.region}
+    for name, value in places.items():
+        _console.print(Text(f"{name:<26} {value}"), soft_wrap=True)
+    _console.print(
+        Text(
+            "\nAfter `make build`, invoke the function in a container:\n\n"
+            f"  .venv-sam/bin/sam local invoke --config-file {sam_config}"
+            " --event events/create-ticket.json"
+        ),
+        soft_wrap=True,
+    )
+
+
+def _stay(stack: LocalStack, listener: Listener) -> None:
     """Go on showing what comes, until somebody presses Ctrl-C.
 
     Dead letters stay where they are: they are for whoever tries the commands.
     """
+    invitation = _INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))
+    _console.print(Text(invitation), soft_wrap=True)
+    known = 0
     try:
         while True:
-            watch.listen(wait_seconds=1)
-            report.dead_letters_waiting(messages_on(watch.stack, "DeadLetterQueueUrl"))
+            for heard in listener.receive(1):
+                print_heard(_console, heard)
+            waiting = messages_on(stack, "DeadLetterQueueUrl")
+            if waiting != known:
+                known = waiting
+                _console.print(
+                    Text(f"{waiting} dead letters wait: ticketctl dead-letters list"),
+                    style="red" if waiting else "dim",
+                )
     except KeyboardInterrupt:
-        report.step("stopping")
+        _step("stopping")

@@ -1,14 +1,9 @@
 """Reads create-ticket messages from a file: a JSON object a line."""
 
 import json
-import re
 from pathlib import Path
 
-from ticketctl.cli.errors import InputError
-from ticketctl.system.queues import MAX_MESSAGE_BYTES
-
-# SendMessage: the characters that a message may hold.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from ticketctl.cli.errors import ToolError
 
 
 def read_messages(path: Path) -> list[str]:
@@ -18,7 +13,7 @@ def read_messages(path: Path) -> list[str]:
     worker to say.
 
     Raises:
-        InputError: The file cannot be read, is empty, or a line is no JSON
+        ToolError: The file cannot be read, is empty, or a line is no JSON
             object.
     """
     try:
@@ -26,28 +21,17 @@ def read_messages(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        message = f"{path}: cannot be read: {reason}"
-        raise InputError(message) from error
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not numbered:
-        message = f"{path}: holds no message"
-        raise InputError(message)
-    for number, line in numbered:
-        if problem := _problem(line):
-            message = f"{path}, line {number}: {problem}"
-            raise InputError(message)
-    return [line for _, line in numbered]
+        raise ToolError(f"{path}: cannot be read: {reason}") from error
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not _is_object(line):
+            raise ToolError(f"{path}, line {number}: not a JSON object")
+    if messages := [line for line in lines if line.strip()]:
+        return messages
+    raise ToolError(f"{path}: holds no message")
 
 
-def _problem(line: str) -> str | None:
-    if len(line.encode()) > MAX_MESSAGE_BYTES:
-        return f"longer than the {MAX_MESSAGE_BYTES} bytes that SQS takes"
+def _is_object(line: str) -> bool:
     try:
-        message = json.loads(line)
-    except json.JSONDecodeError as error:
-        return f"not JSON: {error.msg} at column {error.colno}"
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
-        return "not JSON that can be read: a number too long, or nested too deeply"
-    if found := _FORBIDDEN.search(line):
-        return f"SQS does not take the character U+{ord(found[0]):04X}"
-    return None if isinstance(message, dict) else "not a JSON object"
+        return False

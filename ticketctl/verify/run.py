@@ -1,169 +1,128 @@
-"""The main job, shown: messages go in, numbers come out, and the tables agree."""
+"""Sends messages through a stack and follows them to their ends."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
-from ticketctl.audit.audit import ProjectAudit, audit, tickets_of
-from ticketctl.local.stack import LocalStack
-from ticketctl.system.items import VOIDED
-from ticketctl.system.queues import (
-    Received,
-    Sent,
-    messages_on_queue,
-    send,
-    subscribe,
-    take,
-)
-from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement, announcement
+from ticket_numbering.messages import CreateTicket, RequestKey
+from ticketctl.system.queues import MAX_ENTRIES, send
+from ticketctl.system.stack import System
+from ticketctl.verify.dead_letters import DeadLetter, take_own
+from ticketctl.verify.projects import read_project
+from ticketctl.verify.sample import Messages
+from ticketctl.verify.verdict import Announced, Observed, Sent, Verdict, judge
+from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement
 
-# The worker's own patience is 20 s; twice that without any news is no progress.
-_STALLED_SECONDS = 40
+
+class Source(Protocol):
+    """Gives what is announced; a temporary queue, outside of tests."""
+
+    def receive(self, wait_seconds: int) -> Sequence[Heard | NotAnAnnouncement]:
+        """Wait for announcements, and take them."""
+        ...
 
 
 @dataclass
-class Watch:
-    """What the subscribed queue and the dead-letter queue have shown so far."""
+class Run:
+    """Messages on their way, and what was seen of them so far."""
 
-    stack: LocalStack
-    announcements_url: str
-    on_announced: Callable[[Heard | NotAnAnnouncement], None]
-    events: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Announced numbers by the event's id, without their repeats."""
+    stack: System
+    source: Source
+    on_heard: Callable[[Heard | NotAnAnnouncement], None] = lambda _: None
+    """Called with whatever the topic announces, that of others too."""
+    clock: Callable[[], float] = time.monotonic
+    sent: list[Sent] = field(default_factory=list)
+    dead_letters: dict[str, DeadLetter] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    """From sending to the announcement, of each number that was given first."""
     replays: int = 0
-    dead_letters: list[Received] = field(default_factory=list)
+    _announced: dict[RequestKey, Announced] = field(
+        default_factory=lambda: defaultdict(Announced)
+    )
+    _sent_at: dict[RequestKey, float] = field(default_factory=dict)
 
-    def look(self, wait_seconds: int = 0) -> bool:
-        """Take what is there; tell whether there was anything."""
-        known = len(self.dead_letters)
-        heard = self.listen(wait_seconds)
-        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
-        return heard or len(self.dead_letters) > known
+    def follow(self, messages: Messages, patience: float) -> Verdict:
+        """Send the messages, and judge once all has come.
 
-    def listen(self, wait_seconds: int = 0) -> bool:
-        """Take what came from the topic; tell whether anything did.
-
-        Numbers are not all that is announced there.
+        Args:
+            messages: What to send.
+            patience: Give up after this many seconds without news.
         """
-        messages = take(self.stack, self.announcements_url, wait_seconds)
-        for message in messages:
-            heard = announcement(message.body, message.attributes)
+        self._send(messages.first)
+        verdict = self._wait(patience)
+        if messages.later and not verdict.missing:
+            self._send(messages.later, is_repeat=True)
+            verdict = self._wait(patience)
+        return verdict
+
+    def listen(self, wait_seconds: int) -> bool:
+        """Take what is announced; tell whether it concerned these messages."""
+        news = False
+        for heard in self.source.receive(wait_seconds):
+            self.on_heard(heard)
             if isinstance(heard, Heard) and heard.type == ASSIGNED:
-                self.events[heard.event_id] = heard.event
-                self.replays += heard.replayed
-            self.on_announced(heard)
-        return bool(messages)
+                news |= self._note(heard)
+        return news
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether every message is accounted for and every sequence is whole."""
-
-    sent: int
-    events: int
-    replays: int
-    dead_letters: int
-    unaccounted: tuple[str, ...]
-    """Bodies of messages that are neither numbered nor dead-lettered."""
-    unannounced: tuple[str, ...]
-    """Ticket keys that stand in the table but were not announced, or the reverse."""
-    waiting: int
-    """Messages still on the queue: they failed, and come back."""
-    projects: tuple[ProjectAudit, ...]
+    def observed(self) -> Observed:
+        """Return what came of the messages so far, with the tables of this moment."""
+        projects = sorted({key.project_id for key in self._sent_at})
+        return Observed(
+            self.sent,
+            self._announced,
+            self.dead_letters,
+            [read_project(self.stack, project_id) for project_id in projects],
+        )
 
     @property
-    def is_clean(self) -> bool:
-        """Whether nothing at all is wrong."""
-        whole = all(project.is_clean for project in self.projects)
-        return whole and not (self.unaccounted or self.unannounced or self.waiting)
+    def numbered(self) -> int:
+        """How many numbers were announced, without repeats."""
+        announced = self._announced.values()
+        return len(set().union(*(each.ticket_keys for each in announced)))
 
+    def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
+        for start in range(0, len(bodies), MAX_ENTRIES):
+            some = bodies[start : start + MAX_ENTRIES]
+            self._time(some)
+            taken = send(self.stack, some)
+            self.sent += [Sent(each.message_id, each.body, is_repeat) for each in taken]
+            self.listen(0)
 
-def start_watch(
-    stack: LocalStack, on_announced: Callable[[Heard | NotAnAnnouncement], None]
-) -> Watch:
-    """Subscribe a queue of our own to the topic, before anything is sent."""
-    return Watch(stack, subscribe(stack, "run"), on_announced)
+    def _time(self, bodies: Iterable[str]) -> None:
+        for body in bodies:
+            request = Sent("", body).request()
+            if isinstance(request, CreateTicket):
+                self._sent_at.setdefault(request.key, self.clock())
 
+    def _wait(self, patience: float) -> Verdict:
+        last_news = self.clock()
+        while True:
+            if self.listen(1) | self._take_dead_letters():
+                last_news = self.clock()
+                continue
+            verdict = judge(self.observed())
+            if not verdict.missing or self.clock() > last_news + patience:
+                return verdict
 
-def run_messages(watch: Watch, bodies: Sequence[str]) -> Verdict:
-    """Send the messages, follow them to their ends, and judge the result."""
-    sent = send(watch.stack, bodies)
-    for _ in _until_stalled(watch):
-        if not messages_on_queue(watch.stack):
-            break
-    # A message leaves the queue after its announcement or dead letter was sent.
-    while watch.look():
-        pass
-    return judge_messages(watch, sent)
+    def _take_dead_letters(self) -> bool:
+        url = self.stack.outputs["DeadLetterQueueUrl"]
+        ids = {message.message_id for message in self.sent}
+        letters = take_own(self.stack.client("sqs"), url, ids)
+        self.dead_letters |= letters
+        return bool(letters)
 
-
-def _until_stalled(watch: Watch) -> Iterator[None]:
-    last_news = time.monotonic()
-    while time.monotonic() - last_news < _STALLED_SECONDS:
-        if watch.look(wait_seconds=1):
-            last_news = time.monotonic()
-        else:
-            yield
-
-
-def judge_messages(watch: Watch, sent: Sequence[Sent]) -> Verdict:
-    """Compare what was sent with the tables, the announcements and the dead letters."""
-    outputs = watch.stack.outputs
-    projects = audit(
-        watch.stack.client("dynamodb"),
-        outputs["TicketsTableName"],
-        outputs["IdempotencyKeysTableName"],
-    )
-    tickets = {
-        f"{project.project_id}-{number}"
-        for project in projects
-        for number in project.numbers
-    }
-    return Verdict(
-        sent=len(sent),
-        events=len(watch.events),
-        replays=watch.replays,
-        dead_letters=len(watch.dead_letters),
-        unaccounted=tuple(_unaccounted(watch, sent)),
-        unannounced=tuple(sorted(tickets ^ set(watch.events))),
-        waiting=messages_on_queue(watch.stack),
-        projects=tuple(projects),
-    )
-
-
-def _unaccounted(watch: Watch, sent: Sequence[Sent]) -> Iterator[str]:
-    """Name each message that was neither dead-lettered nor numbered as it reads."""
-    dead = {
-        # The redrive policy keeps a message's id; the worker notes it beside a copy.
-        letter.attributes.get("SourceMessageId", letter.message_id): letter.body
-        for letter in watch.dead_letters
-    }
-    table = watch.stack.outputs["TicketsTableName"]
-    tickets = {
-        (ticket.pop("project_id"), ticket.pop("idempotency_key", None)): ticket
-        for ticket in tickets_of(watch.stack.client("dynamodb"), table)
-    }
-    for message in sent:
-        is_dead = dead.get(message.message_id) == message.body
-        is_numbered = message.key in tickets and _is_asked_for(
-            tickets[message.key], message
+    def _note(self, heard: Heard) -> bool:
+        key = RequestKey(
+            str(heard.data.get("project_id")), str(heard.data.get("idempotency_key"))
         )
-        if not (is_dead or is_numbered):
-            yield message.body
-
-
-def _is_asked_for(ticket: Mapping[str, Any], message: Sent) -> bool:
-    """Tell whether the ticket holds what the message asks for, no more and no less."""
-    asked = {"priority": "medium"} | {
-        name: value
-        for name, value in message.fields.items()
-        if name not in {"project_id", "idempotency_key"} and value not in (None, [], {})
-    }
-    given = {
-        name: value
-        for name, value in ticket.items()
-        if name not in {"number", "assigned_at", "origin", "status"}
-        and not name.startswith(VOIDED)
-    }
-    return asked == given
+        if key not in self._sent_at:
+            return False
+        announced = self._announced[key]
+        if not (announced.ticket_keys or heard.replayed):
+            self.seconds.append(self.clock() - self._sent_at[key])
+        announced.ticket_keys.add(heard.event_id)
+        announced.replayed |= heard.replayed
+        self.replays += heard.replayed
+        return True

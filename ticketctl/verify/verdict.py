@@ -1,0 +1,171 @@
+"""Compares what was sent with the tables, the announcements and the dead letters."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
+from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
+from ticketctl.cli.output import visible
+from ticketctl.verify.dead_letters import DeadLetter
+from ticketctl.verify.projects import Project
+
+_BODY_WIDTH = 60
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message that lies, or lay, on the queue."""
+
+    message_id: str
+    body: str
+    is_repeat: bool = False
+    """Whether an equal request had its number before this one was sent."""
+
+    def request(self) -> CreateTicket | PoisonMessageError:
+        """Return the request, or why there can be none."""
+        try:
+            return CreateTicket.parse(self.body)
+        except PoisonMessageError as error:
+            return error
+
+
+@dataclass
+class Announced:
+    """What was announced of one idempotency key."""
+
+    ticket_keys: set[str] = field(default_factory=set)
+    replayed: bool = False
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that came of the messages."""
+
+    sent: Sequence[Sent]
+    announced: Mapping[RequestKey, Announced]
+    dead_letters: Mapping[str, DeadLetter]
+    """By the id of the message."""
+    projects: Sequence[Project]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the promise was kept."""
+
+    missing: tuple[str, ...]
+    """What may still come: numbers, announcements, dead letters."""
+    wrong: tuple[str, ...]
+    """What no waiting mends."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing at all is wrong."""
+        return not (self.missing or self.wrong)
+
+
+def judge(observed: Observed) -> Verdict:
+    """Compare all that came of the messages with what was promised."""
+    missing = [*_missing_messages(observed), *_missing_announcements(observed)]
+    wrong = [*_wrong_letters(observed), *_wrong_announcements(observed)]
+    for project in observed.projects:
+        wrong += _wrong_tables(project)
+    return Verdict(tuple(missing), tuple(wrong))
+
+
+def percentile(seconds: Sequence[float], percent: int) -> float:
+    """Return the nearest rank; there is at least one value."""
+    return sorted(seconds)[math.ceil(len(seconds) * percent / 100) - 1]
+
+
+def _missing_messages(observed: Observed) -> Iterator[str]:
+    """Name each message that is neither numbered as it reads nor a dead letter."""
+    replayed = {key for key, each in observed.announced.items() if each.replayed}
+    tickets = {
+        RequestKey(project.project_id, ticket["idempotency_key"]): ticket
+        for project in observed.projects
+        for ticket in project.tickets.values()
+    }
+    for message in observed.sent:
+        if message.message_id in observed.dead_letters:
+            continue
+        request = message.request()
+        if isinstance(request, PoisonMessageError):
+            yield f"poison, and no dead letter: {_shown(message.body)}"
+        elif not _asks_for(request, tickets.get(request.key, {})):
+            yield f"neither a number nor a dead letter: {_shown(message.body)}"
+        elif message.is_repeat and request.key not in replayed:
+            yield f"sent again, and not announced again: {_shown(message.body)}"
+
+
+def _asks_for(request: CreateTicket, ticket: Mapping[str, Any]) -> bool:
+    """Tell whether a stored ticket holds all that the request asks for."""
+    asked = request.model_dump(exclude_defaults=True) | {"priority": request.priority}
+    return all(ticket.get(name) == value for name, value in asked.items())
+
+
+def _missing_announcements(observed: Observed) -> Iterator[str]:
+    announced = _announced_keys(observed)
+    for project in observed.projects:
+        for number in sorted(project.tickets):
+            key = ticket_key(project.project_id, number)
+            if key not in announced:
+                yield f"{key}: stored, and not announced"
+
+
+def _wrong_announcements(observed: Observed) -> Iterator[str]:
+    stored = {
+        ticket_key(project.project_id, number)
+        for project in observed.projects
+        for number in project.tickets
+    }
+    for key in sorted(_announced_keys(observed) - stored):
+        yield f"{key}: announced, and not stored"
+    for request_key, announced in observed.announced.items():
+        if len(announced.ticket_keys) > 1:
+            numbers = ", ".join(sorted(announced.ticket_keys))
+            yield f"{request_key.idempotency_key}: one key, announced as {numbers}"
+
+
+def _announced_keys(observed: Observed) -> set[str]:
+    return set().union(*(each.ticket_keys for each in observed.announced.values()))
+
+
+def _wrong_letters(observed: Observed) -> Iterator[str]:
+    contents = defaultdict(set)
+    for message in observed.sent:
+        if isinstance(request := message.request(), CreateTicket):
+            contents[request.key].add(request.fingerprint)
+    for message in observed.sent:
+        letter = observed.dead_letters.get(message.message_id)
+        if letter is None:
+            continue
+        request = message.request()
+        if isinstance(request, PoisonMessageError):
+            expected = type(request).__name__
+        elif len(contents[request.key]) > 1:
+            # Which of them came first, and has the number, is for the queue to say.
+            expected = IdempotencyMismatchError.__name__
+        else:
+            expected = "a number"
+        if letter.error_type != expected:
+            found = letter.error_type or "no reason"
+            yield f"dead letter with {found} for {expected}: {_shown(message.body)}"
+        if letter.body != message.body:
+            yield f"dead letter with another body: {_shown(message.body)}"
+
+
+def _wrong_tables(project: Project) -> Iterator[str]:
+    name = project.project_id
+    for first, last in project.gaps:
+        yield f"{name}: numbers {first} to {last} are missing"
+    for key in project.repeated_keys:
+        yield f"{name}: several tickets of the key {key}"
+    for number in project.unrecorded:
+        yield f"{ticket_key(name, number)}: its key is not recorded with this number"
+
+
+def _shown(body: str) -> str:
+    return visible(body, _BODY_WIDTH)
