@@ -15,6 +15,7 @@ for _name in (
     "numbers",
     "dead_letters",
     "status",
+    "verify",
     "local",
 ):
     import_module(f"ticketctl.commands.{_name}")

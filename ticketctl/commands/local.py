@@ -6,16 +6,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-<<<<<<< HEAD
 from ticketctl.cli.app import LOCAL, app, examples
 from ticketctl.cli.errors import Status, ToolError
-from ticketctl.local.sample import many_messages
-=======
-from ticketctl.cli.app import LOCAL, app
-from ticketctl.cli.command import errors_in_a_line, example_lines
-from ticketctl.cli.errors import Status
 from ticketctl.verify.sample import many_messages
->>>>>>> b477592 (Judge a run by its own messages, and follow them through a temporary queue)
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
 

@@ -58,9 +58,7 @@ def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) 
     """Do what the cloud does and the emulator does not."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
-        raise ToolError(
-            f"The template has no parameter {', '.join(sorted(unknown))}."
-        )
+        raise ToolError(f"The template has no parameter {', '.join(sorted(unknown))}.")
 
 
 def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:

@@ -70,9 +70,7 @@ def running_emulator(
         ToolError: The emulator is not installed, or ended at once.
     """
     if not python.exists():
-        raise ToolError(
-            f"The emulator is not installed ({python}): run `make setup`."
-        )
+        raise ToolError(f"The emulator is not installed ({python}): run `make setup`.")
     with tempfile.TemporaryDirectory(
         prefix="ticket-numbering-", ignore_cleanup_errors=True
     ) as directory:

@@ -1,10 +1,6 @@
 """The local system, started for a run or to stay: what `run` and `up` do."""
 
-<<<<<<< HEAD
-=======
 import os
-import signal
->>>>>>> b477592 (Judge a run by its own messages, and follow them through a temporary queue)
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -77,12 +73,6 @@ def up(*, fifo: bool) -> None:
     Raises:
         ToolError: It cannot be started.
     """
-<<<<<<< HEAD
-    report = Report(Console(highlight=False))
-=======
-    # A service manager's or a script's way of saying Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
->>>>>>> b477592 (Judge a run by its own messages, and follow them through a temporary queue)
     with (
         local_stack(_parameters(fifo=fifo), progress=_step) as stack,
         listening(stack) as listener,

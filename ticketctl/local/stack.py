@@ -84,9 +84,8 @@ def local_stack(
         progress: Called before each step that can take a second or more.
 
     Raises:
-        ToolError: The artifact cannot be built.
-        ToolError: The emulator cannot be started.
-        ToolError: The template cannot be deployed.
+        ToolError: The artifact cannot be built, the emulator not be started, or the
+            template not be deployed.
     """
     if artifact is None:
         progress("building the function")

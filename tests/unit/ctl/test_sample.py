@@ -6,7 +6,7 @@ import pytest
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket
-from ticketctl.local.sample import many_messages
+from ticketctl.verify.sample import many_messages, sample_messages
 
 
 def is_valid(body: str) -> bool:
@@ -18,23 +18,47 @@ def is_valid(body: str) -> bool:
     return True
 
 
+class TestSample:
+    """All that a queue sees, in projects of one's choice."""
+
+    @pytest.mark.parametrize("number", [1, 30])
+    def test_sample_has_so_many_tickets_of_the_projects(self, number: int) -> None:
+        messages = sample_messages(number, ["A", "B"])
+
+        requests = [
+            CreateTicket.parse(each) for each in messages.first if is_valid(each)
+        ]
+        assert len({request.key for request in requests}) == number
+        assert {request.project_id for request in requests} <= {"A", "B"}
+
+    def test_sample_has_poison_repeats_and_a_key_that_is_used_again(self) -> None:
+        messages = sample_messages(30)
+
+        keys = {
+            CreateTicket.parse(each).key for each in messages.first if is_valid(each)
+        }
+        *repeats, reused = messages.later
+        assert not all(map(is_valid, messages.first))
+        assert repeats
+        assert set(repeats) <= set(messages.first)
+        assert reused not in messages.first
+        assert CreateTicket.parse(reused).key in keys
+
+
 class TestManyMessages:
     """What a newcomer sends."""
 
     @pytest.mark.parametrize("number", [1, 7, 1000])
-    def test_sample_is_valid_and_its_keys_differ_when_no_poison_is_asked_for(
+    def test_messages_are_valid_and_their_keys_differ_when_no_poison_is_asked_for(
         self, number: int
     ) -> None:
-        """Each line is one ticket."""
         bodies = [*many_messages(number)]
 
         assert len(bodies) == number
-        assert all(is_valid(each) for each in bodies)
         assert len({CreateTicket.parse(each).key for each in bodies}) == number
 
     @pytest.mark.parametrize("poison", [1, 3, 10])
-    def test_sample_has_so_much_poison_as_is_asked_for(self, poison: int) -> None:
-        """Not JSON a person could not read: each holds a mistake that can be mended."""
+    def test_messages_have_so_much_poison_as_is_asked_for(self, poison: int) -> None:
         bodies = [*many_messages(100, poison)]
 
         seen: dict[tuple[str, str], str] = {}
@@ -53,7 +77,3 @@ class TestManyMessages:
 
         own = [each for each in keys if each != "web-form-0001"]
         assert (len(own), len({*own})) == (6, 6)
-
-    def test_sample_is_all_poison_when_that_is_asked_for(self) -> None:
-        """More poison than places leaves no good one."""
-        assert len([*many_messages(3, 3)]) == 3

@@ -1,0 +1,108 @@
+"""`ticketctl verify` on the deployed system, well and broken."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.e2e.conftest import System
+from tests.support.ctl_process import Ctl
+from ticketctl.local.stack import LocalStack
+from ticketctl.verify.report import print_run
+from ticketctl.verify.run import Run
+from ticketctl.verify.sample import sample_messages
+from ticketctl.watch.listening import listening
+
+pytestmark = pytest.mark.emulator
+
+
+@contextmanager
+def stopped_worker(stack: LocalStack) -> Iterator[None]:
+    """Leave messages on the queue for a while."""
+    api = stack.client("lambda")
+    [mapping] = api.list_event_source_mappings()["EventSourceMappings"]
+    api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    try:
+        yield
+    finally:
+        api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+
+
+def plant(stack: LocalStack, project_id: str, number: int) -> None:
+    """Write a ticket and its key past the worker."""
+    dynamodb, outputs = stack.client("dynamodb"), stack.outputs
+    item: dict[str, Any] = {
+        "project_id": {"S": project_id},
+        "number": {"N": str(number)},
+        "idempotency_key": {"S": "planted"},
+    }
+    dynamodb.put_item(TableName=outputs["TicketsTableName"], Item=item)
+    dynamodb.put_item(
+        TableName=outputs["IdempotencyKeysTableName"],
+        Item=item | {"id": {"S": f"{project_id}#planted"}},
+    )
+
+
+class TestVerify:
+    """It sees whether the system does its job, and leaves others' things alone."""
+
+    def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
+        self, ctl: Ctl, system: System
+    ) -> None:
+        sqs = system.stack.client("sqs")
+        dead_letters = system.stack.outputs["DeadLetterQueueUrl"]
+        sqs.send_message(QueueUrl=dead_letters, MessageBody="somebody's")
+        before = sqs.list_queues()["QueueUrls"]
+
+        ended = ctl("verify", "--yes", "--count", "25", "--json")
+
+        assert ended.status == 0, ended.out
+        found = ended.json
+        assert (found["announced"], found["announced_again"]) == (25, 4)
+        assert {each["error_type"] for each in found["dead_letters"]} == {
+            "InvalidMessageError",
+            "TicketTooLargeError",
+            "IdempotencyMismatchError",
+        }
+        assert found["left_behind"] == {
+            found["project_id"]: {"tickets": 25, "key_records": 25}
+        }
+        assert found["seconds_to_announced"]["p99"] > 0
+        assert sqs.list_queues()["QueueUrls"] == before
+        system.wait_for(lambda: system.dead_letters)
+        assert [each.body for each in system.dead_letters] == ["somebody's"]
+
+    def test_verify_ends_with_status_1_when_the_worker_is_stopped(
+        self, ctl: Ctl, system: System
+    ) -> None:
+        with stopped_worker(system.stack):
+            ended = ctl("verify", "--yes", "--count", "1", "--timeout", "2")
+
+        assert ended.status == 1
+        assert "neither a number nor a dead letter" in ended.out
+        assert "Verdict: NOT CLEAN" in ended.out
+
+    def test_verdict_is_not_clean_when_the_table_has_a_gap(
+        self, deployed: LocalStack, project: str
+    ) -> None:
+        """A ticket was written past the sequence, so the next ones continue there."""
+        plant(deployed, project, number=3)
+
+        with listening(deployed) as listener:
+            run = Run(deployed, listener)
+            verdict = run.follow(sample_messages(2, [project]), patience=5)
+
+        console = Console(file=io.StringIO(), width=100)
+        print_run(console, run, verdict)
+        assert verdict.wrong == (f"{project}: numbers 1 to 2 are missing",)
+        assert verdict.missing == (f"{project}-3: stored, and not announced",)
+        assert "NOT CLEAN" in console.file.getvalue()  # type: ignore[attr-defined]
+
+    def test_verify_sends_nothing_when_nobody_agrees(self, ctl: Ctl) -> None:
+        ended = ctl("verify")
+
+        assert ended.status == 2
+        assert "--yes" in ended.err

@@ -1,0 +1,81 @@
+"""The command that tries the main job on a deployed system."""
+
+import time
+from secrets import token_hex
+from typing import Annotated, Final
+
+import typer
+
+from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import console, notes, print_json
+from ticketctl.cli.prompts import confirm
+from ticketctl.system.stack import Stack
+from ticketctl.verify.report import as_json, print_run
+from ticketctl.verify.run import Run
+from ticketctl.verify.sample import sample_messages
+from ticketctl.verify.verdict import Verdict
+from ticketctl.watch.listening import listening
+
+# A message whose first delivery failed comes back after the visibility timeout, 180 s.
+_PATIENCE_SECONDS: Final = 240
+
+
+@app.command(
+    "verify",
+    rich_help_panel=OPERATIONS,
+    epilog=examples(
+        "ticketctl verify", "ticketctl --stack staging verify --count 1000 --yes --json"
+    ),
+)
+def verify(
+    ctx: typer.Context,
+    *,
+    count: Annotated[
+        int, typer.Option(min=1, max=10_000, help="How many tickets to number.")
+    ] = 100,
+    timeout: Annotated[
+        int, typer.Option(min=1, help="Give up after this many seconds without news.")
+    ] = _PATIENCE_SECONDS,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_document: Json = False,
+) -> None:
+    """Send a sample through the deployed system, and check what comes of it.
+
+    Tickets, repeats, a reused idempotency key and poison go to a new project.
+    Its numbers must be 1 to n, one for each key, all announced, repeats announced
+    again, and every refused message a dead letter with the right reason.
+
+    The tickets and their key records stay; the project's dead letters are removed.
+    Ends with status 0 only if all of it holds, else with 1.
+    """
+    stack = stack_of(ctx)
+    project = f"VERIFY-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{token_hex(2)}"
+    confirm(
+        f"{count} tickets will be numbered by the stack {stack.name} in "
+        f"{stack.region}; its tables keep them, as project {project}. Go on?",
+        yes=yes,
+    )
+    run, verdict = _follow(stack, project, count, timeout)
+    if as_document:
+        print_json({"project_id": project, **as_json(run, verdict)})
+    else:
+        print_run(console(), run, verdict)
+        console().print(f"the tickets and key records of {project} stay in the tables")
+    raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
+
+
+def _follow(
+    stack: Stack, project: str, count: int, patience: float
+) -> tuple[Run, Verdict]:
+    with listening(stack) as listener:
+        notes().print(f"sending {count} tickets of {project}, and what must be refused")
+        run = Run(stack, listener)
+        try:
+            return run, run.follow(sample_messages(count, [project]), patience)
+        except KeyboardInterrupt:
+            notes().print(
+                f"interrupted: dead letters of {project} may come to the dead-letter "
+                f"queue; see: ticketctl dead-letters list --project {project}"
+            )
+            raise
