@@ -7,7 +7,6 @@ no configuration of a machine sends a local message to a real account.
 import os
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import boto3
@@ -77,12 +76,7 @@ class Clients:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for client in self._clients.values():
             client.close()
 

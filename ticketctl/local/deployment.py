@@ -4,13 +4,12 @@
 """
 
 import json
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, WaiterError
 from samtranslator.yaml_helper import yaml_parse
 
 from ticketctl.cli.errors import ToolError
@@ -20,8 +19,7 @@ STACK = "local"
 _BUCKET = "artifacts"
 _KEY = "worker.zip"
 # The first deployment of an emulator loads its template translator: up to 4 s.
-_TIMEOUT_SECONDS = 60
-_POLL_SECONDS = 0.02
+_WAIT: Final = {"Delay": 0.02, "MaxAttempts": 3000}
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Deployment:
 def deploy(
     clients: Clients, template: Path, artifact: Path, parameters: Mapping[str, str]
 ) -> Deployment:
-    """Deploy the template and wait until its queue delivers to its function.
+    """Deploy the template, and wait until all of it is there.
 
     Raises:
         ToolError: The template holds not exactly one function, lacks one of
@@ -50,7 +48,7 @@ def deploy(
     outputs = _create_stack(clients.client("cloudformation"), body, parameters)
     _repair_fifo_topics(clients.client("sns"))
     function_name = _physical_id(clients.client("cloudformation"), logical_id)
-    _wait_for_event_source(clients.client("lambda"), function_name)
+    _repair_concurrency(clients.client("lambda"), function_name)
     return Deployment(outputs, function_name)
 
 
@@ -101,22 +99,17 @@ def _create_stack(
     except ClientError as error:
         reason = error.response["Error"]["Message"]
         raise ToolError(f"The template is refused: {reason}") from error
-    stack = _settled_stack(cloudformation)
-    if stack["StackStatus"] != "CREATE_COMPLETE":
-        raise ToolError(_first_failure(cloudformation))
+    try:
+        cloudformation.get_waiter("stack_create_complete").wait(
+            StackName=STACK, WaiterConfig=_WAIT
+        )
+    except WaiterError as error:
+        raise ToolError(_first_failure(cloudformation)) from error
+    [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
     return {
         output["OutputKey"]: output["OutputValue"]
         for output in stack.get("Outputs", [])
     }
-
-
-def _settled_stack(cloudformation: Any) -> dict[str, Any]:
-    for _ in _poll("The deployment does not end."):
-        stack: dict[str, Any]
-        [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-        if not stack["StackStatus"].endswith("_IN_PROGRESS"):
-            break
-    return stack
 
 
 def _first_failure(cloudformation: Any) -> str:
@@ -140,26 +133,18 @@ def _physical_id(cloudformation: Any, logical_id: str) -> str:
     return name
 
 
-def _wait_for_event_source(function_api: Any, function_name: str) -> None:
-    mappings = function_api.list_event_source_mappings(FunctionName=function_name)
-    for mapping in mappings["EventSourceMappings"]:
-        _repair_concurrency(function_api, mapping)
-    for _ in _poll("The queue does not deliver to the function."):
-        answer = function_api.list_event_source_mappings(FunctionName=function_name)
-        if all(each["State"] == "Enabled" for each in answer["EventSourceMappings"]):
-            return
-
-
-def _repair_concurrency(function_api: Any, mapping: dict[str, Any]) -> None:
+def _repair_concurrency(function_api: Any, function_name: str) -> None:
     """Give the emulator a number where it took the text of a parameter.
 
     CloudFormation hands parameters on as text, and AWS makes a number of it; the
     emulator's polling stops at the first comparison.
     """
-    if scaling := mapping.get("ScalingConfig"):
-        function_api.update_event_source_mapping(
-            UUID=mapping["UUID"], ScalingConfig=scaling
-        )
+    answer = function_api.list_event_source_mappings(FunctionName=function_name)
+    for mapping in answer["EventSourceMappings"]:
+        if scaling := mapping.get("ScalingConfig"):
+            function_api.update_event_source_mapping(
+                UUID=mapping["UUID"], ScalingConfig=scaling
+            )
 
 
 def _repair_fifo_topics(sns: Any) -> None:
@@ -174,16 +159,3 @@ def _repair_fifo_topics(sns: Any) -> None:
                 AttributeName="FifoTopic",
                 AttributeValue="true",
             )
-
-
-def _poll(timeout_message: str) -> Iterator[None]:
-    """Yield until time is up.
-
-    Raises:
-        ToolError: The caller's condition did not hold in time.
-    """
-    deadline = time.monotonic() + _TIMEOUT_SECONDS
-    while time.monotonic() < deadline:
-        yield
-        time.sleep(_POLL_SECONDS)
-    raise ToolError(timeout_message)
