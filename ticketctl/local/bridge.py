@@ -37,7 +37,8 @@ class _PassOn(socketserver.BaseRequestHandler):
     """Passes one connection on, to the server's own port on loopback."""
 
     def handle(self) -> None:
-        with socket.create_connection((HOST, self.server.server_address[1])) as there:
+        _, port, *_ = self.request.getsockname()
+        with socket.create_connection((HOST, port)) as there:
             threading.Thread(
                 target=_copy, args=(there, self.request), daemon=True
             ).start()

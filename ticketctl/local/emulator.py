@@ -90,11 +90,11 @@ def _start(python: Path, home: Path, settings: Mapping[str, str]) -> Emulator:
         (home / "emulator.log").open("wb") as log,
     ):
         port: int = listener.getsockname()[1]
-        command = [python, "-I", emulator_launcher.__file__, function_python, home]
+        command: list[str | Path] = [python, "-I", emulator_launcher.__file__]
         process = subprocess.Popen(  # noqa: S603 - no shell, no argument from outside.
-            [*command, str(listener.fileno())],
+            [*command, function_python, home, str(listener.fileno())],
             cwd=home,
-            env=_environment(port, home) | settings,
+            env={**_environment(port, home), **settings},
             pass_fds=[listener.fileno()],
             # Never written to: it closes when this process ends.
             stdin=subprocess.PIPE,

@@ -94,8 +94,8 @@ def _step(text: str) -> None:
 
 def _print_places(stack: LocalStack, sam_config: Path) -> None:
     """Say where everything is, and how to invoke the function in a container."""
-    places = stack.outputs | {"endpoint": stack.endpoint_url, "region": stack.region}
-    for name, value in places.items():
+    places = {"endpoint": stack.endpoint_url, "region": stack.region}
+    for name, value in (*sorted(stack.outputs.items()), *places.items()):
         _console.print(Text(f"{name:<26} {value}"), soft_wrap=True)
     _console.print(
         Text(

@@ -46,23 +46,21 @@ def letter(body: str, error_type: str | None = "InvalidMessageError") -> DeadLet
     return DeadLetter(body, error_type, "the reason")
 
 
+WELL_ANNOUNCED = announced(
+    first=Announced({"A-1"}, replayed=True), second=Announced({"A-2"})
+)
+OTHER = json.dumps(SECOND | {"title": "Another"})
+DEAD = {"3": letter(BROKEN), "5": letter(OTHER, "IdempotencyMismatchError")}
 WELL = Observed(
     sent=[
         sent("1", FIRST),
         sent("2", SECOND),
         Sent("3", BROKEN),
         sent("4", FIRST, is_repeat=True),
-        sent("5", SECOND | {"title": "Another"}, is_repeat=True),
+        Sent("5", OTHER, is_repeat=True),
     ],
-    announced=announced(
-        first=Announced({"A-1"}, replayed=True), second=Announced({"A-2"})
-    ),
-    dead_letters={
-        "3": letter(BROKEN),
-        "5": letter(
-            json.dumps(SECOND | {"title": "Another"}), "IdempotencyMismatchError"
-        ),
-    },
+    announced=WELL_ANNOUNCED,
+    dead_letters=DEAD,
     projects=[project({1: FIRST, 2: SECOND})],
 )
 ONE_ANNOUNCED = announced(first=Announced({"A-1"}, replayed=True))
@@ -93,7 +91,7 @@ class TestVerdict:
             ),
             (
                 replace(
-                    WELL, announced=WELL.announced | announced(first=Announced({"A-1"}))
+                    WELL, announced=WELL_ANNOUNCED | announced(first=Announced({"A-1"}))
                 ),
                 "sent again, and not announced again",
             ),
@@ -129,28 +127,26 @@ class TestVerdict:
             (
                 replace(
                     WELL,
-                    announced=WELL.announced
+                    announced=WELL_ANNOUNCED
                     | announced(first=Announced({"A-1", "A-7"}, replayed=True)),
                 ),
                 ["first: one key, announced as A-1, A-7"],
             ),
             (
-                replace(WELL, dead_letters=WELL.dead_letters | {"3": letter("{ ")}),
+                replace(WELL, dead_letters=DEAD | {"3": letter("{ ")}),
                 ["dead letter with another body"],
             ),
             (
                 replace(
                     WELL,
-                    dead_letters=WELL.dead_letters
-                    | {"3": letter(BROKEN, "TicketTooLargeError")},
+                    dead_letters=DEAD | {"3": letter(BROKEN, "TicketTooLargeError")},
                 ),
                 ["dead letter with TicketTooLargeError for InvalidMessageError"],
             ),
             (
                 replace(
                     WELL,
-                    dead_letters=WELL.dead_letters
-                    | {"1": letter(json.dumps(FIRST), None)},
+                    dead_letters=DEAD | {"1": letter(json.dumps(FIRST), None)},
                 ),
                 ["dead letter with no reason for a number"],
             ),
