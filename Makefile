@@ -73,14 +73,13 @@ bench-docs: setup  ## The same, with the tables and plots of docs/performance.md
 bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
 	@PYTHONPATH=src $(BIN)/python -m benchmarks.function
 
-check: lint unit  ## The fast half: format, lint, types, template, contracts, unit tests.
+check: lint unit  ## The fast half: format, lint, types, template, unit tests.
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/cfn-lint template.yaml
-	PYTHONPATH=src $(BIN)/python -m tools.contracts --check
 
 unit: .venv/ready
 	$(BIN)/python -m pytest --quiet tests/unit

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from benchmarks.function_init import Sample
 from benchmarks.function_site import Site
-from tools.sqs_records import Message, Records
+from tools.events import Events, Message
 
 Event = dict[str, Any]
 
@@ -73,7 +73,7 @@ def _event(tickets: Iterable[dict[str, Any]]) -> Event:
 
 def _record(ticket: dict[str, Any]) -> dict[str, Any]:
     body = json.dumps(ticket, ensure_ascii=False)
-    return Records("benchmark").record(Message(ticket["idempotency_key"], body))
+    return Events("benchmark").record(Message(ticket["idempotency_key"], body))
 
 
 def handle(site: Site, batches: Iterable[Event], mode: str) -> Handled:

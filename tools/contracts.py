@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of the messages from the models, and checks them.
+"""Writes the JSON Schemas of the messages, from the models that enforce them.
 
 For people and tools that send create-ticket messages or subscribe to announcements;
 `docs/asyncapi.json`, which is written by hand, refers to them.
@@ -7,8 +7,6 @@ Where a schema cannot say what a model refuses, its description does.
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -128,22 +126,11 @@ def _complete(
     return head | schema | head | {"examples": examples}
 
 
-def drift(directory: Path = DIRECTORY) -> list[Path]:
-    """Return the schemas below the directory that are not what the models say."""
-    return generated.drift(documents(), directory)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the schemas, or check them."""
+    """Write the schemas below a directory."""
     parser = argparse.ArgumentParser("python -m tools.contracts")
     parser.add_argument("directory", nargs="?", type=Path, default=DIRECTORY)
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    given = parser.parse_args(arguments)
-    if not given.check:
-        generated.write(documents(), given.directory)
-    elif stale := drift(given.directory):
-        names = ", ".join(os.path.relpath(path) for path in stale)
-        sys.exit(f"{names}: not what the models say; run `make contracts`")
+    generated.write(documents(), parser.parse_args(arguments).directory)
 
 
 if __name__ == "__main__":

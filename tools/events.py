@@ -5,6 +5,8 @@ By default the files never change; `--fresh` gives messages that no table knows 
 """
 
 import argparse
+import base64
+import hashlib
 import json
 import uuid
 from collections.abc import Sequence
@@ -14,7 +16,6 @@ from typing import Any, Final
 
 from tools import generated
 from tools.poison import POISON
-from tools.sqs_records import Message, Records
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "events"
 
@@ -34,11 +35,30 @@ _BATCH: Final = (
 _DELIVERED: Final = (0, 2, 4, 1, 3, 5, 6, 7, 8)
 
 
-@dataclass(frozen=True)
-class _Events:
-    """Makes events of its records."""
+_REGION: Final = "eu-west-1"
+_QUEUE_ARN: Final = f"arn:aws:sqs:{_REGION}:123456789012:create-ticket"
+_EPOCH: Final = 1_795_000_000_000  # 2026-11-18, in milliseconds.
+_QUEUED_FOR: Final = 85  # Milliseconds between sending and first delivery.
 
-    records: Records
+
+@dataclass(frozen=True)
+class Message:
+    """One delivery of a message."""
+
+    name: str
+    """Its ids are made from it."""
+    body: str
+    sent_after: int = 0
+    """When it was sent, in milliseconds after the first."""
+    group_id: str | None = None
+    receive_count: int = 1
+
+
+@dataclass(frozen=True)
+class Events:
+    """Makes events; the same salt gives the same ids."""
+
+    salt: str
 
     def all(self) -> dict[str, list[Message]]:
         """Return the messages of every event, by the event's name."""
@@ -52,6 +72,33 @@ class _Events:
                 self._request("reused-key", "PROJ", "Printer is out of paper", 1),
             ],
         } | {f"poison-{kind}": [self._poison(kind)] for kind in POISON}
+
+    def record(self, message: Message) -> dict[str, Any]:
+        """Return the record of a delivery, member for member as SQS gives it."""
+        sent_at = _EPOCH + message.sent_after
+        group = {"MessageGroupId": message.group_id} if message.group_id else {}
+        seed = f"{self.salt}/{message.name}/{message.receive_count}".encode()
+        # Not for security: SQS says by it what it received.
+        md5 = hashlib.md5(message.body.encode(), usedforsecurity=False)
+        return {
+            "messageId": self._uuid("message", message.name),
+            # It differs with every delivery.
+            "receiptHandle": "AQEB"
+            + base64.b64encode(hashlib.shake_256(seed).digest(72)).decode(),
+            "body": message.body,
+            "attributes": {
+                "ApproximateReceiveCount": str(message.receive_count),
+                "SentTimestamp": str(sent_at),
+                "SenderId": "AIDAIENQZJOLO23YVJ4VO",
+                "ApproximateFirstReceiveTimestamp": str(sent_at + _QUEUED_FOR),
+                **group,
+            },
+            "messageAttributes": {},
+            "md5OfBody": md5.hexdigest(),
+            "eventSource": "aws:sqs",
+            "eventSourceARN": _QUEUE_ARN,
+            "awsRegion": _REGION,
+        }
 
     def _batch(self) -> list[Message]:
         sent = [
@@ -76,25 +123,25 @@ class _Events:
     def _ticket(self, key: str, project_id: str, title: str) -> dict[str, Any]:
         return {
             "project_id": project_id,
-            "idempotency_key": self.records.uuid("key", key),
+            "idempotency_key": self._uuid("key", key),
             "title": title,
         }
+
+    def _uuid(self, what: str, name: str) -> str:
+        """Return an id that looks random, as SQS's and producers' do."""
+        digest = hashlib.sha256(f"{self.salt}/{what}/{name}".encode()).digest()
+        return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def event_files(salt: str = "events") -> dict[str, str]:
     """Return the text of every event, by file name; another salt gives other ids."""
-    records = Records(salt)
+    events = Events(salt)
     return {
         f"{name}.json": generated.as_json(
-            {"Records": [records.record(message) for message in messages]}
+            {"Records": [events.record(message) for message in messages]}
         )
-        for name, messages in _Events(records).all().items()
+        for name, messages in events.all().items()
     }
-
-
-def drift(directory: Path = DIRECTORY) -> list[Path]:
-    """Return the events in the directory that are not what the generator makes."""
-    return generated.drift(event_files(), directory)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -31,7 +31,6 @@ class TestCommand:
     """What a newcomer sees, and what a script can rely on."""
 
     def test_run_shows_the_sample_and_ends_with_a_clean_verdict(self) -> None:
-        """Numbers, a replay, dead letters with reasons, a verdict; then it ends."""
         result = run()
 
         assert result.returncode == 0, result.stderr
@@ -52,7 +51,6 @@ class TestCommand:
         assert result.stdout.rstrip().endswith("Verdict: clean")
 
     def test_run_takes_messages_of_ones_own(self, tmp_path: Path) -> None:
-        """A JSON object a line, poison among them if one likes."""
         path = tmp_path / "my.jsonl"
         messages = [ticket_fields("MINE", title="[red]Mine[/red]"), {"no": "ticket"}]
         path.write_text("\n".join(json.dumps(each) for each in messages))
@@ -79,7 +77,6 @@ class TestCommand:
     def test_run_ends_at_once_when_its_file_cannot_be_used(
         self, tmp_path: Path
     ) -> None:
-        """One line, the file's name in it, and nothing is started."""
         result = run(tmp_path / "absent.jsonl")
 
         assert result.returncode == 2

@@ -221,7 +221,6 @@ class TestDelivery:
         assert stack.emulator.workers()
 
     def test_parameters_reach_the_template(self, stack: LocalStack) -> None:
-        """A parameter's value replaces the template's default."""
         answer = stack.client("sqs").get_queue_attributes(
             QueueUrl=stack.outputs["QueueUrl"], AttributeNames=["VisibilityTimeout"]
         )
@@ -233,7 +232,6 @@ class TestIsolation:
     """Nothing of the machine reaches the system, and nobody reaches it."""
 
     def test_emulator_listens_on_loopback_only(self, stack: LocalStack) -> None:
-        """No other machine can send to the emulator."""
         emulator = psutil.Process(stack.emulator.pid)
 
         addresses = {
@@ -326,7 +324,6 @@ class TestFailure:
             pytest.fail("deployed")
 
     def test_emulator_reports_its_log_when_it_ends_at_once(self) -> None:
-        """The reason is in the error, not in a file that is gone."""
         without_emulator = Path(sys.executable)
 
         with (

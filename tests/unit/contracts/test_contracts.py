@@ -59,30 +59,17 @@ def event_of(**fields: Any) -> dict[str, Any]:
     return parsed
 
 
-class TestNoDrift:
-    """The checked-in schemas are what the models say today."""
+def test_schemas_are_those_of_the_models(tmp_path: Path) -> None:
+    """If this fails, run `make contracts`."""
+    contracts.main([str(tmp_path)])
 
-    def test_schemas_are_those_of_the_models(self) -> None:
-        """If this fails, run `make contracts`."""
-        assert contracts.drift() == []
-
-    def test_check_names_the_schemas_that_differ_or_are_missing(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        contracts.main(["docs"])
-        contracts.main(["docs", "--check"])
-        Path("docs/schemas/create-ticket.schema.json").write_text("{}\n")
-        Path("docs/schemas/ticket-voided.schema.json").unlink()
-
-        with pytest.raises(SystemExit) as stop:
-            contracts.main(["docs", "--check"])
-
-        assert str(stop.value.code) == (
-            "docs/schemas/create-ticket.schema.json, "
-            "docs/schemas/ticket-voided.schema.json: "
-            "not what the models say; run `make contracts`"
-        )
+    written = {
+        path.name: path.read_bytes() for path in (tmp_path / "schemas").iterdir()
+    }
+    assert written == {
+        path.name: path.read_bytes()
+        for path in (contracts.DIRECTORY / "schemas").iterdir()
+    }
 
 
 @pytest.mark.parametrize(
@@ -92,19 +79,16 @@ class TestSchemas:
     """The files are complete JSON Schemas."""
 
     def test_schema_is_valid_draft_2020_12(self, schema: dict[str, Any]) -> None:
-        """It says which draft it is of, and is valid under it."""
         Draft202012Validator.check_schema(schema)
 
         assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
 
     def test_schema_says_what_it_is(self, schema: dict[str, Any]) -> None:
-        """An id to refer to, a title, a description."""
         assert schema["$id"].startswith("urn:ticket-numbering:")
         assert schema["title"]
         assert schema["description"]
 
     def test_schema_accepts_its_examples(self, schema: dict[str, Any]) -> None:
-        """A reader may copy them."""
         assert schema["examples"]
         for example in schema["examples"]:
             Draft202012Validator(schema).validate(example)
@@ -237,7 +221,6 @@ class TestCreateTicket:
 
     @pytest.mark.parametrize("name", REQUEST["properties"])
     def test_schema_accepts_whatever_the_model_accepts(self, name: str) -> None:
-        """Every field, with values of every kind."""
         messages = [ticket_fields() | {name: value} for value in VALUES]
         accepted = [each for each in messages if model_accepts(each)]
 
@@ -258,28 +241,9 @@ class TestCreateTicket:
 
     @pytest.mark.parametrize("example", REQUEST["examples"])
     def test_example_is_taken_by_the_worker(self, example: dict[str, Any]) -> None:
-        """And says the same to it."""
         request = CreateTicket.parse(json.dumps(example))
 
         assert request.model_dump(mode="json", exclude_defaults=True) == example
-
-    def test_schema_refuses_unknown_fields(self) -> None:
-        """As the worker does."""
-        assert REQUEST["additionalProperties"] is False
-
-    def test_description_says_what_the_schema_cannot(self) -> None:
-        """Each rule that only the model enforces is told in words."""
-        text = REQUEST["description"]
-
-        for words in (
-            "262144",
-            "byte-order mark",
-            "repeats a name",
-            "line break",
-            "control character",
-            "white space",
-        ):
-            assert words in text
 
 
 class TestTicketNumberAssigned:
@@ -291,11 +255,9 @@ class TestTicketNumberAssigned:
     def test_schema_accepts_the_announcement_of_every_request(
         self, sample: Sample
     ) -> None:
-        """Whatever may be asked for may be announced."""
         Draft202012Validator(EVENT).validate(event_of(**sample.message))
 
     def test_schema_requires_all_that_is_published(self) -> None:
-        """A subscriber may rely on every member."""
         event = event_of()
 
         assert set(EVENT["required"]) == set(event)
@@ -303,7 +265,6 @@ class TestTicketNumberAssigned:
 
     @pytest.mark.parametrize("name", event_of())
     def test_schema_refuses_an_event_without_a_member(self, name: str) -> None:
-        """Without `type`, say, it is no event of ours."""
         event = event_of()
         del event[name]
 
@@ -322,7 +283,6 @@ class TestTicketNumberAssigned:
     def test_example_is_what_the_worker_publishes(
         self, example: dict[str, Any]
     ) -> None:
-        """Member for member, with times that are times."""
         event = TicketNumberAssigned.model_validate(example)
 
         assert event.model_dump(mode="json") == example
@@ -478,7 +438,6 @@ class TestTicketVoided:
     def test_schema_accepts_the_announcement_of_every_ticket(
         self, sample: Sample
     ) -> None:
-        """Whatever was asked for may be voided."""
         event = json.loads(announce_voided(**sample.message)["Message"])
 
         Draft202012Validator(VOIDED).validate(event)
@@ -486,13 +445,11 @@ class TestTicketVoided:
         assert set(VOIDED["$defs"]["VoidedTicket"]["required"]) == set(event["data"])
 
     def test_schema_refuses_another_event(self) -> None:
-        """Subscribers tell them apart by `type`, and by their members."""
         assert not schema_accepts(VOIDED, event_of())
         assert not schema_accepts(EVENT, json.loads(announce_voided()["Message"]))
 
     @pytest.mark.parametrize("example", VOIDED["examples"])
     def test_example_is_what_is_published(self, example: dict[str, Any]) -> None:
-        """Member for member."""
         assert TicketVoided.model_validate(example).model_dump(mode="json") == example
 
     def test_fields_that_both_events_have_are_alike(self) -> None:
@@ -508,7 +465,6 @@ class TestTicketVoided:
 
     @pytest.mark.parametrize("replayed", [True, False])
     def test_announcement_has_the_documented_headers(self, *, replayed: bool) -> None:
-        """Each of them, with a documented value, and no other."""
         attributes = announce_voided(replayed=replayed)["MessageAttributes"]
         headers = {name: each["StringValue"] for name, each in attributes.items()}
 
@@ -547,7 +503,6 @@ class TestHeaders:
 
     @pytest.mark.parametrize("replayed", [True, False])
     def test_announcement_has_the_documented_headers(self, *, replayed: bool) -> None:
-        """Each of them, with a documented value, and no other."""
         client: Any = Recorder()
         event = TicketNumberAssigned.of(create_ticket(), 42, STAMP)
 
@@ -561,7 +516,6 @@ class TestHeaders:
     def test_dead_letter_has_the_documented_headers(
         self, kind: type[errors.PoisonMessageError]
     ) -> None:
-        """Each of them, with a documented value, and no other."""
         client: Any = Recorder()
         letter = DeadLetter(queue_record(), kind("title: " + "x" * 5_000))
 

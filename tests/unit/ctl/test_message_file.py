@@ -19,13 +19,11 @@ class TestAccepted:
     """What a person's editor or another program may have written."""
 
     def test_messages_are_the_lines_as_they_are(self, tmp_path: Path) -> None:
-        """The body is what stands on the line, not what a parser made of it."""
         lines = read(tmp_path, b'{"a":  1}\n{"b": "\xc3\xa9"}\n')
 
         assert lines == ['{"a":  1}', '{"b": "\u00e9"}']
 
     def test_messages_leave_out_blank_lines(self, tmp_path: Path) -> None:
-        """An empty line asks for nothing."""
         assert read(tmp_path, b'\n{"a": 1}\n  \n{"b": 2}') == ['{"a": 1}', '{"b": 2}']
 
     def test_messages_keep_line_separators_within_a_line(self, tmp_path: Path) -> None:
@@ -40,11 +38,9 @@ class TestAccepted:
     def test_messages_are_read_from_a_file_made_on_windows(
         self, tmp_path: Path, content: bytes
     ) -> None:
-        """Its mark at the start and its carriage returns are no part of a message."""
         assert read(tmp_path, content) == ['{"a": 1}']
 
     def test_messages_may_be_invalid_tickets(self, tmp_path: Path) -> None:
-        """Whether an object is a valid message is for the worker to say."""
         assert read(tmp_path, b"{}") == ["{}"]
 
 
@@ -65,7 +61,6 @@ class TestRefused:
     def test_file_is_refused_with_its_name_and_line(
         self, tmp_path: Path, content: bytes, problem: str
     ) -> None:
-        """One line says what to look at."""
         with pytest.raises(InputError) as refused:
             read(tmp_path, content)
 
@@ -76,7 +71,6 @@ class TestRefused:
     def test_file_is_refused_when_it_is_missing_or_a_directory(
         self, tmp_path: Path
     ) -> None:
-        """The reason is the system's own."""
         with pytest.raises(InputError, match="No such file"):
             read_messages(tmp_path / "absent.jsonl")
         with pytest.raises(InputError, match="directory"):
