@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -84,17 +84,13 @@ class Run:
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
         for start in range(0, len(bodies), MAX_ENTRIES):
-            some = bodies[start : start + MAX_ENTRIES]
-            self._time(some)
-            taken = send(self.stack, some)
-            self.sent += [Sent(each.message_id, each.body, is_repeat) for each in taken]
+            sent_at = self.clock()
+            for message in send(self.stack, bodies[start : start + MAX_ENTRIES]):
+                sent = Sent(message.message_id, message.body, is_repeat)
+                self.sent.append(sent)
+                if isinstance(sent.request, CreateTicket):
+                    self._sent_at.setdefault(sent.request.key, sent_at)
             self.listen(0)
-
-    def _time(self, bodies: Iterable[str]) -> None:
-        for body in bodies:
-            request = Sent("", body).request()
-            if isinstance(request, CreateTicket):
-                self._sent_at.setdefault(request.key, self.clock())
 
     def _wait(self, patience: float) -> Verdict:
         last_news = self.clock()

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
@@ -24,8 +25,9 @@ class Sent:
     is_repeat: bool = False
     """Whether an equal request had its number before this one was sent."""
 
+    @cached_property
     def request(self) -> CreateTicket | PoisonMessageError:
-        """Return the request, or why there can be none."""
+        """The request, or why there can be none."""
         try:
             return CreateTicket.parse(self.body)
         except PoisonMessageError as error:
@@ -91,7 +93,7 @@ def _missing_messages(observed: Observed) -> Iterator[str]:
     for message in observed.sent:
         if message.message_id in observed.dead_letters:
             continue
-        request = message.request()
+        request = message.request
         if isinstance(request, PoisonMessageError):
             yield f"poison, and no dead letter: {_shown(message.body)}"
         elif not _asks_for(request, tickets.get(request.key, {})):
@@ -136,13 +138,13 @@ def _announced_keys(observed: Observed) -> set[str]:
 def _wrong_letters(observed: Observed) -> Iterator[str]:
     contents = defaultdict(set)
     for message in observed.sent:
-        if isinstance(request := message.request(), CreateTicket):
-            contents[request.key].add(request.fingerprint)
+        if isinstance(message.request, CreateTicket):
+            contents[message.request.key].add(message.request.fingerprint)
     for message in observed.sent:
         letter = observed.dead_letters.get(message.message_id)
         if letter is None:
             continue
-        request = message.request()
+        request = message.request
         if isinstance(request, PoisonMessageError):
             expected = type(request).__name__
         elif len(contents[request.key]) > 1:

@@ -1,6 +1,10 @@
 """`ticketctl verify` on the deployed system, well and broken."""
 
 import io
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +14,8 @@ from rich.console import Console
 
 from tests.e2e.conftest import System
 from tests.support.ctl_process import Ctl
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
 from ticketctl.verify.report import print_run
 from ticketctl.verify.run import Run
@@ -73,7 +79,9 @@ class TestVerify:
         assert found["seconds_to_announced"]["p99"] > 0
         assert sqs.list_queues()["QueueUrls"] == before
         system.wait_for(lambda: system.dead_letters)
-        assert [each.body for each in system.dead_letters] == ["somebody's"]
+        bodies = [letter.body for letter in system.dead_letters]
+        assert "somebody's" in bodies
+        assert not any(found["project_id"] in body for body in bodies)
 
     def test_verify_ends_with_status_1_when_the_worker_is_stopped(
         self, ctl: Ctl, system: System
@@ -100,6 +108,31 @@ class TestVerify:
         assert verdict.wrong == (f"{project}: numbers 1 to 2 are missing",)
         assert verdict.missing == (f"{project}-3: stored, and not announced",)
         assert "NOT CLEAN" in console.file.getvalue()  # type: ignore[attr-defined]
+
+    def test_verify_removes_its_queue_when_it_is_interrupted(
+        self, system: System
+    ) -> None:
+        deployed, sqs = system.stack, system.stack.client("sqs")
+        before = sqs.list_queues()["QueueUrls"]
+        with (
+            stopped_worker(deployed),
+            subprocess.Popen(
+                [sys.executable, "-m", "ticketctl", "verify", "--yes"],
+                env=os.environ | {**variables(deployed), "PYTHONPATH": "src"},
+                cwd=ROOT,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process,
+        ):
+            assert process.stderr
+            assert "sending" in process.stderr.readline()
+            assert len(sqs.list_queues()["QueueUrls"]) == len(before) + 1
+            process.send_signal(signal.SIGINT)
+            remarks = process.stderr.read()
+
+        assert process.returncode == 130
+        assert "interrupted: dead letters of VERIFY-" in remarks
+        assert sqs.list_queues()["QueueUrls"] == before
 
     def test_verify_sends_nothing_when_nobody_agrees(self, ctl: Ctl) -> None:
         ended = ctl("verify")
