@@ -11,7 +11,7 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, print_json
 from ticketctl.cli.prompts import confirm
 from ticketctl.system.stack import Stack
-from ticketctl.verify.report import as_json, print_run
+from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages
 from ticketctl.verify.verdict import Verdict
@@ -60,8 +60,9 @@ def verify(
     if as_document:
         print_json({"project_id": project, **as_json(run, verdict)})
     else:
+        print_times(console(), run)
         print_run(console(), run, verdict)
-        console().print(f"the tickets and key records of {project} stay in the tables")
+        notes().print(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
 
 

@@ -35,7 +35,7 @@ def print_heard(console: Console, message: Heard | NotAnAnnouncement) -> None:
 
 
 def print_run(console: Console, run: Run, verdict: Verdict) -> None:
-    """Print dead letters, projects, counts, times, and the verdict."""
+    """Print dead letters, projects, counts, and the verdict."""
     observed = run.observed()
     _print_dead_letters(console, run.dead_letters.values())
     console.print(_table(observed.projects))
@@ -44,9 +44,6 @@ def print_run(console: Console, run: Run, verdict: Verdict) -> None:
         f"announced again: {run.replays}, dead letters: {len(run.dead_letters)}",
         soft_wrap=True,
     )
-    if run.seconds:
-        p50, p99 = (percentile(run.seconds, percent) for percent in (50, 99))
-        console.print(f"from sent to announced: p50 {p50:.2f} s, p99 {p99:.2f} s")
     for problem in (*verdict.missing, *verdict.wrong):
         console.print(Text(visible(problem), style="red"), soft_wrap=True)
     clean = verdict.is_clean
@@ -54,6 +51,13 @@ def print_run(console: Console, run: Run, verdict: Verdict) -> None:
         Text("Verdict: clean" if clean else "Verdict: NOT CLEAN"),
         style="bold green" if clean else "bold red",
     )
+
+
+def print_times(console: Console, run: Run) -> None:
+    """Print how long the numbers took; an emulator's times say nothing of AWS."""
+    if run.seconds:
+        p50, p99 = (percentile(run.seconds, percent) for percent in (50, 99))
+        console.print(f"from sent to announced: p50 {p50:.2f} s, p99 {p99:.2f} s")
 
 
 def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
