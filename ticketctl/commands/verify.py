@@ -15,7 +15,7 @@ from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages
 from ticketctl.verify.verdict import Verdict
-from ticketctl.watch.listening import listening
+from ticketctl.watch.temporary_queue import temporary_queue
 
 # A message whose first delivery failed comes back after the visibility timeout, 180 s.
 _PATIENCE_SECONDS: Final = 240
@@ -69,9 +69,9 @@ def verify(
 def _follow(
     stack: Stack, project: str, count: int, patience: float
 ) -> tuple[Run, Verdict]:
-    with listening(stack) as listener:
+    with temporary_queue(stack) as queue_url:
         notes().print(f"sending {count} tickets of {project}, and what must be refused")
-        run = Run(stack, listener)
+        run = Run(stack, queue_url)
         try:
             return run, run.follow(sample_messages(count, [project]), patience)
         except KeyboardInterrupt:

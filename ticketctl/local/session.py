@@ -18,12 +18,11 @@ from ticketctl.local.connection_files import (
     write_shell_file,
 )
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import messages_on
+from ticketctl.system.queues import messages_on, subscribe
 from ticketctl.verify.message_file import read_messages
 from ticketctl.verify.report import print_heard, print_run
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
-from ticketctl.watch.listening import Listener, listening
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
 PARAMETERS: Final = {"MaximumConcurrency": "4"}
@@ -53,17 +52,14 @@ def run(file: Path | None, *, fifo: bool) -> bool:
         ToolError: The file cannot be used, or the system cannot be started.
     """
     messages = sample_messages() if file is None else Messages(read_messages(file))
-    with (
-        local_stack(_parameters(fifo=fifo), progress=_step) as stack,
-        listening(stack) as listener,
-    ):
+    with local_stack(_parameters(fifo=fifo), progress=_step) as stack:
+        seen = _listen(stack)
         _step(f"sending {len(messages.first) + len(messages.later)} messages")
-        run = Run(stack, listener, partial(print_heard, _console))
-        verdict = run.follow(messages, _PATIENCE_SECONDS)
-        print_run(_console, run, verdict)
+        verdict = seen.follow(messages, _PATIENCE_SECONDS)
+        print_run(_console, seen, verdict)
         if sys.stdin.isatty() and sys.stdout.isatty():
             write_shell_file(stack)
-            _stay(stack, listener)
+            _stay(seen)
     return verdict.is_clean
 
 
@@ -75,17 +71,21 @@ def up(*, fifo: bool) -> None:
     """
     with (
         local_stack(_parameters(fifo=fifo), progress=_step) as stack,
-        listening(stack) as listener,
         bridge(stack.emulator.port),
     ):
         config_file = write_sam_files(stack)
         write_shell_file(stack)
         _print_places(stack, config_file.relative_to(ROOT))
-        _stay(stack, listener)
+        _stay(_listen(stack))
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:
     return PARAMETERS | (FIFO_PARAMETERS if fifo else {})
+
+
+def _listen(stack: LocalStack) -> Run:
+    """Subscribe a queue, which goes with the emulator, and print what comes."""
+    return Run(stack, subscribe(stack, "run"), partial(print_heard, _console))
 
 
 def _step(text: str) -> None:
@@ -107,7 +107,7 @@ def _print_places(stack: LocalStack, sam_config: Path) -> None:
     )
 
 
-def _stay(stack: LocalStack, listener: Listener) -> None:
+def _stay(run: Run) -> None:
     """Go on showing what comes, until somebody presses Ctrl-C.
 
     Dead letters stay where they are: they are for whoever tries the commands.
@@ -117,9 +117,8 @@ def _stay(stack: LocalStack, listener: Listener) -> None:
     known = 0
     try:
         while True:
-            for heard in listener.receive(1):
-                print_heard(_console, heard)
-            waiting = messages_on(stack, "DeadLetterQueueUrl")
+            run.listen(1)
+            waiting = messages_on(run.stack, "DeadLetterQueueUrl")
             if waiting != known:
                 known = waiting
                 _console.print(

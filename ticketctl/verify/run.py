@@ -4,24 +4,15 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticketctl.system.queues import MAX_ENTRIES, send
+from ticketctl.system.queues import MAX_ENTRIES, send, take
 from ticketctl.system.stack import System
 from ticketctl.verify.dead_letters import DeadLetter, take_own
 from ticketctl.verify.projects import read_project
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Announced, Observed, Sent, Verdict, judge
-from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement
-
-
-class Source(Protocol):
-    """Gives what is announced; a temporary queue, outside of tests."""
-
-    def receive(self, wait_seconds: int) -> Sequence[Heard | NotAnAnnouncement]:
-        """Wait for announcements, and take them."""
-        ...
+from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement, announcement
 
 
 @dataclass
@@ -29,7 +20,8 @@ class Run:
     """Messages on their way, and what was seen of them so far."""
 
     stack: System
-    source: Source
+    queue_url: str
+    """A queue that the topic sends to."""
     on_heard: Callable[[Heard | NotAnAnnouncement], None] = lambda _: None
     """Called with whatever the topic announces, that of others too."""
     clock: Callable[[], float] = time.monotonic
@@ -60,7 +52,8 @@ class Run:
     def listen(self, wait_seconds: int) -> bool:
         """Take what is announced; tell whether it concerned these messages."""
         news = False
-        for heard in self.source.receive(wait_seconds):
+        for message in take(self.stack, self.queue_url, wait_seconds):
+            heard = announcement(message.body, message.attributes)
             self.on_heard(heard)
             if isinstance(heard, Heard) and heard.type == ASSIGNED:
                 news |= self._note(heard)

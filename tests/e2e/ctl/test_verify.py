@@ -20,7 +20,7 @@ from ticketctl.local.stack import LocalStack
 from ticketctl.verify.report import print_run
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages
-from ticketctl.watch.listening import listening
+from ticketctl.watch.temporary_queue import temporary_queue
 
 pytestmark = pytest.mark.emulator
 
@@ -99,8 +99,8 @@ class TestVerify:
         """A ticket was written past the sequence, so the next ones continue there."""
         plant(deployed, project, number=3)
 
-        with listening(deployed) as listener:
-            run = Run(deployed, listener)
+        with temporary_queue(deployed) as queue_url:
+            run = Run(deployed, queue_url)
             verdict = run.follow(sample_messages(2, [project]), patience=5)
 
         console = Console(file=io.StringIO(), width=100)
