@@ -5,7 +5,6 @@ FILE ?=
 FIFO ?=
 SEEDS ?= 10000
 SEED ?=
-FULL ?=
 WAY ?= what ships
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
@@ -64,14 +63,14 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: setup  ## Measure requests, write units and attempts a ticket beside four other ways (FULL=1: every combination).
-	@$(BIN)/ticketctl bench $(if $(FULL),--full)
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other ways.
+	@PYTHONPATH=src $(BIN)/python -m benchmarks
 
-bench-docs: setup  ## The same, with the tables and plots of docs/performance.md written anew.
-	@$(BIN)/ticketctl bench --out docs/performance
+bench-docs: .venv/ready  ## The same, with docs/performance/ written anew.
+	@PYTHONPATH=src $(BIN)/python -m benchmarks --out docs/performance
 
-bench-function: setup  ## Measure the function itself: start, processor time a record, memory.
-	@PYTHONPATH=src $(BIN)/python -m benchmarks.function
+bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
+	@$(BIN)/python -m benchmarks.function
 
 check: lint unit  ## The fast half: format, lint, types, template, unit tests.
 

@@ -1,140 +1,152 @@
-"""What is measured: every contender on every workload, in full or in part."""
+"""What is measured: groups of contenders and workloads, one table each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import product
-from typing import Any, Final
+import multiprocessing
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from benchmarks.contenders import CONTENDERS, OURS
-from benchmarks.measurement import Measurement
-from benchmarks.model import CEILING, ModelRun
-from benchmarks.workload import Limits, Workload
+from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
+from benchmarks.figures import Figures, mean_of
+from benchmarks.model_run import CEILING, play
+from benchmarks.workloads import Workload, overhead_of
 
-WORKERS: Final = (1, 2, 5, 10, 20, 50, 100)
-FIFO_WORKERS: Final = (1, 2, 5, 10)
-"""More would wait: a group has one batch in flight."""
-
-BATCH_SIZES: Final = (1, 10, 50)
-PROJECTS: Final = ((1, False), (10, False), (10, True), (1_000, False), (1_000, True))
-REDELIVERED: Final = (0.0, 0.01, 0.1)
-EMULATOR_WORKERS: Final = (1, 4)
-EMULATOR_WORKERS_IN_FULL: Final = (1, 2, 4, 8)
-EMULATOR_MESSAGES: Final = 100
-
-OTHER_TRANSACTIONS: Final = ((0.001, 0.005), (0.01, 0.016))
-"""For transactions of 10 ms, and of 20 ms."""
-
-OVERHEADS: Final = (0.005, 0.02)
-"""What Lambda adds to a batch, and what 512 MB's share of a processor adds."""
-
-MODEL: Final = "model"
-EMULATOR: Final = "emulator"
-
-WORKERS_A_SECOND: Final = 5.0
-"""How fast Lambda adds workers: 300 a minute; Lambda guide, "SQS scaling"."""
+WORKERS: Final = (1, 2, 10, 100)
+BURST_WORKERS: Final = (1, 2, 5, 10)
+BESIDE: Final = overhead_of(10)
+NOTHING: Final = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One contender with one workload, on the model or on the emulator."""
+    """One contender with one workload."""
 
-    group: str = field(compare=False)
-    """What it is measured for."""
     contender: str
     workload: Workload
-    limits: Limits = field(default_factory=Limits)
-    place: str = MODEL
-    messages: int = EMULATOR_MESSAGES
-    """Sent on the emulator."""
-    seed: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what tells it from every other cell."""
-        return asdict(self)
-
-    def play(self) -> Measurement:
-        """Measure it on the model."""
-        return ModelRun(self.contender, self.workload, self.limits, self.seed).run()
 
 
-def limits_of(contender: str, workers: int) -> Limits:
-    """Return how long to measure.
-
-    Ours remembers how crowded it was, so it needs time to find its pace, and Lambda
-    adds workers slowly. The others forget at once, and a second of them is much work.
-    """
-    if contender == OURS:
-        warm_up = 4.0 + workers / WORKERS_A_SECOND
-        return Limits(warm_up, 1_000_000, 10.0, 12_000, WORKERS_A_SECOND)
-    return Limits(1.0, 4_000, 10.0, 6_000)
+Results = Mapping[Cell, Figures]
+"""The mean of every cell's runs."""
 
 
-def _cell(group: str, contender: str, workload: Workload) -> Cell:
-    return Cell(group, contender, workload, limits_of(contender, workload.workers))
+def hot(workers: int, overhead: tuple[float, float] = BESIDE) -> Workload:
+    """Return one hot project, of which there is always more."""
+    return Workload(workers, overhead=overhead)
 
 
-def main_cells(contenders: Sequence[str]) -> Iterator[Cell]:
-    """Yield what takes minutes: one thing varied at a time around the default."""
-    for contender in contenders:
-        for workers in WORKERS:
-            yield _cell("workers", contender, Workload(workers))
-        for batch_size in BATCH_SIZES[::2]:
-            yield _cell("batch", contender, Workload(batch_size=batch_size))
-        for projects, is_zipf in PROJECTS[1:]:
-            workload = Workload(projects=projects, is_zipf=is_zipf)
-            yield _cell("projects", contender, workload)
-        for share in REDELIVERED[1:]:
-            yield _cell("redelivered", contender, Workload(redelivered=share))
+CALM: Final = Workload(workers=1, rate=10.0, sent_together=10)
+CALM_PROJECTS: Final = replace(CALM, projects=10)
+TWICE: Final = Workload(workers=1, burst=10, redelivered=1.0)
+ONE_BY_ONE: Final = Workload(rate=CEILING / 2, overhead=BESIDE)
+IN_TENS: Final = replace(ONE_BY_ONE, sent_together=10)
+BURST: Final = Workload(burst=100)
+SINGLY: Final = Workload(workers=1, batch_size=1, rate=10.0, overhead=overhead_of(1))
+AGAIN: Final = Workload(redelivered=0.1, overhead=BESIDE)
+MANY_PROJECTS: Final = Workload(projects=1_000, overhead=BESIDE)
 
-
-def full_cells(contenders: Sequence[str]) -> Iterator[Cell]:
-    """Yield the whole product, which takes an hour or more."""
-    everything = product(contenders, PROJECTS, BATCH_SIZES, WORKERS, REDELIVERED)
-    for contender, (projects, is_zipf), batch_size, workers, share in everything:
-        workload = Workload(
-            workers, batch_size, projects, is_zipf=is_zipf, redelivered=share
-        )
-        yield _cell("everything", contender, workload)
-
-
-def target_cells() -> Iterator[Cell]:
-    """Yield what our own targets need besides."""
-    calm = Workload(workers=1, rate=10.0, sent_together=10)
-    limits = Limits(seconds=60.0)
-    yield Cell("calm", OURS, calm, limits)
-    yield Cell("calm", OURS, replace(calm, projects=10, is_in_turn=True), limits)
-    yield Cell("calm", OURS, replace(calm, redelivered=1.0), limits)
-    half = Workload(rate=CEILING / 2, sent_together=10)
-    for seed in (1, 2, 3):
-        long = Limits(4.0, seconds=40.0, requests=40_000)
-        yield Cell("half", OURS, half, long, seed=seed)
-    yield Cell("half", OURS, replace(half, sent_together=1), long)
-    for workers in FIFO_WORKERS:
-        workload = Workload(workers, is_fifo=True)
-        yield replace(_cell("fifo", OURS, workload), limits=Limits())
-    for workers, seconds in product((10, 100), OTHER_TRANSACTIONS):
-        yield _cell("slower", OURS, Workload(workers, transaction=seconds))
-    for workers, overhead in product((1, 10, 100), OVERHEADS):
-        yield _cell("overhead", OURS, Workload(workers, overhead=overhead))
-    yield Cell("fifo-half", OURS, replace(half, is_fifo=True), long)
-    for seed in (2, 3):
-        for workers in (10, 100):
-            yield replace(_cell("workers", OURS, Workload(workers)), seed=seed)
-
-
-def emulator_cells(contenders: Sequence[str], workers: Sequence[int]) -> Iterator[Cell]:
-    """Yield what is measured on the emulator."""
-    for contender, count in product(contenders, workers):
-        yield Cell("emulator", contender, Workload(count), place=EMULATOR)
-
-
-def all_cells(contenders: Sequence[str] = (), *, full: bool = False) -> list[Cell]:
-    """Return the cells of these contenders, or of all, each once."""
-    chosen = contenders or tuple(CONTENDERS)
-    cells = [*main_cells(chosen)]
-    cells += target_cells() if OURS in chosen else ()
-    cells += full_cells(chosen) if full else ()
-    cells += emulator_cells(
-        chosen, EMULATOR_WORKERS_IN_FULL if full else EMULATOR_WORKERS
+HEADLINES: Final = frozenset(
+    (
+        *(hot(workers) for workers in WORKERS),
+        *(hot(workers, NOTHING) for workers in WORKERS),
+        ONE_BY_ONE,
+        IN_TENS,
     )
-    return [*dict.fromkeys(cells)]
+)
+FEW_SEEDS: Final = 2
+
+
+def _ours(*workloads: Workload) -> list[Cell]:
+    return [Cell(OURS, workload) for workload in workloads]
+
+
+def _everybody(*workloads: Workload) -> list[Cell]:
+    return [Cell(name, workload) for name in CONTENDERS for workload in workloads]
+
+
+GROUPS: Final[Mapping[str, Sequence[Cell]]] = {
+    "One hot project, 20 ms beside the requests of a batch": _everybody(
+        *(hot(workers) for workers in WORKERS)
+    ),
+    "One hot project, nothing beside the requests": [
+        Cell(name, hot(workers, NOTHING))
+        for name in (OURS, TEXTBOOK)
+        for workers in WORKERS
+    ],
+    "Arrivals at half the ceiling": _ours(
+        *(replace(ONE_BY_ONE, workers=workers) for workers in (10, 2)),
+        IN_TENS,
+        replace(IN_TENS, is_fifo=True),
+        replace(ONE_BY_ONE, overhead=NOTHING),
+        replace(IN_TENS, overhead=NOTHING),
+    ),
+    "FIFO queue, one hot project": _ours(
+        *(replace(hot(workers), is_fifo=True) for workers in WORKERS[:3])
+    ),
+    "Cold burst: ten full batches wait when the workers start": _ours(
+        *(
+            replace(BURST, workers=workers, is_fifo=is_fifo)
+            for workers in BURST_WORKERS
+            for is_fifo in (False, True)
+        )
+    ),
+    "Undisturbed: a batch now and then": _ours(CALM, CALM_PROJECTS, TWICE),
+    "Single messages now and then": _everybody(SINGLY),
+    "One hot project, small and large batches": _ours(
+        *(
+            replace(hot(10), batch_size=size, overhead=overhead_of(size))
+            for size in (1, 50)
+        )
+    ),
+    "Many projects": _everybody(MANY_PROJECTS),
+    "A tenth delivered again after it was done": _everybody(AGAIN),
+}
+
+
+def measure(
+    cells: Collection[Cell],
+    seeds: int,
+    scale: float = 1.0,
+    on_run: Callable[[], None] = lambda: None,
+) -> Results:
+    """Measure on all processors.
+
+    Args:
+        cells: What to measure.
+        seeds: Runs of each headline cell.
+        scale: Length of the runs, as a share of the usual.
+        on_run: Is called after each run.
+    """
+    runs = [
+        (cell, seed, scale)
+        for cell in cells
+        for seed in range(1, 1 + runs_of(cell, seeds))
+    ]
+    # The longest first, so that no processor is left with one at the end.
+    runs.sort(key=lambda run: run[0].workload.workers, reverse=True)
+    found: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
+    for cell, figures in _played(runs):
+        found[cell].append(figures)
+        on_run()
+    return {cell: mean_of(figures) for cell, figures in found.items()}
+
+
+def runs_of(cell: Cell, seeds: int) -> int:
+    """Return how many runs a cell has: contention of ours differs most by chance."""
+    if cell.contender != OURS:
+        return 1
+    is_headline = cell.workload in HEADLINES
+    return seeds if is_headline else min(seeds, FEW_SEEDS)
+
+
+def _played(
+    runs: Sequence[tuple[Cell, int, float]],
+) -> Iterator[tuple[Cell, Figures]]:
+    # Ctrl-C is the parent's business.
+    ignore = signal.SIGINT, signal.SIG_IGN
+    with multiprocessing.get_context("spawn").Pool(None, signal.signal, ignore) as pool:
+        yield from pool.imap_unordered(_play, runs)
+
+
+def _play(run: tuple[Cell, int, float]) -> tuple[Cell, Figures]:
+    cell, seed, scale = run
+    return cell, play(cell.contender, cell.workload, seed, scale)

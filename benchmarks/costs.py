@@ -1,53 +1,43 @@
-"""What tickets cost on AWS: dollars for a million by service, and by the month.
+"""What a million tickets cost on AWS: what was counted, times list prices."""
 
-`python -m benchmarks.costs`; list prices, see `benchmarks.cost_prices`.
+from collections.abc import Mapping
+from typing import Final
+
+from benchmarks.figures import Figures
+
+PRICES: Final[Mapping[str, tuple[float, str]]] = {
+    "write units": (0.625, "DynamoDB on demand, 2025-07"),
+    "read units": (0.125, "DynamoDB on demand, 2025-07"),
+    "queue requests": (0.40 + 0.10, "SQS standard and fair queues, 2026-06"),
+    "publishes": (0.50, "SNS standard, up to 64 KB each, 2026-06"),
+    "invocations": (0.20, "Lambda, 2026-05"),
+    "GB-seconds": (13.3334, "Lambda on arm64, 2026-05"),
+    "KB of logs": (0.50, "CloudWatch Logs, 2026-06"),
+}
+"""Dollars a million, and the AWS pricing page and the month that they were seen.
+
+US East (N. Virginia), without volume tiers, free tiers and discounts.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
-
-import typer
-from rich.console import Console
-
-from benchmarks.cost_dollars import CostRow, cost_rows
-from benchmarks.cost_idle import MonthlyCost, monthly_costs
-from benchmarks.cost_prices import REGION
-from benchmarks.cost_report import as_markdown, show
+SERVICES: Final = ("DynamoDB", "SQS", "SNS", "Lambda", "Logs")
+MEMORY_GB: Final = 0.5
+RECEIVED_TOGETHER: Final = 10
+LOG_KB: Final = (0.66, 1.08)
+"""Of a ticket and of a batch, Lambda's own lines and CloudWatch's 26 bytes included."""
 
 
-def to_json(rows: Sequence[CostRow], monthly: Sequence[MonthlyCost]) -> dict[str, Any]:
-    """Return everything for scripts."""
+def dollars(figures: Figures) -> dict[str, float]:
+    """Return what a million tickets cost, by service."""
+    price = {unit: dollar for unit, (dollar, _) in PRICES.items()}
+    receives = max(figures.batches, 1 / RECEIVED_TOGETHER)
+    seconds = figures.batches * figures.batch_seconds
+    logged = LOG_KB[0] + LOG_KB[1] * figures.batches
     return {
-        "region": REGION,
-        "per_million": [row.to_json() for row in rows],
-        "monthly": [
-            asdict(each)
-            | {"dollars": each.dollars, "dollars_beyond_free": each.dollars_beyond_free}
-            for each in monthly
-        ],
+        "DynamoDB": figures.write_units * price["write units"]
+        + figures.read_units * price["read units"],
+        "SQS": (1 + 2 * receives) * price["queue requests"],
+        "SNS": figures.publishes * price["publishes"],
+        "Lambda": figures.batches * price["invocations"]
+        + MEMORY_GB * seconds * price["GB-seconds"],
+        "Logs": logged * price["KB of logs"],
     }
-
-
-def main(
-    *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print it for scripts.")
-    ] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print it for a page.")
-    ] = False,
-) -> None:
-    """Print what a million tickets cost, and what a month costs whatever comes."""
-    rows, monthly = cost_rows(), monthly_costs()
-    if as_json:
-        print(json.dumps(to_json(rows, monthly), indent=2))  # noqa: T201 - for a pipe.
-    elif markdown:
-        print(as_markdown(rows, monthly), end="")  # noqa: T201 - for a pipe.
-    else:
-        show(rows, monthly, Console(highlight=False))
-
-
-if __name__ == "__main__":
-    typer.run(main)

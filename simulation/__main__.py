@@ -1,7 +1,6 @@
 """`python -m simulation`: play histories, or show one of them."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Annotated
 
 import typer
@@ -17,7 +16,6 @@ from simulation.configurations import (
 from simulation.coverage import ROWS
 from simulation.environment import THE_REAL_WAY
 from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
-from simulation.modes import WORKERS, figures
 from simulation.totals import WAYS, Totals, play_on_all_cores
 from simulation.world import Outcome, play, quiet
 
@@ -116,18 +114,6 @@ def _small_table(found: Sequence[Explored]) -> list[str]:
 
 def _missing(found: Explored) -> str:
     return f"none, but {found.missing} not in the graph" if found.missing else "none"
-
-
-@app.command()
-def fifo() -> None:
-    """Compare a hot project on a standard and on a FIFO queue."""
-    table = Table("workers", "queue", "attempts a block", "units", "requests a ticket")
-    for workers in WORKERS:
-        for is_fifo in (False, True):
-            found = astuple(figures(workers, fifo=is_fifo))
-            kind = "FIFO" if is_fifo else "standard"
-            table.add_row(str(workers), kind, *(f"{each:.2g}" for each in found))
-    console.print(table)
 
 
 def play_quietly(number: int, way: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""The commands that need no cloud account: run, up, bench."""
+"""The commands that need no cloud account: run, up, sample."""
 
 from importlib import import_module
 from pathlib import Path
@@ -69,40 +69,6 @@ def sample(
     """Print create-ticket messages to try things with, a JSON object a line."""
     for body in many_messages(number, poison):
         typer.echo(body)
-
-
-@app.command(
-    rich_help_panel=LOCAL,
-    epilog=examples(
-        "ticketctl bench",
-        "ticketctl bench --contender ours --json",
-    ),
-)
-def bench(
-    *,
-    contender: Annotated[
-        list[str] | None, typer.Option(help="Measure it alone; can be repeated.")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Measure every combination: hours.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the figures for scripts.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the tables and the plots go.")
-    ] = None,
-) -> None:
-    """Measure the worker beside four other ways to number tickets.
-
-    What was measured by the same code is not measured again, so an interrupted run
-    goes on where it was. Ends with status 0 whether or not the targets are met.
-    """
-    # Loaded only here, for the other commands need neither the model nor the plots.
-    _need_checkout()
-    session = import_module("benchmarks.session")
-    wishes = session.Wishes(contender or (), full, as_json, out)
-    raise typer.Exit(session.bench(wishes))
 
 
 def _local_session() -> Any:
