@@ -20,8 +20,9 @@ from simulation.aws.lambda_service import Handler
 from simulation.environment import THE_REAL_WAY, Site, as_boto3
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.dynamodb_items import ticket_item
+from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.sns_publisher import Announcement
+from ticket_numbering.ports import Announcement
 
 MILLISECONDS: Final = 1000
 NOT_THERE: Final = "attribute_not_exists({})"
@@ -53,7 +54,7 @@ class RecordByRecord:
         request = CreateTicket.parse(body)
         number = self.number(request, context)
         event = TicketNumberAssigned.of(request, number, STAMP)
-        failures = self.site.announcer().announce(
+        failures = self.site.publisher().publish(
             [Announcement(event, replayed=False)],
             lambda: float(context.get_remaining_time_in_millis() / MILLISECONDS),
         )
@@ -155,7 +156,7 @@ def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
 def _ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
     return {
         "TableName": TICKETS,
-        "Item": ticket_item(request, number, STAMP),
+        "Item": serialized(ticket_item(request, number, STAMP)),
         "ConditionExpression": NOT_THERE.format("project_id"),
     }
 

@@ -149,7 +149,7 @@ def start_seconds(kind: str) -> float:
     """Return the processor time of a start of the function, or of boto3's part."""
     before = time.process_time()
     if kind == "function":
-        import_module("ticket_numbering.handler")
+        import_module("ticket_numbering.lambda_function")
     else:
         boto3 = import_module("boto3")
         for service in ("dynamodb", "sns", "sqs"):
@@ -186,7 +186,7 @@ def peak_megabytes(batches: str) -> float:
 
 def batch_seconds(event: Any) -> float:
     """Return the processor time of handling an event."""
-    handler = import_module("ticket_numbering.handler").lambda_handler
+    handler = import_module("ticket_numbering.lambda_function").lambda_handler
     before = time.process_time()
     response = handler(event, Context())
     taken = time.process_time() - before

@@ -8,5 +8,3 @@ every instant. `scheduler` decides who is next; `choices` and `explore` decide h
 decides; `walks` check what was explored. `wrong_ways` are caught; `docs/proof.md`
 says what all of this proves.
 """
-
-import tests.conftest  # noqa: F401 - the function's environment, wherever this runs.

@@ -15,9 +15,9 @@ from simulation.monitor import FOREIGN, KEYS, TICKETS
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.handler import build_handler
-from ticket_numbering.memory import Memory, ProjectMemory
+from ticket_numbering.sequence_cache import SequenceCache
 from ticket_numbering.settings import Settings
-from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 
@@ -44,7 +44,7 @@ class Site:
     """The queue that the messages come from, which only a wrong way touches."""
     clock: Clock
     max_attempts: int = SETTINGS.max_attempts
-    memories: dict[str, ProjectMemory] = field(default_factory=dict)
+    cache: SequenceCache = field(default_factory=SequenceCache)
     """Of the sandbox that stands here now."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
@@ -53,13 +53,14 @@ class Site:
         return self.clock.now()
 
     def remembered(self) -> Hashable:
-        """Return what stands for the memories; how long to pause is of no matter.
+        """Return what stands for the cache; the backoff's delay is of no matter.
 
         It only is where things take time, and there nobody asks.
         """
         now = self.now()
         return tuple(
-            (key, each.next_number(now)) for key, each in self.memories.items()
+            (project_id, self.cache.next_number(project_id, now))
+            for project_id in self.cache.entries
         )
 
     def store(self) -> DynamoDBTicketStore:
@@ -68,20 +69,19 @@ class Site:
 
     def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
         """Return the real algorithm, or another of its form, with nothing in mind."""
-        self.memories.clear()
+        self.cache.entries.clear()
         return kind(
             store,
             self.max_attempts,
             SETTINGS.deadline_reserve_seconds,
-            Memory(self.memories),
-            sleep=self.scheduler.sleep,
+            self.cache,
             jitter=self.choices.duration,
             now=self.now,
         )
 
-    def announcer(self) -> SNSAnnouncer:
+    def publisher(self) -> SNSPublisher:
         """Return the real adapter of SNS."""
-        return SNSAnnouncer(as_boto3(self.sns), SETTINGS.assignments_topic_arn)
+        return SNSPublisher(as_boto3(self.sns), SETTINGS.assignments_topic_arn)
 
     def dead_letters(self) -> SQSDeadLetters:
         """Return the real adapter of SQS."""
@@ -91,10 +91,14 @@ class Site:
         """Return the real worker, but for these parts."""
         real: dict[str, Any] = {
             "allocator": self.allocator(self.store()),
-            "announcer": self.announcer(),
+            "publisher": self.publisher(),
             "dead_letters": self.dead_letters(),
         }
-        return Worker(**(real | parts), pool=partial(TaskPool, self.scheduler))
+        return Worker(
+            **(real | parts),
+            sleep=self.scheduler.sleep,
+            pool=partial(TaskPool, self.scheduler),
+        )
 
 
 @dataclass(frozen=True)

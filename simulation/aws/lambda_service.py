@@ -9,16 +9,31 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
 from simulation.aws.queues import MILLISECONDS, Message, Queue, record_of
 from simulation.engine.scheduler import Process, Promise, Scheduler
 from simulation.faults import Fault, FaultPlan
 from simulation.history import History
 from simulation.monitor import Violation
-from tests.support.builders import Context
 
 FUNCTION_TIMEOUT_SECONDS: Final = 30.0
 
 Handler = Callable[[dict[str, Any], Any], Any]
+
+
+class Context(LambdaContext):
+    """A Lambda context with time left."""
+
+    def __init__(self, remaining: Callable[[], int] = lambda: 30_000) -> None:
+        """Set what Lambda sets."""
+        self._function_name = "numbering-worker"
+        self._memory_limit_in_mb = 512
+        self._invoked_function_arn = (
+            "arn:aws:lambda:eu-west-1:123456789012:function:numbering-worker"
+        )
+        self._aws_request_id = "9a1c7fd5-9b0f-4b8e-8f5d-0c6d1c2f3a4b"
+        self.get_remaining_time_in_millis = remaining  # type: ignore[method-assign]
 
 
 @dataclass

@@ -4,24 +4,24 @@ from collections.abc import Callable, Sequence
 
 from simulation.environment import Site, Way, as_boto3
 from simulation.known_bad.caches import (
-    LongMemory,
+    NeverTooOld,
     OneForAll,
-    RemembersWhatItTried,
-    remembering,
+    caching,
+    caching_what_it_tries,
 )
 from simulation.known_bad.changes import (
-    ConflictIsTaken,
-    DeafAnnouncer,
+    DeafPublisher,
     HastyDeadLetters,
-    IncrementByBlockLength,
-    IncrementOnAnyCancellation,
     SilentReplays,
     StaleAndChecked,
     StaleAndTrusted,
+    conflict_is_taken,
+    deciding,
     deleting_the_top,
+    increment_by_block_length,
+    increment_on_any_cancellation,
     keyed_by_message_id,
     leaving_replays_to_the_holder,
-    running,
     with_store,
 )
 from simulation.known_bad.samples import (
@@ -40,11 +40,11 @@ def _by_record(name: str, number: Callable[[Site, CreateTicket], int]) -> Way:
 
 
 WRONG_WAYS: Sequence[Way] = (
-    Way("increment on any cancellation", running(IncrementOnAnyCancellation)),
-    Way("a conflict is a number taken", running(ConflictIsTaken)),
-    Way("increment by the block's length", running(IncrementByBlockLength)),
-    Way("a number remembered from a block only tried", running(RemembersWhatItTried)),
-    Way("one memory for all projects", remembering(OneForAll)),
+    Way("increment on any cancellation", deciding(increment_on_any_cancellation)),
+    Way("a conflict is a number taken", deciding(conflict_is_taken)),
+    Way("increment by the block's length", deciding(increment_by_block_length)),
+    Way("a number remembered from a block only tried", caching_what_it_tries),
+    Way("one memory for all projects", caching(OneForAll)),
     _by_record("the textbook loop: query, put, plus one", textbook),
     _by_record("a counter row with ADD, then the ticket", counter),
     _by_record("read and retry everything, no idempotency key", retry_everything),
@@ -52,7 +52,7 @@ WRONG_WAYS: Sequence[Way] = (
     Way(
         "a replay is not announced",
         lambda site: build_handler(
-            site.worker(announcer=SilentReplays(as_boto3(site.sns), "topic"))
+            site.worker(publisher=SilentReplays(as_boto3(site.sns), "topic"))
         ),
     ),
     Way("the message id as key", keyed_by_message_id),
@@ -65,7 +65,7 @@ WRONG_WAYS: Sequence[Way] = (
     Way(
         "`Failed` is ignored",
         lambda site: build_handler(
-            site.worker(announcer=DeafAnnouncer(as_boto3(site.sns), "topic"))
+            site.worker(publisher=DeafPublisher(as_boto3(site.sns), "topic"))
         ),
     ),
     Way("a stale read is trusted", with_store(StaleAndTrusted)),
@@ -85,6 +85,6 @@ REPLAY_LEFT_TO_THE_HOLDER = Way(
 
 RIGHT_WAYS: Sequence[Way] = (
     Way("a stale read is checked by the condition", with_store(StaleAndChecked)),
-    Way("a remembered number never gets old", remembering(LongMemory)),
+    Way("a remembered number never gets old", caching(NeverTooOld)),
 )
 """Not what ships, but right: what they leave out is only there to save requests."""

@@ -1,58 +1,72 @@
-"""Wrong ways to remember the number after the last block, and a right one."""
+"""Known-bad caches of the number after the last block, and a correct one."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.environment import Site
-from ticket_numbering.allocation import AllocationRun
 from ticket_numbering.handler import build_handler
-from ticket_numbering.memory import Memory, ProjectMemory
-from ticket_numbering.ports import Block
+from ticket_numbering.ports import Block, TicketStore
+from ticket_numbering.sequence_cache import SequenceCache
 
 
-class RemembersWhatItTried(AllocationRun):
-    """Remembers the number after a block before it knows what became of it."""
+@dataclass(frozen=True)
+class CachesWhatItTries:
+    """Caches the number after a block before it knows what became of it."""
 
-    def _block(self, first_number: int) -> Block:
-        block = super()._block(first_number)
-        self.memory.committed(first_number + len(block.requests), self.limits.now())
-        return block
+    real: TicketStore
+    cache: SequenceCache
+    now: Callable[[], datetime]
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass on the reads."""
+        return getattr(self.real, name)
+
+    def write_block(self, block: Block) -> Any:
+        """Cache, then write."""
+        self.cache.committed(block.project_id, block.next_number, self.now())
+        return self.real.write_block(block)
 
 
-class OneForAll(Memory):
-    """Keeps one memory, whatever the project."""
+def caching_what_it_tries(site: Site) -> Handler:
+    """Build the worker with a cache of numbers that were only tried."""
+    real = site.allocator(site.store())
+    store: Any = CachesWhatItTries(real.store, real.cache, site.now)
+    return build_handler(site.worker(allocator=replace(real, store=store)))
 
-    def of(self, project_id: str) -> ProjectMemory:
-        """Return what is remembered of anything."""
+
+class OneForAll(SequenceCache):
+    """Caches one number, whatever the project."""
+
+    def next_number(self, project_id: str, now: datetime) -> int | None:
+        """Return the number after our last block of any project."""
         del project_id
-        return super().of("any")
+        return SequenceCache.next_number(self, "any", now)
+
+    def committed(self, project_id: str, next_number: int, now: datetime) -> None:
+        """Cache the number after a block of any project."""
+        del project_id
+        SequenceCache.committed(self, "any", next_number, now)
 
 
-class NeverTooOld(ProjectMemory):
-    """Takes the number after its last for the next one, however long ago: not wrong."""
+class NeverTooOld(SequenceCache):
+    """Takes the number after its last for the next one, however long ago: correct."""
 
-    def next_number(self, now: datetime) -> int | None:
-        """Return the number after our last."""
+    def next_number(self, project_id: str, now: datetime) -> int | None:
+        """Return the number after our last block."""
         del now
-        return self._next_number
+        number, _ = self.entries.get(project_id, (None, None))
+        return number
 
 
-class LongMemory(Memory):
-    """Remembers for ever."""
-
-    def of(self, project_id: str) -> ProjectMemory:
-        """Return what is remembered of a project."""
-        return self.projects.setdefault(project_id, NeverTooOld())
-
-
-def remembering(kind: type[Memory]) -> Callable[[Site], Handler]:
-    """Build the worker with another memory."""
+def caching(kind: type[SequenceCache]) -> Callable[[Site], Handler]:
+    """Build the worker with another cache."""
 
     def build(site: Site) -> Handler:
         real = site.allocator(site.store())
-        memory = kind(real.memory.projects)
-        return build_handler(site.worker(allocator=replace(real, memory=memory)))
+        cache = kind(real.cache.ttl, real.cache.entries)
+        return build_handler(site.worker(allocator=replace(real, cache=cache)))
 
     return build

@@ -8,8 +8,8 @@ from typing import Any
 from simulation.aws.lambda_service import Handler
 from simulation.environment import Site, as_boto3
 from simulation.monitor import KEYS, TICKETS
-from ticket_numbering.allocation import AllocationRun, Allocator
-from ticket_numbering.batch_api import MAX_BATCH_ENTRIES, TimeLeft
+from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
+from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.dynamodb_items import assignment
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import (
@@ -19,69 +19,53 @@ from ticket_numbering.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.handler import build_handler
-from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
-from ticket_numbering.ports import Assignment, Block, Reason, Slot
-from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer, _entry
-from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey, ticket_key
+from ticket_numbering.ports import (
+    Announcement,
+    Block,
+    DeadLetter,
+    Reason,
+    Slot,
+    TimeLeft,
+)
+from ticket_numbering.sns_publisher import SNSPublisher, _entry
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+
+Decision = Callable[[Block, Sequence[Slot]], NextStep]
 
 
-class IncrementOnAnyCancellation(AllocationRun):
-    """Takes somebody's try for a number that is taken."""
-
-    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
-        super()._learn(block, slots)
-        self.next_number = block.first_number + 1
+def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take somebody's attempt for a number that is taken."""
+    return replace(next_step(block, slots), number=block.first_number + 1)
 
 
-class ConflictIsTaken(AllocationRun):
-    """Takes a number that somebody is trying for one that is taken."""
-
-    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
-        taken = [
-            replace(slot, ticket=Reason.CONDITION_FAILED)
-            if slot.ticket is Reason.CONFLICT
-            else slot
-            for slot in slots
-        ]
-        super()._learn(block, taken)
+def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take a number that somebody is trying for one that is taken."""
+    taken = [
+        replace(slot, ticket=Reason.CONDITION_FAILED)
+        if slot.ticket is Reason.CONFLICT
+        else slot
+        for slot in slots
+    ]
+    return next_step(block, taken)
 
 
-class IncrementByBlockLength(AllocationRun):
-    """Takes the whole block for taken when its first number is."""
-
-    def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
-        collided = super()._move_past_taken(block, slots)
-        if collided:
-            self.next_number = block.first_number + len(block.requests)
-        return collided
+def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take the whole block for taken when its first number is."""
+    step = next_step(block, slots)
+    if step.collided and not step.obstacle:
+        return replace(step, number=block.next_number)
+    return step
 
 
-def _allocator(site: Site, run: type[AllocationRun]) -> Allocator:
-    """Build the allocator with another way to run an allocation."""
+def deciding(decide: Decision) -> Callable[[Site], Handler]:
+    """Build the worker with another decision after a cancelled block."""
 
-    class WrongAllocator(Allocator):
-        def start(
-            self,
-            project_id: str,
-            requests: Sequence[CreateTicket],
-            time_left: Callable[[], float],
-        ) -> AllocationRun:
-            real = super().start(project_id, requests, time_left)
-            return run(
-                self,
-                project_id,
-                list(requests),
-                time_left,
-                real.memory,
-                next_number=real.next_number,
-            )
+    def build(site: Site) -> Handler:
+        allocator = replace(site.allocator(site.store()), decide=decide)
+        return build_handler(site.worker(allocator=allocator))
 
-    return site.allocator(site.store(), WrongAllocator)
-
-
-def running(run: type[AllocationRun]) -> Callable[[Site], Handler]:
-    """Build the worker with another way to run an allocation."""
-    return lambda site: build_handler(site.worker(allocator=_allocator(site, run)))
+    return build
 
 
 class StaleAndTrusted(DynamoDBTicketStore):
@@ -164,15 +148,15 @@ def keyed_by_message_id(site: Site) -> Handler:
     return handle
 
 
-class SilentReplays(SNSAnnouncer):
+class SilentReplays(SNSPublisher):
     """Takes what was recorded for announced."""
 
-    def announce(
+    def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Announce what is new."""
         fresh = [each for each in announcements if not each.replayed]
-        return super().announce(fresh, time_left)
+        return super().publish(fresh, time_left)
 
 
 def leaving_replays_to_the_holder(site: Site) -> Handler:
@@ -181,36 +165,47 @@ def leaving_replays_to_the_holder(site: Site) -> Handler:
     It takes whoever holds the ticket's number for the one that will announce it.
     """
     left: set[str] = set()
+    attempted: set[RequestKey] = set()
 
-    class LeavingRun(AllocationRun):
-        def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
-            if self.tries == 1:
-                left.update(
-                    ticket_key(self.project_id, slot.recorded.number)
-                    for slot in slots
-                    if isinstance(slot.recorded, Assignment)
-                    and slot.ticket is Reason.CONFLICT
-                )
-            super()._learn(block, slots)
+    def decide(block: Block, slots: Sequence[Slot]) -> NextStep:
+        keys = {request.key for request in block.requests}
+        if not keys & attempted:
+            left.update(
+                ticket_key(block.project_id, slot.recorded.number)
+                for slot in slots
+                if isinstance(slot.recorded, Assignment)
+                and slot.ticket is Reason.CONFLICT
+            )
+        attempted.update(keys)
+        return next_step(block, slots)
 
-    class LeavingAnnouncer(SNSAnnouncer):
-        def announce(
+    class LeavingPublisher(SNSPublisher):
+        def publish(
             self, announcements: Sequence[Announcement], time_left: TimeLeft
         ) -> dict[str, AnnouncementError]:
-            own = [each for each in announcements if each.event.id not in left]
+            own = [
+                announcement
+                for announcement in announcements
+                if announcement.event.id not in left
+            ]
             left.clear()
-            return super().announce(own, time_left)
+            return super().publish(own, time_left)
 
-    announcer = LeavingAnnouncer(as_boto3(site.sns), "topic")
-    return build_handler(
-        site.worker(allocator=_allocator(site, LeavingRun), announcer=announcer)
-    )
+    publisher = LeavingPublisher(as_boto3(site.sns), "topic")
+    allocator = replace(site.allocator(site.store()), decide=decide)
+    real = build_handler(site.worker(allocator=allocator, publisher=publisher))
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        attempted.clear()
+        return real(event, context)
+
+    return handle
 
 
-class DeafAnnouncer(SNSAnnouncer):
+class DeafPublisher(SNSPublisher):
     """Takes the answer 200 for a success of every entry."""
 
-    def announce(
+    def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish, and do not listen."""

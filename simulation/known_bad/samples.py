@@ -10,13 +10,12 @@ from simulation.aws.queues import MILLISECONDS
 from simulation.environment import SETTINGS, Site
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.aws_errors import code_of
-from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.dynamodb_items import ticket_item
+from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.sns_publisher import Announcement
-from ticket_numbering.sqs_dead_letters import DeadLetter
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.ports import Announcement, DeadLetter, TimeLeft
+from ticket_numbering.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
 STAMP: Final = "2026-11-21T00:00:00.000Z"
@@ -44,7 +43,7 @@ class RecordByRecord:
         def left() -> float:
             return float(context.get_remaining_time_in_millis() / MILLISECONDS)
 
-        parsed = QueueRecord.of(record)
+        parsed = SQSRecord.of(record)
         try:
             request = parsed.parse()
             number = self.number(self.site, request)
@@ -53,7 +52,7 @@ class RecordByRecord:
             return
         event = TicketNumberAssigned.of(request, number, STAMP)
         announcement = Announcement(event, replayed=False)
-        _raise_any(self.site.announcer().announce([announcement], left))
+        _raise_any(self.site.publisher().publish([announcement], left))
 
     def _dead_letter(self, letter: DeadLetter, left: TimeLeft) -> None:
         _raise_any(self.site.dead_letters().send([letter], left))
@@ -69,7 +68,7 @@ def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
     try:
         site.dynamodb.put_item(
             TableName=TICKETS,
-            Item=ticket_item(request, number, STAMP),
+            Item=serialized(ticket_item(request, number, STAMP)),
             ConditionExpression=NOT_THERE.format("project_id"),
         )
     except ClientError as error:
@@ -108,7 +107,7 @@ def retry_everything(site: Site, request: CreateTicket) -> int:
             number = site.store().last_number(request.project_id) + 1
             put = {
                 "TableName": TICKETS,
-                "Item": ticket_item(request, number, STAMP),
+                "Item": serialized(ticket_item(request, number, STAMP)),
                 "ConditionExpression": NOT_THERE.format("project_id"),
             }
             site.dynamodb.transact_write_items(TransactItems=[{"Put": put}])

@@ -12,26 +12,31 @@ The promise, whatever is redelivered, retried, crashed or throttled:
 
 Follow a message by reading in this order; imports point the same way:
 
-    handler         Lambda entry: the batch contract, one outcome line a record
-    startup         no garbage collection while the function starts
-    worker          a batch: parse, collapse, group, allocate, announce, dead-letter
-    records         a record of the batch as SQS delivers it
-    outcomes        how an answer becomes the outcomes of records
-    messages        CreateTicket in, TicketNumberAssigned out: the wire contracts
-    fields          the types of their fields
-    strict_json     a body as one JSON object, or a reason why not
-    allocation      the algorithm: the sort key's maximum plus one, in a transaction
-    cancellation    what the reasons of a cancelled block teach it
-    memory          what a sandbox remembers of a project: its number, its crowd
-    store_port      what it asks of a store
-    ticket_store    its DynamoDB adapter
-    ticket_items    the items, and what DynamoDB says of them
-    announcements   the SNS adapter
-    dead_letters    the SQS adapter
-    batch_calls     their common part: packing, and every entry's fate
-    aws_errors      which AWS errors pass by themselves
-    settings        environment -> frozen settings; the only reader of the environment
-    observability   logger, metrics and the metric names
-    errors          the error tree: poison or transient
-    bootstrap       builds the clients and picks the adapters, once per container
+    lambda_function   what Lambda loads: builds the handler
+    handler           the partial-batch response, one outcome line a record
+    worker            a batch: parse, deduplicate, allocate, publish, dead-letter
+    turns             tasks that give their thread away while they back off
+    sqs_record        a record of the batch as SQS delivers it
+    results           what becomes of a record: assigned, replayed, poison or retry
+    messages          CreateTicket in, TicketNumberAssigned out: the wire contracts
+    field_types       the types of their fields
+    json_body         a body as one JSON object, or a reason why not
+    allocation        the algorithm: the sort key's maximum plus one, in a transaction
+    cancellation      pure: the reasons of a cancelled block -> the next step
+    backoff           adaptive backoff per project
+    sequence_cache    the next number after our own last block, for milliseconds
+    ports             the store, the publisher, the dead-letter queue, and their values
+    dynamodb_store    the store on DynamoDB
+    dynamodb_items    the items of its two tables
+    sns_publisher     the publisher on SNS
+    sqs_dead_letters  the dead-letter queue on SQS
+    batch_api         batch calls: packing, and the fate of every entry
+    aws_errors        which AWS errors a retry can mend
+    settings          environment -> frozen settings; the only reader of the environment
+    observability     logger, metrics and the metric names
+    errors            the error tree: poison or transient
+    bootstrap         builds the clients and picks the adapters
+
+`messages`, `field_types`, `json_body`, `dynamodb_items` and `errors` are the contract
+that the command line shares; they need neither boto3 nor Powertools.
 """

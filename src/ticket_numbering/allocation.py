@@ -8,13 +8,13 @@ exist, in the very transaction that puts its ticket.
 """
 
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, assert_never
 
-from ticket_numbering.cancellation import number_past_taken, reason_to_wait
+from ticket_numbering.backoff import BASE_DELAY_SECONDS, Backoff
+from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.errors import (
     NotAttemptedError,
     SequenceContentionError,
@@ -22,239 +22,213 @@ from ticket_numbering.errors import (
     TicketTooLargeError,
     TransientError,
 )
-from ticket_numbering.memory import CALM_PAUSE_SECONDS, Memory, ProjectMemory
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
-    Assignment,
     Block,
     Cancelled,
     Committed,
-    Reason,
     Refused,
     Slot,
     TicketStore,
-    fitting,
+    TimeLeft,
     is_too_large,
+    take_block,
 )
+from ticket_numbering.sequence_cache import SequenceCache
 
-LONGEST_SHARE: Final = 1 / 3
-"""Of the time that is left, for one pause.
+MAX_DELAY_SHARE: Final = 1 / 3
+"""Of the time that is left, for one delay.
 
-Tries come closer together as the time runs out, so that nobody starves.
+Attempts come closer together as the time runs out, so that nobody starves.
 """
 
-EAGER_COLLISIONS: Final = 2
-"""Collisions in a row that are answered at once with the incremented number.
+IMMEDIATE_RETRIES: Final = 2
+"""Collisions in a row after which the incremented number is tried at once.
 
-After that the worker waits and reads: many workers that increment in step would
+After that the worker backs off and reads: many workers that increment in step would
 collide on every number, and a cancelled write costs more than a read.
 """
 
-COLLIDED: Final = "others kept taking the next number"
+TAKEN: Final = "others kept taking the next number"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Allocation:
-    """What one project's share of a batch came to."""
+    """What one project's share of a batch has come to so far."""
 
-    answers: Mapping[RequestKey, Assignment | Exception]
-    attempts: Sequence[int] = ()
-    """Tries of each committed block."""
+    project_id: str
+    pending: list[CreateTicket]
+    next_number: int | None = None
+    """None: to be read."""
+    block_limit: int = MAX_BLOCK_REQUESTS
+    attempts: int = 0
+    """Since the last progress."""
+    last_error: Exception = field(
+        default_factory=lambda: NotAttemptedError("the invocation's time ran out")
+    )
+    assigned: dict[RequestKey, Assignment] = field(default_factory=dict)
+    """The numbers that this allocation committed."""
+    recorded: dict[RequestKey, Assignment | Exception] = field(default_factory=dict)
+    """What was recorded before, or why a request can have no number now."""
+    attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
     """Blocks cancelled because a number was taken."""
     conflicts: int = 0
-    """Blocks cancelled because somebody held an item."""
+    """Blocks cancelled because another transaction held an item."""
+
+    def answers(self) -> dict[RequestKey, Assignment | Exception]:
+        """Return the answer to every request; what is pending has failed."""
+        failed = {request.key: self.last_error for request in self.pending}
+        return self.recorded | self.assigned | failed
+
+    def block(self, first_number: int, assigned_at: str) -> Block:
+        """Return the next block to write."""
+        requests = take_block(self.pending[: self.block_limit])
+        return Block(self.project_id, first_number, assigned_at, requests)
+
+    def commit(self, block: Block) -> None:
+        """Take over the numbers of a committed block."""
+        self.attempts_per_block.append(self.attempts)
+        self.next_number = block.next_number
+        assignments = block.assignments()
+        self.assigned |= assignments
+        self._progress(assignments)
+
+    def answer(self, answers: Mapping[RequestKey, Assignment | Exception]) -> None:
+        """Take requests out that need no number any more."""
+        self.recorded |= answers
+        self._progress(answers)
+
+    def split(self, block: Block, reason: str) -> None:
+        """Try less at once; what is refused alone fails alone, as poison if too large.
+
+        DynamoDB refuses a sound ticket too, if a table has another key, for example.
+        """
+        if len(block.requests) > 1:
+            self.block_limit = len(block.requests) // 2
+            return
+        [request] = block.requests
+        too_large = is_too_large(request)
+        error = TicketTooLargeError if too_large else StoreUnavailableError
+        self.answer({request.key: error(f"DynamoDB refuses the ticket: {reason}")})
+        self.block_limit = MAX_BLOCK_REQUESTS
+
+    def _progress(self, answered: Mapping[RequestKey, object]) -> None:
+        self.pending = [
+            request for request in self.pending if request.key not in answered
+        ]
+        self.attempts = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Allocator:
-    """Allocates numbers over a store, within limits of tries and time."""
+    """Allocates numbers over a store, within limits of attempts and time."""
 
     store: TicketStore
     max_attempts: int
     deadline_reserve: float
     """Seconds of the invocation's time that must be left for a new attempt."""
-    memory: Memory = field(default_factory=Memory)
-    sleep: Callable[[float], None] = time.sleep
+    cache: SequenceCache = field(default_factory=SequenceCache)
+    backoff: Backoff = field(default_factory=Backoff)
     jitter: Callable[[float, float], float] = random.uniform
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    decide: Callable[[Block, Sequence[Slot]], NextStep] = next_step
 
-    def start(
-        self,
-        project_id: str,
-        requests: Sequence[CreateTicket],
-        time_left: Callable[[], float],
-    ) -> "AllocationRun":
-        """Return an allocation that gives each request its number, in the order given.
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return an allocation of a number to each request, in the order given.
 
         Args:
             project_id: The project of every request.
             requests: Requests with distinct keys.
-            time_left: Seconds left of the invocation.
         """
-        memory = self.memory.of(project_id)
-        return AllocationRun(
-            self,
-            project_id,
-            list(requests),
-            time_left,
-            memory,
-            next_number=memory.next_number(self.now()),
-        )
+        cached = self.cache.next_number(project_id, self.now())
+        return Allocation(project_id, list(requests), cached)
 
+    def advance(self, allocation: Allocation, time_left: TimeLeft) -> float | None:
+        """Attempt until all is answered, or a delay is due, or no attempt is left.
 
-@dataclass(slots=True)
-class AllocationRun:
-    """One allocation on its way; what it has learned outlasts an error."""
-
-    limits: Allocator
-    project_id: str
-    pending: list[CreateTicket]
-    time_left: Callable[[], float]
-    memory: ProjectMemory
-
-    next_number: int | None = None  # None: to be read.
-    block_limit: int = MAX_BLOCK_REQUESTS
-    tries: int = 0  # Since the last progress.
-    pause: float | None = None  # Due before the next try.
-    obstacle: Exception = field(
-        default_factory=lambda: NotAttemptedError("the invocation's time ran out")
-    )
-
-    answers: dict[RequestKey, Assignment | Exception] = field(default_factory=dict)
-    attempts: list[int] = field(default_factory=list)
-    collisions: int = 0
-    conflicts: int = 0
-
-    def work(self) -> None:
-        """Try until every request is answered, or the tries or the time run out.
+        Returns:
+            The seconds to wait before the next call; None if there is none.
 
         Raises:
-            Exception: The store failed in a way that trying again does not mend.
+            Exception: The store failed in a way that a retry does not mend.
         """
-        while (pause := self.advance()) is not None:
-            self.limits.sleep(pause)
-
-    def advance(self) -> float | None:
-        """Try until it is over, or has to pause for the seconds that are returned.
-
-        Raises:
-            Exception: The store failed in a way that trying again does not mend.
-        """
-        while self.pending and self._in_time() and self._may_try():
+        while (
+            allocation.pending
+            and allocation.attempts < self.max_attempts
+            and self._in_time(time_left)
+        ):
             try:
-                self._try()
+                obstacle = self._attempt(allocation, time_left)
             except StoreUnavailableError as error:
-                self._step_back(error)
-            pause, self.pause = self.pause, None
-            if pause is not None:
-                return pause
+                # The outcome is unknown: read, and let the key puts answer.
+                allocation.next_number = None
+                obstacle = error
+            if obstacle is not None:
+                return self._back_off(allocation, obstacle, time_left)
         return None
 
-    def result(self, error: Exception | None = None) -> Allocation:
-        """Return the answers; what is pending failed for the error, if one is given."""
-        failed = {request.key: error or self.obstacle for request in self.pending}
-        return Allocation(
-            self.answers | failed, self.attempts, self.collisions, self.conflicts
-        )
+    def _in_time(self, time_left: TimeLeft) -> bool:
+        return time_left() >= self.deadline_reserve
 
-    def _in_time(self) -> bool:
-        return self.time_left() >= self.limits.deadline_reserve
-
-    def _may_try(self) -> bool:
-        return self.tries < self.limits.max_attempts
-
-    def _try(self) -> None:
-        self.tries += 1
-        if self.next_number is None:
-            self.next_number = self.limits.store.last_number(self.project_id) + 1
-            if not self._in_time():
-                return
-        block = self._block(self.next_number)
-        outcome = self.limits.store.write_block(block)
+    def _attempt(
+        self, allocation: Allocation, time_left: TimeLeft
+    ) -> TransientError | None:
+        """Write the next block; return what to back off for, if anything."""
+        allocation.attempts += 1
+        if allocation.next_number is None:
+            last = self.store.last_number(allocation.project_id)
+            allocation.next_number = last + 1
+            if not self._in_time(time_left):
+                return None
+        stamp = self.now().isoformat(timespec="milliseconds")
+        block = allocation.block(allocation.next_number, stamp.replace("+00:00", "Z"))
+        outcome = self.store.write_block(block)
         match outcome:
             case Committed():
-                self._advance(block)
+                self._commit(allocation, block)
             case Cancelled(slots):
-                self._learn(block, slots)
-            case Refused(why):
-                self._split(block, why)
+                return self._apply(allocation, block, self.decide(block, slots))
+            case Refused(reason):
+                allocation.split(block, reason)
             case _:
                 assert_never(outcome)
+        return None
 
-    def _block(self, first_number: int) -> Block:
-        stamp = self.limits.now().isoformat(timespec="milliseconds")
-        return Block(
-            self.project_id,
-            first_number,
-            assigned_at=stamp.replace("+00:00", "Z"),
-            requests=fitting(self.pending[: self.block_limit]),
-        )
+    def _commit(self, allocation: Allocation, block: Block) -> None:
+        allocation.commit(block)
+        self.cache.committed(allocation.project_id, block.next_number, self.now())
+        self.backoff.decay(allocation.project_id)
 
-    def _advance(self, block: Block) -> None:
-        self.attempts.append(self.tries)
-        self._settle(block.assignments())
-        self.next_number = block.first_number + len(block.requests)
-        self.memory.committed(self.next_number, self.limits.now())
+    def _apply(
+        self, allocation: Allocation, block: Block, step: NextStep
+    ) -> TransientError | None:
+        if step.answers:
+            allocation.answer(step.answers)
+        allocation.next_number = step.number
+        if step.collided:
+            allocation.collisions += 1
+            allocation.last_error = SequenceContentionError(TAKEN)
+        if step.must_split:
+            allocation.split(block, "an item of the block is invalid")
+            return None
+        if step.obstacle:
+            allocation.conflicts += step.conflicted
+            return step.obstacle
+        if step.collided and allocation.attempts > IMMEDIATE_RETRIES:
+            allocation.next_number = None
+            return SequenceContentionError(TAKEN)
+        return None
 
-    def _settle(self, answers: Mapping[RequestKey, Assignment | Exception]) -> None:
-        self.answers |= answers
-        self.pending = [each for each in self.pending if each.key not in answers]
-        self.tries = 0
-
-    def _learn(self, block: Block, slots: Sequence[Slot]) -> None:
-        """Decide by every reason of a cancelled block what the next try is."""
-        known = {
-            request.key: slot.recorded
-            for request, slot in zip(block.requests, slots, strict=True)
-            if slot.recorded is not None
-        }
-        if known:
-            self._settle(known)
-        collided = self._move_past_taken(block, slots)
-        reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
-        if any(slot.is_invalid for slot in slots):
-            self._split(block, "an item of the block is invalid")
-        elif error := reason_to_wait(reasons):
-            self.conflicts += Reason.CONFLICT in reasons
-            self._step_back(error)
-        elif collided and self.tries > EAGER_COLLISIONS:
-            self._step_back(SequenceContentionError(COLLIDED))
-
-    def _move_past_taken(self, block: Block, slots: Sequence[Slot]) -> bool:
-        if not any(slot.is_taken for slot in slots):
-            return False
-        self.collisions += 1
-        self.obstacle = SequenceContentionError(COLLIDED)
-        self.next_number = number_past_taken(block, slots)
-        return True
-
-    def _split(self, block: Block, why: str) -> None:
-        """Try less at once; what is refused alone fails alone, as poison if too large.
-
-        DynamoDB refuses a sound ticket too, where a table has another key, say.
-        """
-        if len(block.requests) == 1:
-            [request] = block.requests
-            kind = (
-                TicketTooLargeError if is_too_large(request) else StoreUnavailableError
-            )
-            error = kind(f"DynamoDB refuses the ticket: {why}")
-            self._settle({request.key: error})
-            self.block_limit = MAX_BLOCK_REQUESTS
-        else:
-            self.block_limit = len(block.requests) // 2
-
-    def _step_back(self, error: TransientError) -> None:
-        """Pause for a random time, unless no try or no time is left to wait for."""
-        self.obstacle = error
-        # Others go on meanwhile: a read costs less than a number that is taken.
-        self.next_number = None
-        ceiling = self.memory.set_back(error)
-        spare = self.time_left() - self.limits.deadline_reserve
-        if spare < CALM_PAUSE_SECONDS or not self._may_try():
-            self.tries = self.limits.max_attempts
-            return
-        ceiling = min(ceiling, spare * LONGEST_SHARE)
-        self.pause = self.limits.jitter(ceiling / 2, ceiling)
+    def _back_off(
+        self, allocation: Allocation, error: TransientError, time_left: TimeLeft
+    ) -> float | None:
+        """Return a random delay, or None if no attempt or no time is left for one."""
+        allocation.last_error = error
+        delay = self.backoff.grow(allocation.project_id, error)
+        spare = time_left() - self.deadline_reserve
+        if spare < BASE_DELAY_SECONDS or allocation.attempts >= self.max_attempts:
+            return None
+        longest = min(delay, spare * MAX_DELAY_SHARE)
+        return self.jitter(longest / 2, longest)

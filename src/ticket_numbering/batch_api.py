@@ -13,6 +13,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.aws_errors import NO_ANSWER, code_of, passes
+from ticket_numbering.ports import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""
@@ -25,7 +26,6 @@ One that runs into its timeouts can still outlive the invocation: then the whole
 comes back, and what was done before is replayed.
 """
 
-TimeLeft = Callable[[], float]
 BatchCall = Callable[[list[dict[str, Any]]], Mapping[str, Any]]
 
 

@@ -8,7 +8,7 @@ from botocore.config import Config
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.settings import Settings
-from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
@@ -40,7 +40,7 @@ def bootstrap(settings: Settings | None = None) -> Worker:
     )
     return Worker(
         Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
-        SNSAnnouncer(
+        SNSPublisher(
             boto3.client("sns", config=config), settings.assignments_topic_arn
         ),
         SQSDeadLetters(

@@ -1,27 +1,29 @@
 """The DynamoDB adapter: last number, recorded keys, one block in one transaction."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
 from ticket_numbering.aws_errors import code_of, member, translated
 from ticket_numbering.dynamodb_items import (
+    ORIGIN,
     assignment,
     key_id,
     key_item,
-    slots,
     ticket_item,
 )
 from ticket_numbering.errors import DamagedKeyRecordError
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.messages import Assignment, RequestKey
 from ticket_numbering.ports import (
-    Assignment,
     Block,
     Cancelled,
     Committed,
+    Reason,
     Refused,
+    Slot,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +32,20 @@ if TYPE_CHECKING:
 
 MAX_KEYS_PER_READ: Final = 100
 """BatchGetItem takes 100 keys; see its API reference."""
+
+ACTIONS_PER_REQUEST: Final = 2
+
+REASONS: Final = {
+    # TransactWriteItems API reference, "TransactionCanceledException".
+    "None": Reason.NONE,
+    "ConditionalCheckFailed": Reason.CONDITION_FAILED,
+    "TransactionConflict": Reason.CONFLICT,
+    "ProvisionedThroughputExceeded": Reason.THROTTLED,
+    "ThrottlingError": Reason.THROTTLED,
+    "ValidationError": Reason.INVALID,
+}
+
+Item = Mapping[str, Any]
 
 
 class DynamoDBTicketStore:
@@ -106,7 +122,7 @@ class DynamoDBTicketStore:
             with translated("write of a block"):
                 self._client.transact_write_items(TransactItems=[*self._puts(block)])
         except self._client.exceptions.TransactionCanceledException as error:
-            return Cancelled(slots(error.response, block))
+            return Cancelled(_slots(error.response, block))
         except ClientError as error:
             # Too large as a whole or in one item; comes without reasons.
             if code_of(error) != "ValidationException":
@@ -115,14 +131,14 @@ class DynamoDBTicketStore:
         return Committed()
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:
-        """Each ticket, then its key: the order in which `slots` reads the reasons."""
+        """Each ticket, then its key: the order in which `_slots` reads the reasons."""
         stamp = block.assigned_at
         expires_at = self._expiry(stamp)
         for number, request in enumerate(block.requests, block.first_number):
             yield {
                 "Put": {
                     "TableName": self._tickets_table,
-                    "Item": ticket_item(request, number, stamp),
+                    "Item": serialized(ticket_item(request, number, stamp)),
                     "ConditionExpression": "attribute_not_exists(project_id)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
@@ -130,7 +146,7 @@ class DynamoDBTicketStore:
             yield {
                 "Put": {
                     "TableName": self._keys_table,
-                    "Item": key_item(request, number, stamp, expires_at),
+                    "Item": serialized(key_item(request, number, stamp, expires_at)),
                     "ConditionExpression": "attribute_not_exists(id)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
@@ -144,7 +160,41 @@ class DynamoDBTicketStore:
         return int(expiry.timestamp())
 
 
+def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain values as an item in DynamoDB's types."""
+    serialize = TypeSerializer().serialize
+    return {name: serialize(value) for name, value in fields.items()}
+
+
 def _chunks(keys: Collection[RequestKey], size: int) -> Iterator[Sequence[RequestKey]]:
     listed = list(keys)
     for start in range(0, len(listed), size):
         yield listed[start : start + size]
+
+
+def _slots(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
+    """Read the reasons by position: a ticket's, then its key's, request by request."""
+    reasons = cancellation.get("CancellationReasons", [])
+    requests = len(block.requests)
+    if len(reasons) != ACTIONS_PER_REQUEST * requests:
+        return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
+    return [
+        _slot(ticket, key)
+        for ticket, key in zip(reasons[::2], reasons[1::2], strict=True)
+    ]
+
+
+def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
+    recorded = assignment(key["Item"]) if key.get("Item") else None
+    key_reason = _reason(key)
+    if key_reason is Reason.CONDITION_FAILED and recorded is None:
+        key_reason = Reason.UNKNOWN
+    reason = _reason(ticket)
+    # What is not shown may be anything.
+    there: Item = ticket.get("Item") or {ORIGIN: None}
+    is_elsewhere = reason is Reason.CONDITION_FAILED and ORIGIN in there
+    return Slot(reason, key_reason, recorded, is_elsewhere)
+
+
+def _reason(cancellation: Mapping[str, Any]) -> Reason:
+    return REASONS.get(cancellation.get("Code", ""), Reason.UNKNOWN)

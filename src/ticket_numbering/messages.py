@@ -5,6 +5,7 @@ A body that is not a valid CreateTicket is refused with a reason that names the 
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
@@ -37,6 +38,15 @@ class RequestKey(NamedTuple):
 
     project_id: str
     idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The number that a request has, as its idempotency key records it."""
+
+    number: int
+    fingerprint: str
+    assigned_at: str
 
 
 class CreateTicket(BaseModel):

@@ -1,16 +1,19 @@
 """The shared logger, the metrics, and every metric name.
 
-Service name, namespace and level come from Powertools' own environment variables,
-which the template sets. The level is the logger's alone: metrics have none.
+Service name and level come from Powertools' own environment variables, which the
+template sets. The level is the logger's alone: metrics have none.
 """
 
 import logging
 from enum import StrEnum
+from typing import Final
 
 from aws_lambda_powertools import Logger, Metrics
 
+NAMESPACE: Final = "TicketNumbering"
+
 logger = Logger(use_rfc3339=True)
-metrics = Metrics()
+metrics = Metrics(namespace=NAMESPACE)
 
 # With a lower level these log requests, and with them the tickets' texts.
 for name in ("boto3", "botocore", "urllib3"):

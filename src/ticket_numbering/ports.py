@@ -1,12 +1,29 @@
-"""What the algorithm asks of a store, and what a store can answer."""
+"""The ports: a store, a publisher, a dead-letter queue, and the values that cross them.
 
-from collections.abc import Collection, Mapping, Sequence
+No AWS here: adapters named by their medium implement the ports.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
 
-from ticket_numbering.errors import DamagedKeyRecordError
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.errors import (
+    AnnouncementError,
+    DamagedKeyRecordError,
+    DeadLetterError,
+    PoisonMessageError,
+)
+from ticket_numbering.messages import (
+    Assignment,
+    CreateTicket,
+    RequestKey,
+    TicketNumberAssigned,
+)
+from ticket_numbering.sqs_record import SQSRecord
+
+TimeLeft = Callable[[], float]
+"""Returns the seconds that are left of the invocation."""
 
 MAX_BLOCK_REQUESTS: Final = 50
 """TransactWriteItems takes 100 actions; a request needs two, its ticket and its key."""
@@ -22,16 +39,6 @@ REQUEST_OVERHEAD_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
-    """The number that a request has, as its idempotency key records it."""
-
-    number: int
-    fingerprint: str
-    assigned_at: str
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Block:
     """Requests of one project that take contiguous numbers, all or none."""
 
@@ -39,6 +46,11 @@ class Block:
     first_number: int
     assigned_at: str
     requests: Sequence[CreateTicket]
+
+    @property
+    def next_number(self) -> int:
+        """The number after the block."""
+        return self.first_number + len(self.requests)
 
     def assignments(self) -> dict[RequestKey, Assignment]:
         """Return what holds once the block is committed."""
@@ -48,7 +60,7 @@ class Block:
         }
 
 
-def fitting(requests: Sequence[CreateTicket]) -> Sequence[CreateTicket]:
+def take_block(requests: Sequence[CreateTicket]) -> Sequence[CreateTicket]:
     """Return the requests from the start that one block can hold; at least one."""
     size, length = 0, 0
     for request in requests[:MAX_BLOCK_REQUESTS]:
@@ -116,7 +128,7 @@ class Cancelled:
 class Refused:
     """DynamoDB does not take the block as it is; nothing was tried."""
 
-    why: str
+    reason: str
 
 
 class TicketStore(Protocol):
@@ -147,4 +159,40 @@ class TicketStore(Protocol):
             StoreUnavailableError: The store throttled, failed or did not answer;
                 whether the block is committed is unknown.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event to publish, and whether it may have been published before."""
+
+    event: TicketNumberAssigned
+    replayed: bool
+
+
+class Publisher(Protocol):
+    """Announces assigned numbers."""
+
+    def publish(
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
+    ) -> Mapping[str, AnnouncementError]:
+        """Publish, and return the errors of what was not published, by event id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A poison message, and why it is one."""
+
+    record: SQSRecord
+    error: PoisonMessageError
+
+
+class DeadLetterQueue(Protocol):
+    """Takes poison messages."""
+
+    def send(
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> Mapping[str, DeadLetterError]:
+        """Send, and return the errors of what was not sent, by message id."""
         ...

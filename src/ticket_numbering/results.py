@@ -1,8 +1,11 @@
-"""What becomes of the records of a batch: how an answer turns into outcomes."""
+"""The result of a record: assigned, replayed, poison or retry, and nothing else.
+
+A record without an answer and without an error cannot be expressed, so no message is
+deleted by oversight.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -13,136 +16,152 @@ from ticket_numbering.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.messages import (
+    Assignment,
     CreateTicket,
     RequestKey,
     TicketNumberAssigned,
     ticket_key,
 )
-from ticket_numbering.ports import Assignment
-from ticket_numbering.sns_publisher import Announcement
-from ticket_numbering.sqs_record import QueueRecord
-
-
-class OutcomeKind(StrEnum):
-    """What can become of a record."""
-
-    ASSIGNED = "assigned"
-    REPLAYED = "replayed"
-    POISON = "poison"
-    TRANSIENT = "transient"
+from ticket_numbering.ports import Announcement
+from ticket_numbering.sqs_record import SQSRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a record: an assignment, or the error that prevented it."""
+class Pending:
+    """A valid request that has no answer yet; no result, but what becomes one."""
 
-    record: QueueRecord
+    record: SQSRecord
+    request: CreateTicket
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The request got its number now."""
+
+    record: SQSRecord
+    request: CreateTicket
+    event: TicketNumberAssigned
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The request had its number before; the same event is announced again."""
+
+    record: SQSRecord
+    request: CreateTicket
+    event: TicketNumberAssigned
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The message can never succeed: it goes to the dead-letter queue."""
+
+    record: SQSRecord
+    error: PoisonMessageError
     request: CreateTicket | None = None
-    assignment: Assignment | None = None
-    event: TicketNumberAssigned | None = None
-    """What announces the assignment."""
-    error: Exception | None = None
-    dead_lettered: bool = False
-    """Whether the record was sent to the dead-letter queue, or tried to be."""
-
-    @property
-    def kind(self) -> OutcomeKind:
-        """An unexpected error counts as transient: the message must not be lost."""
-        if isinstance(self.error, PoisonMessageError):
-            return OutcomeKind.POISON
-        if self.error is not None or self.assignment is None:
-            return OutcomeKind.TRANSIENT
-        if self.assignment.replayed:
-            return OutcomeKind.REPLAYED
-        return OutcomeKind.ASSIGNED
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the message may be deleted; whatever we do not know may not."""
-        match self.kind:
-            case OutcomeKind.ASSIGNED | OutcomeKind.REPLAYED:
-                return True
-            case OutcomeKind.POISON:
-                return self.dead_lettered
-            case _:
-                return False
-
-    @property
-    def ticket_key(self) -> str | None:
-        """The number's display form, if the record has a number."""
-        if self.request is None or self.assignment is None:
-            return None
-        return ticket_key(self.request.project_id, self.assignment.number)
 
 
-def first_of_each_key(outcomes: Iterable[Outcome]) -> dict[RequestKey, CreateTicket]:
-    """Collapse equal keys: the same one twice would refuse the whole transaction."""
-    firsts: dict[RequestKey, CreateTicket] = {}
-    for outcome in sorted(outcomes, key=lambda each: each.record.turn):
-        if outcome.request:
-            firsts.setdefault(outcome.request.key, outcome.request)
-    return firsts
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The message goes back to the queue; an unexpected error must not lose it."""
+
+    record: SQSRecord
+    error: Exception
+    request: CreateTicket | None = None
+    ticket_key: str | None = None
+    """If the request has a number that is not announced."""
 
 
-def settle(
-    outcome: Outcome,
-    firsts: Mapping[RequestKey, CreateTicket],
-    answers: Mapping[RequestKey, Assignment | Exception],
-) -> Outcome:
-    """Tell what the answer to a key means for one of the records that hold it."""
-    request = outcome.request
-    if request is None:
-        return outcome
-    first, answer = firsts[request.key], answers[request.key]
+Numbered = Assigned | Replayed
+Result = Assigned | Replayed | Poison | Retry
+Answers = Mapping[RequestKey, Assignment | Exception]
+
+
+def failed(
+    record: SQSRecord, error: Exception, request: CreateTicket | None = None
+) -> Poison | Retry:
+    """Return the result of a failure: poison if it can never succeed."""
+    if isinstance(error, PoisonMessageError):
+        return Poison(record, error, request)
+    return Retry(record, error, request)
+
+
+def retry(result: Result, error: Exception) -> Retry:
+    """Return the result of a record that goes back after all."""
+    key = result.event.id if isinstance(result, Numbered) else None
+    return Retry(result.record, error, result.request, key)
+
+
+def deduplicate(pending: Iterable[Pending]) -> dict[RequestKey, CreateTicket]:
+    """Return the first request of each key, in the order of sending.
+
+    The same key twice would refuse the whole transaction.
+    """
+    first: dict[RequestKey, CreateTicket] = {}
+    for entry in sorted(pending, key=lambda entry: entry.record.sort_key):
+        first.setdefault(entry.request.key, entry.request)
+    return first
+
+
+def resolve(
+    pending: Pending, first: CreateTicket, answer: Assignment | Exception, *, new: bool
+) -> Result:
+    """Return what the answer to a key means for one of the records that hold it.
+
+    Args:
+        pending: The record.
+        first: The first request of its key.
+        answer: What became of that request.
+        new: Whether it got its number now.
+    """
+    record, request = pending.record, pending.request
     if isinstance(answer, Assignment):
-        return _settle_numbered(outcome, request, answer, repeated=request is not first)
+        return _numbered(pending, answer, new=new and request is first)
     if isinstance(answer, PoisonMessageError) and request != first:
         answer = NotAttemptedError("another request of the same key came first")
-    return replace(outcome, error=answer)
+    return failed(record, answer, request)
 
 
-def _settle_numbered(
-    outcome: Outcome, request: CreateTicket, answer: Assignment, *, repeated: bool
-) -> Outcome:
+def _numbered(pending: Pending, answer: Assignment, *, new: bool) -> Result:
+    record, request = pending.record, pending.request
     if not request.matches(answer.fingerprint):
         used = ticket_key(request.project_id, answer.number)
         reason = f"idempotency_key: already used for {used}, a different ticket"
         error = IdempotencyMismatchError(reason, "idempotency_key")
-        return replace(outcome, error=error)
+        return Poison(record, error, request)
     try:
         event = TicketNumberAssigned.of(request, answer.number, answer.assigned_at)
     except ValidationError:
-        reason = "the recorded assignment cannot be announced"
-        return replace(outcome, error=DamagedKeyRecordError(reason))
-    answer = replace(answer, replayed=answer.replayed or repeated)
-    return replace(outcome, assignment=answer, event=event)
+        damaged = DamagedKeyRecordError("the recorded assignment cannot be announced")
+        return Retry(record, damaged, request)
+    return (Assigned if new else Replayed)(record, request, event)
 
 
-def announcements(outcomes: Iterable[Outcome]) -> dict[str, Announcement]:
-    """Return one announcement for each number among the outcomes, by event id."""
+def announcements(results: Iterable[Result]) -> dict[str, Announcement]:
+    """Return one announcement for each number among the results, by event id."""
     found: dict[str, Announcement] = {}
-    for outcome in outcomes:
-        if outcome.event and outcome.assignment:
-            replayed = outcome.assignment.replayed
-            if outcome.event.id not in found or not replayed:
-                found[outcome.event.id] = Announcement(outcome.event, replayed)
+    for result in results:
+        if isinstance(result, Numbered):
+            event_id, replayed = result.event.id, isinstance(result, Replayed)
+            if event_id not in found or not replayed:
+                found[event_id] = Announcement(result.event, replayed)
     return found
 
 
-def hold_back(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def hold_back(results: Sequence[Result]) -> list[Result]:
     """On a FIFO queue, report what follows a failure in its group: order is kept.
 
     Poison is no failure: it takes no number, so nobody comes before its turn.
     """
-    held: list[Outcome] = []
+    held: list[Result] = []
     failed_groups: set[str | None] = set()
-    for outcome in outcomes:
-        record = outcome.record
+    for result in results:
+        record = result.record
         if record.is_fifo and record.group_id in failed_groups:
             error = NotAttemptedError("an earlier message of the group failed")
-            held.append(replace(outcome, error=error))
+            held.append(retry(result, error))
             continue
-        if record.is_fifo and outcome.kind is OutcomeKind.TRANSIENT:
+        if record.is_fifo and isinstance(result, Retry):
             failed_groups.add(record.group_id)
-        held.append(outcome)
+        held.append(result)
     return held

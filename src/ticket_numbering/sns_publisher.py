@@ -1,20 +1,18 @@
 """The SNS adapter: announces assigned numbers, at least once each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from ticket_numbering.batch_api import (
     Entry,
-    TimeLeft,
     attributes_size,
     is_fifo,
     send_all,
     text_attribute,
 )
 from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import TicketNumberAssigned
+from ticket_numbering.ports import Announcement, TimeLeft
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
@@ -23,15 +21,7 @@ MAX_PUBLISH_BYTES: Final = 256 * 1024
 """A topic's default limit for a message and for the sum of a batch; SNS API."""
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """An event to publish, and whether it may have been published before."""
-
-    event: TicketNumberAssigned
-    replayed: bool
-
-
-class SNSAnnouncer:
+class SNSPublisher:
     """Publishes to the assignments topic."""
 
     def __init__(self, client: "SNSClient", topic_arn: str) -> None:
@@ -39,7 +29,7 @@ class SNSAnnouncer:
         self._topic_arn = topic_arn
         self._is_fifo = is_fifo(topic_arn)
 
-    def announce(
+    def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish the announcements, as long as there is time.

@@ -6,20 +6,19 @@ The body stays byte for byte what it was, so that a redrive sends the same messa
 import base64
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ticket_numbering.batch_api import (
     Entry,
-    TimeLeft,
     attributes_size,
     is_fifo,
     send_all,
     text_attribute,
 )
-from ticket_numbering.errors import DeadLetterError, PoisonMessageError
+from ticket_numbering.errors import DeadLetterError
 from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.ports import DeadLetter, TimeLeft
+from ticket_numbering.sqs_record import SQSRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -39,14 +38,6 @@ One that outlived the invocation would bring the whole batch back, again and aga
 """
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A poison message and why it is one."""
-
-    record: QueueRecord
-    error: PoisonMessageError
-
-
 class SQSDeadLetters:
     """Sends to the dead-letter queue."""
 
@@ -56,15 +47,15 @@ class SQSDeadLetters:
         self._is_fifo = is_fifo(queue_url)
 
     def send(
-        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
-        """Send the letters, as long as there is time.
+        """Send the dead letters, as long as there is time.
 
         Returns:
-            The error of each letter that SQS did not take, by message id.
+            The error of each dead letter that SQS did not take, by message id.
         """
         failures = send_all(
-            [_entry(letter, fifo=self._is_fifo) for letter in letters],
+            [_entry(dead_letter, fifo=self._is_fifo) for dead_letter in dead_letters],
             lambda batch: self._client.send_message_batch(
                 QueueUrl=self._queue_url,
                 Entries=batch,  # type: ignore[arg-type]
@@ -74,9 +65,9 @@ class SQSDeadLetters:
             CALL_RESERVE_SECONDS,
         )
         return {
-            letters[position].record.message_id: DeadLetterError(
+            dead_letters[position].record.message_id: DeadLetterError(
                 f"SQS: {why}; it was to be dead-lettered as "
-                f"{type(letters[position].error).__name__}"
+                f"{type(dead_letters[position].error).__name__}"
             )
             for position, why in failures.items()
         }
@@ -88,11 +79,11 @@ def reason_of(error: Exception) -> str:
     return text[:MAX_REASON_CHARACTERS]
 
 
-def _entry(letter: DeadLetter, *, fifo: bool) -> Entry:
-    record = letter.record
+def _entry(dead_letter: DeadLetter, *, fifo: bool) -> Entry:
+    record = dead_letter.record
     body = record.body or ""
     size = len(body.encode(errors="surrogatepass"))
-    attributes = _attributes(letter, MAX_SEND_BYTES - size)
+    attributes = _attributes(dead_letter, MAX_SEND_BYTES - size)
     content: dict[str, Any] = {"MessageBody": body, "MessageAttributes": attributes}
     if record.group_id:
         content["MessageGroupId"] = record.group_id
@@ -101,8 +92,8 @@ def _entry(letter: DeadLetter, *, fifo: bool) -> Entry:
     return Entry(content, size + attributes_size(attributes))
 
 
-def _fifo_parameters(record: QueueRecord) -> dict[str, str]:
-    """Identify a letter by the message that it was, as SQS does when it moves one.
+def _fifo_parameters(record: SQSRecord) -> dict[str, str]:
+    """Identify a dead letter by the message that it was, as SQS does when it moves one.
 
     Sent again after a crash it is dropped; another message of the same body is not.
     """
@@ -112,21 +103,21 @@ def _fifo_parameters(record: QueueRecord) -> dict[str, str]:
     }
 
 
-def _attributes(letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
+def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
     """Ours come first; of the message's own, what the limits leave room for.
 
     Args:
-        letter: The letter.
+        dead_letter: A poison message, and why it is one.
         room: Bytes that the body leaves; the reason is cut to fit, if that is enough.
     """
-    record = letter.record
+    record = dead_letter.record
     kept = {
-        "ErrorType": text_attribute(type(letter.error).__name__),
+        "ErrorType": text_attribute(type(dead_letter.error).__name__),
         "SourceMessageId": text_attribute(record.message_id),
     }
     if record.sent_at:
         kept["SentTimestamp"] = text_attribute(str(record.sent_at))
-    reason = reason_of(letter.error)
+    reason = reason_of(dead_letter.error)
     full = kept | {"ErrorMessage": text_attribute(reason)}
     if (excess := attributes_size(full) - room) > 0:
         cut = reason.encode()[:-excess].decode(errors="ignore") or reason[:1]

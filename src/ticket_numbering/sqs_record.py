@@ -16,7 +16,7 @@ NUMBER: Final = re.compile("[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRecord:
+class SQSRecord:
     """One SQS message; tolerant, for an event made by hand may lack anything."""
 
     message_id: str
@@ -25,7 +25,7 @@ class QueueRecord:
     message_attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "QueueRecord":
+    def of(cls, raw: Mapping[str, Any]) -> "SQSRecord":
         """Take over a record of a Lambda SQS event, as far as SQS could send it."""
         body = raw.get("body")
         attributes = _members(raw.get("attributes"), (str, int))
@@ -47,7 +47,7 @@ class QueueRecord:
         return self._number("SentTimestamp") or 0
 
     @property
-    def turn(self) -> int:
+    def sort_key(self) -> int:
         """What to sort a batch by; records of equal turn keep the batch's order.
 
         A FIFO queue's batch is in order already, and the clocks behind the times that

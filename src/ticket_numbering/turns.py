@@ -1,19 +1,19 @@
-"""Tasks that take turns on a few threads: who has to pause gives its thread away.
+"""Tasks that take turns on a few threads: one that backs off gives its thread away.
 
-So no task waits for another's pause, and each has its first turn before any has its
-second.
+So no task waits for the delay of another, and each has its first turn before any has
+its second.
 """
 
 from collections.abc import Callable, Sequence
 from queue import Empty, PriorityQueue
 from typing import Final
 
-from ticket_numbering.batch_api import TimeLeft
+from ticket_numbering.ports import TimeLeft
 
 AT_ONCE: Final = float("-inf")
 
 Task = Callable[[], float | None]
-"""Goes on until it is done, or has to pause for the seconds that it returns."""
+"""Goes on until it is done, or must wait for the seconds that it returns."""
 
 
 class Turns:
@@ -33,7 +33,7 @@ class Turns:
         for place in range(len(tasks)):
             self._waiting.put((AT_ONCE, place))
 
-    def take(self, _thread: int) -> None:
+    def take(self, _thread: int = 0) -> None:
         """Run who is due first, again and again; return when nobody waits.
 
         Then every task that is not done yet has a thread of its own.
@@ -43,11 +43,11 @@ class Turns:
                 due, place = self._waiting.get_nowait()
             except Empty:
                 return
-            if (early := due - self._now()) > 0:
-                self._sleep(early)
-            pause = self._tasks[place]()
-            if pause is not None:
-                self._waiting.put((self._now() + pause, place))
+            if due > AT_ONCE:
+                self._sleep(max(0.0, due - self._now()))
+            delay = self._tasks[place]()
+            if delay is not None:
+                self._waiting.put((self._now() + delay, place))
 
     def _now(self) -> float:
         """Return a time that grows, by the clock that the deadline goes by."""

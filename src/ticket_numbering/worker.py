@@ -1,37 +1,41 @@
-"""A batch of records: every one of them gets its outcome, whatever happens to others.
+"""A batch of records: every one of them gets its result, whatever happens to others.
 
-Parse, collapse equal keys, look up what was delivered before, allocate each project's
-numbers side by side, announce, dead-letter. Each of them ends in time for the next;
-poison comes last, so it uses up nobody's time but its own.
+Parse, deduplicate, look up what was delivered before, allocate each project's numbers
+side by side, publish, dead-letter. Each of them ends in time for the next; poison
+comes last, so it uses up nobody's time but its own.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from time import sleep
+from typing import Final, TypeVar
 
-from ticket_numbering.allocation import Allocation, AllocationRun, Allocator
-from ticket_numbering.batch_api import TimeLeft
-from ticket_numbering.errors import (
-    AnnouncementError,
-    DeadLetterError,
-    PoisonMessageError,
-)
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.allocation import Allocation, Allocator
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.observability import logger
-from ticket_numbering.ports import Assignment
-from ticket_numbering.results import (
-    Outcome,
-    announcements,
-    first_of_each_key,
-    hold_back,
-    settle,
+from ticket_numbering.ports import (
+    DeadLetter,
+    DeadLetterQueue,
+    Publisher,
+    TimeLeft,
 )
-from ticket_numbering.sns_publisher import Announcement
-from ticket_numbering.sqs_dead_letters import DeadLetter
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.results import (
+    Numbered,
+    Pending,
+    Poison,
+    Result,
+    Retry,
+    announcements,
+    deduplicate,
+    failed,
+    hold_back,
+    resolve,
+    retry,
+)
+from ticket_numbering.sqs_record import SQSRecord
 from ticket_numbering.turns import Turns
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
@@ -44,38 +48,18 @@ LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-class Announcer(Protocol):
-    """Announces assigned numbers."""
-
-    def announce(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
-    ) -> Mapping[str, AnnouncementError]:
-        """Publish, and return the errors of what was not published, by event id."""
-        ...
-
-
-class DeadLetters(Protocol):
-    """Takes poison messages."""
-
-    def send(
-        self, letters: Sequence[DeadLetter], time_left: TimeLeft
-    ) -> Mapping[str, DeadLetterError]:
-        """Send, and return the errors of what was not sent, by message id."""
-        ...
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
     """What a batch came to."""
 
-    outcomes: Sequence[Outcome]
+    results: Sequence[Result]
     """One a record, in the order of the batch."""
-    allocations: Sequence[Allocation]
+    allocations: Sequence[Allocation] = ()
     """One a project that numbers were tried for."""
-    announcements_failed: int
+    announcements_failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,36 +67,34 @@ class Worker:
     """Turns batches of records into numbered, announced tickets."""
 
     allocator: Allocator
-    announcer: Announcer
-    dead_letters: DeadLetters
-    pool: Callable[[int], Executor] = ThreadPoolExecutor
+    publisher: Publisher
+    dead_letters: DeadLetterQueue
+    sleep: Callable[[float], None] = sleep
+    pool: Callable[[int], Executor] = field(default=ThreadPoolExecutor)
     """Makes what runs the projects of a batch side by side, at most so many at once."""
 
-    def handle(
-        self, records: Sequence[QueueRecord], time_left: TimeLeft
-    ) -> BatchReport:
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch.
 
         Args:
             records: The records in the order of the event.
             time_left: Seconds left of the invocation.
         """
-        outcomes = [_read(record) for record in records]
-        firsts = first_of_each_key(outcomes)
-        recorded = self._look_up_redelivered(outcomes, time_left)
-        fresh = [each for key, each in firsts.items() if key not in recorded]
-        allocations = self._allocate(fresh, time_left)
-        answers: dict[RequestKey, Assignment | Exception] = dict(recorded)
-        for allocation in allocations:
-            answers |= allocation.answers
-        outcomes = [settle(outcome, firsts, answers) for outcome in outcomes]
-        outcomes, failed = self._announce(outcomes, time_left)
-        # Poison that cannot be sent holds nobody back: it has no place in the sequence.
-        outcomes = self._dead_letter(hold_back(outcomes), time_left)
-        return BatchReport(outcomes, allocations, failed)
+        batch = [_parse(record) for record in records]
+        pending = [entry for entry in batch if isinstance(entry, Pending)]
+        requests = deduplicate(pending)
+        recorded = self._look_up_redelivered(pending, time_left)
+        allocations = self._allocate(
+            [request for key, request in requests.items() if key not in recorded],
+            time_left,
+        )
+        resolved = _resolve(batch, requests, recorded, allocations)
+        published, announcements_failed = self._publish(resolved, time_left)
+        results = self._dead_letter(hold_back(published), time_left)
+        return BatchReport(results, allocations, announcements_failed)
 
     def _look_up_redelivered(
-        self, outcomes: Iterable[Outcome], time_left: TimeLeft
+        self, pending: Iterable[Pending], time_left: TimeLeft
     ) -> Mapping[RequestKey, Assignment | Exception]:
         """Find what was answered before, at the cost of a read.
 
@@ -122,16 +104,14 @@ class Worker:
         # Each key once, and in the order of the batch.
         keys = [
             *dict.fromkeys(
-                outcome.request.key
-                for outcome in outcomes
-                if outcome.request and outcome.record.receive_count > 1
+                entry.request.key for entry in pending if entry.record.receive_count > 1
             )
         ]
         left_for_others = time_left() * (1 - LOOKUP_SHARE)
         recorded: dict[RequestKey, Assignment | Exception] = {}
         while keys and time_left() >= left_for_others:
             some, keys = keys[:KEYS_A_LOOKUP], keys[KEYS_A_LOOKUP:]
-            found = _contained(partial(self.allocator.store.recorded, some))
+            found = _caught(partial(self.allocator.store.recorded, some))
             if isinstance(found, Exception):
                 logger.warning("lookup of redelivered requests failed", exc_info=found)
                 break
@@ -141,81 +121,105 @@ class Worker:
     def _allocate(
         self, requests: Iterable[CreateTicket], time_left: TimeLeft
     ) -> list[Allocation]:
+        """Allocate each project's numbers, on a few threads."""
         projects: dict[str, list[CreateTicket]] = defaultdict(list)
         for request in requests:
             projects[request.project_id].append(request)
-
-        if len(projects) > 1:
-            return self._allocate_side_by_side(projects, time_left)
-        runs = [
-            self.allocator.start(project_id, some, time_left)
-            for project_id, some in projects.items()
-        ]
-        return [run.result(_contained(run.work)) for run in runs]
-
-    def _allocate_side_by_side(
-        self, projects: Mapping[str, Sequence[CreateTicket]], time_left: TimeLeft
-    ) -> list[Allocation]:
-        runs: dict[str, AllocationRun] = {}
-        errors: dict[str, Exception] = {}
+        allocations: dict[str, Allocation] = {}
 
         def advance(project_id: str) -> float | None:
-            if project_id not in runs:
-                requests = projects[project_id]
-                runs[project_id] = self.allocator.start(project_id, requests, time_left)
-            pause = _contained(runs[project_id].advance)
-            if isinstance(pause, Exception):
-                errors[project_id] = pause
+            if project_id not in allocations:
+                # Here, and not before: the cached number is milliseconds old.
+                started = self.allocator.start(project_id, projects[project_id])
+                allocations[project_id] = started
+            allocation = allocations[project_id]
+            delay = _caught(lambda: self.allocator.advance(allocation, time_left))
+            if isinstance(delay, Exception):
+                allocation.last_error = delay
                 return None
-            return pause
+            return delay
 
         tasks = [partial(advance, project_id) for project_id in projects]
-        turns = Turns(tasks, time_left, self.allocator.sleep)
+        turns = Turns(tasks, time_left, self.sleep)
         threads = min(len(projects), MAX_PROJECTS_SIDE_BY_SIDE)
-        with self.pool(threads) as pool:
-            list(pool.map(turns.take, range(threads)))
-        return [runs[each].result(errors.get(each)) for each in projects]
+        if threads > 1:
+            with self.pool(threads) as pool:
+                list(pool.map(turns.take, range(threads)))
+        else:
+            turns.take()
+        return [allocations[project_id] for project_id in projects]
 
-    def _announce(
-        self, outcomes: Sequence[Outcome], time_left: TimeLeft
-    ) -> tuple[list[Outcome], int]:
+    def _publish(
+        self, results: Sequence[Result], time_left: TimeLeft
+    ) -> tuple[list[Result], int]:
         """Announce each number once, replays too.
 
         The first delivery may have died between its commit and its announcement.
         """
         failures = _failures(
-            lambda items: self.announcer.announce(items, time_left),
-            announcements(outcomes),
+            lambda items: self.publisher.publish(items, time_left),
+            announcements(results),
         )
-        announced = [
-            replace(each, error=failures.get(each.ticket_key or "", each.error))
-            for each in outcomes
+        published = [
+            retry(result, failures[result.event.id])
+            if isinstance(result, Numbered) and result.event.id in failures
+            else result
+            for result in results
         ]
-        return announced, len(failures)
+        return published, len(failures)
 
     def _dead_letter(
-        self, outcomes: Sequence[Outcome], time_left: TimeLeft
-    ) -> list[Outcome]:
-        """Send the poison."""
-        letters = {
-            outcome.record.message_id: DeadLetter(outcome.record, outcome.error)
-            for outcome in outcomes
-            if isinstance(outcome.error, PoisonMessageError)
+        self, results: Sequence[Result], time_left: TimeLeft
+    ) -> list[Result]:
+        """Send the poison; what is not sent goes back to the queue."""
+        dead_letters = {
+            result.record.message_id: DeadLetter(result.record, result.error)
+            for result in results
+            if isinstance(result, Poison)
         }
         failures = _failures(
-            lambda items: self.dead_letters.send(items, time_left), letters
+            lambda items: self.dead_letters.send(items, time_left), dead_letters
         )
         return [
-            replace(
-                each,
-                error=failures.get(each.record.message_id, each.error),
-                dead_lettered=each.record.message_id in letters,
-            )
-            for each in outcomes
+            retry(result, failures[result.record.message_id])
+            if isinstance(result, Poison) and result.record.message_id in failures
+            else result
+            for result in results
         ]
 
 
-def _contained(action: Callable[[], Result]) -> Result | Exception:
+def _parse(record: SQSRecord) -> Pending | Poison | Retry:
+    request = _caught(record.parse)
+    if isinstance(request, Exception):
+        return failed(record, request)
+    return Pending(record, request)
+
+
+def _resolve(
+    batch: Iterable[Pending | Poison | Retry],
+    requests: Mapping[RequestKey, CreateTicket],
+    recorded: Mapping[RequestKey, Assignment | Exception],
+    allocations: Iterable[Allocation],
+) -> list[Result]:
+    answers = dict(recorded)
+    assigned: set[RequestKey] = set()
+    for allocation in allocations:
+        answers |= allocation.answers()
+        assigned |= allocation.assigned.keys()
+    return [
+        resolve(
+            entry,
+            requests[entry.request.key],
+            answers[entry.request.key],
+            new=entry.request.key in assigned,
+        )
+        if isinstance(entry, Pending)
+        else entry
+        for entry in batch
+    ]
+
+
+def _caught(action: Callable[[], Value]) -> Value | Exception:
     """Run the action; a failure, even a bug, becomes a value of this record alone."""
     try:
         return action()
@@ -228,14 +232,7 @@ def _failures(
 ) -> Mapping[str, Exception]:
     if not items:
         return {}
-    failures = _contained(lambda: send(list(items.values())))
+    failures = _caught(lambda: send(list(items.values())))
     return (
         dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
     )
-
-
-def _read(record: QueueRecord) -> Outcome:
-    request = _contained(record.parse)
-    if isinstance(request, Exception):
-        return Outcome(record, error=request)
-    return Outcome(record, request)

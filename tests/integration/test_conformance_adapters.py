@@ -8,18 +8,19 @@ from tests.support.builders import create_ticket, create_tickets, plenty, queue_
 from tests.support.conformance import Backend, OnEveryBackend
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.messages import Assignment, CreateTicket, TicketNumberAssigned
 from ticket_numbering.ports import (
-    Assignment,
+    Announcement,
     Block,
     Cancelled,
     Committed,
+    DeadLetter,
     Reason,
     Refused,
     Slot,
 )
-from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
-from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.sns_publisher import SNSPublisher
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 
 NOW = "2026-11-21T06:00:00.000Z"
 FAILED = Reason.CONDITION_FAILED
@@ -33,7 +34,7 @@ def store_of(backend: Backend) -> DynamoDBTicketStore:
 
 def recorded(request: CreateTicket, number: int) -> Assignment:
     """Return what is recorded of a request."""
-    return Assignment(number, request.fingerprint, NOW, replayed=True)
+    return Assignment(number, request.fingerprint, NOW)
 
 
 class TestTicketStore(OnEveryBackend):
@@ -124,9 +125,9 @@ class TestAnnouncer(OnEveryBackend):
             )
             for number, request in enumerate(create_tickets(12), 1)
         ]
-        announcer = SNSAnnouncer(backend.sns, backend.topic)
+        publisher = SNSPublisher(backend.sns, backend.topic)
 
-        assert announcer.announce(announcements, plenty) == {}
+        assert publisher.publish(announcements, plenty) == {}
 
 
 def letter(body: str, **overrides: Any) -> DeadLetter:

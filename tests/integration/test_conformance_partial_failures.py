@@ -15,8 +15,9 @@ from tests.support.builders import create_tickets, plenty, queue_record
 from tests.support.conformance import Simulation, backend_of
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
-from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.ports import Announcement, DeadLetter
+from ticket_numbering.sns_publisher import SNSPublisher
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 
@@ -84,7 +85,7 @@ class TestPartialFailures:
             for number, each in enumerate(create_tickets(20), 1)
         ]
 
-        failures = SNSAnnouncer(model.sns, "topic").announce(announcements, plenty)
+        failures = SNSPublisher(model.sns, "topic").publish(announcements, plenty)
 
         ids = {each.event.id for each in announcements}
         assert failures

@@ -7,9 +7,8 @@ import pytest
 from tests.integration.conftest import empty_store
 from tests.support.builders import create_ticket, create_tickets
 from tests.support.cases import cases
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
-    Assignment,
     Block,
     Cancelled,
     Committed,
@@ -47,7 +46,7 @@ def fill(store: TicketStore, count: int, project_id: str = "PROJ") -> None:
 
 def assigned(request: CreateTicket, number: int, at: str = NOW) -> Assignment:
     """Return what a store has recorded of a request."""
-    return Assignment(number, request.fingerprint, at, replayed=True)
+    return Assignment(number, request.fingerprint, at)
 
 
 def replay(request: CreateTicket, number: int, at: str = NOW) -> Slot:
@@ -293,16 +292,14 @@ class TestReplay:
         )
         assert store.last_number("PROJ") == 3
 
-    def test_recorded_assignment_is_a_replay(self, store: TicketStore) -> None:
-        """Only what a block commits itself is not a replay."""
+    def test_recorded_assignment_is_that_of_the_block(self, store: TicketStore) -> None:
         request = create_ticket()
         block = Block("PROJ", 1, NOW, [request])
         store.write_block(block)
 
         found = store.recorded([request.key])
 
-        assert found == {request.key: assigned(request, 1)}
-        assert not block.assignments()[request.key].replayed
+        assert found == block.assignments()
 
 
 class TestRecorded:

@@ -13,12 +13,12 @@ from moto import mock_aws
 
 from tests.integration.conftest import empty_store
 from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
-from tests.support.fakes import FakeTime
+from tests.support.fakes import FakeTime, key_of
 from tests.support.tables import create_table
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import BatchReport, Worker
 
@@ -64,7 +64,7 @@ def counted() -> Iterator[CountedWorker]:
         clock, store = Clock(), DynamoDBTicketStore(dynamodb, "tickets", "keys")
         worker = Worker(
             Allocator(store, 25, 10.0, now=clock.now),
-            SNSAnnouncer(sns, topic_arn),
+            SNSPublisher(sns, topic_arn),
             SQSDeadLetters(sqs, queue_url),
             # One after the other: moto fails when two threads write at once.
             pool=lambda _: ThreadPoolExecutor(1),
@@ -87,7 +87,7 @@ class TestRequestsOfABatch:
         """0.3 requests a ticket, where the textbook loop needs three."""
         report = counted.handle(create_tickets(10))
 
-        assert [each.ticket_key for each in report.outcomes] == [
+        assert [key_of(result) for result in report.results] == [
             f"PROJ-{number}" for number in range(1, 11)
         ]
         assert counted.requests == {
@@ -104,7 +104,7 @@ class TestRequestsOfABatch:
 
         report = counted.handle(create_tickets(10))
 
-        assert report.outcomes[-1].ticket_key == "PROJ-20"
+        assert key_of(report.results[-1]) == "PROJ-20"
         assert counted.requests == {"TransactWriteItems": 1, "PublishBatch": 1}
 
     def test_ten_tickets_cost_three_requests_when_they_come_later(
@@ -163,8 +163,8 @@ class TestWriteUnits:
         store = empty_store(emulator_dynamodb)
         answers.clear()
 
-        run = Allocator(store, 25, 10.0).start("PROJ", create_tickets(10), plenty)
-        run.work()
+        allocator = Allocator(store, 25, 10.0)
+        allocator.advance(allocator.start("PROJ", create_tickets(10)), plenty)
 
         events.unregister(ask, unique_id="ask")
         events.unregister(hear, unique_id="hear")

@@ -10,13 +10,12 @@ from simulation.environment import Site, Way, as_boto3
 from simulation.faults import RandomFaults
 from simulation.scenario import Scenario, Sending, request
 from simulation.world import World, quiet
-from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import AnnouncementError
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Block
-from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
+from ticket_numbering.ports import Announcement, Block, TimeLeft
+from ticket_numbering.sns_publisher import SNSPublisher
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 
@@ -24,11 +23,11 @@ DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 class AnnouncesFirst(DynamoDBTicketStore):
     """Tells the world of a block, and then commits it."""
 
-    announcer: SNSAnnouncer
+    publisher: SNSPublisher
 
     def write_block(self, block: Block) -> Any:
         """Announce, and write."""
-        self.announcer.announce(
+        self.publisher.publish(
             [
                 Announcement(TicketNumberAssigned.of(asked, at, "-"), replayed=False)
                 for at, asked in enumerate(block.requests, block.first_number)
@@ -38,7 +37,7 @@ class AnnouncesFirst(DynamoDBTicketStore):
         return super().write_block(block)
 
 
-class RefusesAll(SNSAnnouncer):
+class RefusesAll(SNSPublisher):
     """Announces nothing, and says so."""
 
     def announce(
@@ -52,14 +51,14 @@ class RefusesAll(SNSAnnouncer):
 def announcing_first(site: Site) -> Any:
     """Build the worker with a store that is hasty."""
     store = AnnouncesFirst(as_boto3(site.dynamodb), "tickets", "keys")
-    store.announcer = site.announcer()
+    store.publisher = site.publisher()
     return build_handler(site.worker(allocator=site.allocator(store)))
 
 
 def announcing_nothing(site: Site) -> Any:
-    """Build the worker with an announcer that has no success."""
-    announcer = RefusesAll(as_boto3(site.sns), "topic")
-    return build_handler(site.worker(announcer=announcer))
+    """Build the worker with an publisher that has no success."""
+    publisher = RefusesAll(as_boto3(site.sns), "topic")
+    return build_handler(site.worker(publisher=publisher))
 
 
 @pytest.mark.parametrize(

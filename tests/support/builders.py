@@ -1,14 +1,11 @@
 """Builders of requests, records and events; every argument has a sensible default."""
 
 import json
-from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from aws_lambda_powertools.utilities.typing import LambdaContext
-
 from ticket_numbering.messages import CreateTicket
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.sqs_record import SQSRecord
 
 _serial = count(1)
 
@@ -82,25 +79,11 @@ def sqs_event(*records: dict[str, Any]) -> dict[str, Any]:
 
 def queue_record(
     body: str | dict[str, Any] | CreateTicket | None = None, **overrides: Any
-) -> QueueRecord:
+) -> SQSRecord:
     """Return a record as the worker takes it."""
-    return QueueRecord.of(sqs_record(body, **overrides))
+    return SQSRecord.of(sqs_record(body, **overrides))
 
 
 def plenty() -> float:
     """Return the seconds left of an invocation that has just begun."""
     return 30.0
-
-
-class Context(LambdaContext):
-    """A Lambda context with time left."""
-
-    def __init__(self, remaining: Callable[[], int] = lambda: 30_000) -> None:
-        """Set what Lambda sets."""
-        self._function_name = "numbering-worker"
-        self._memory_limit_in_mb = 512
-        self._invoked_function_arn = (
-            "arn:aws:lambda:eu-west-1:123456789012:function:numbering-worker"
-        )
-        self._aws_request_id = "9a1c7fd5-9b0f-4b8e-8f5d-0c6d1c2f3a4b"
-        self.get_remaining_time_in_millis = remaining  # type: ignore[method-assign]

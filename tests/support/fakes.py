@@ -5,27 +5,39 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
 )
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
-    Assignment,
+    Announcement,
     Block,
     Cancelled,
     Committed,
+    DeadLetter,
     Reason,
     Refused,
     Slot,
+    TimeLeft,
 )
-from ticket_numbering.sns_publisher import Announcement
-from ticket_numbering.sqs_dead_letters import DeadLetter
+from ticket_numbering.results import Assigned, Replayed, Result, Retry
+
+
+def key_of(result: Result) -> str | None:
+    """Return the ticket key that a result tells, if it tells one."""
+    match result:
+        case Assigned() | Replayed():
+            return result.event.id
+        case Retry():
+            return result.ticket_key
+        case _:
+            return None
+
 
 BlockAnswer = Committed | Cancelled | Refused
 Fault = Callable[[Block], BlockAnswer | None]
@@ -116,8 +128,7 @@ class FakeTicketStore:
     def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:
         if key in self.damaged:
             return DamagedKeyRecordError("damaged")
-        recorded = self.keys.get(key)
-        return replace(recorded, replayed=True) if recorded else None
+        return self.keys.get(key)
 
     def _read(self, call: str) -> None:
         self.calls.append(call)
@@ -127,7 +138,7 @@ class FakeTicketStore:
 
 
 @dataclass
-class FakeAnnouncer:
+class FakePublisher:
     """Remembers what was announced; refuses what it is told to refuse."""
 
     announced: list[Announcement] = field(default_factory=list)
@@ -135,10 +146,10 @@ class FakeAnnouncer:
     calls: int = 0
     bug: Exception | None = None
 
-    def announce(
+    def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Announce; see `Announcer`."""
+        """Publish; see `Publisher`."""
         del time_left
         self.calls += 1
         if self.bug:
@@ -168,7 +179,7 @@ class FakeDeadLetters:
     def send(
         self, letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
-        """Send; see `DeadLetters`."""
+        """Send; see `DeadLetterQueue`."""
         del time_left
         if self.bug:
             raise self.bug

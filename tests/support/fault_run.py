@@ -17,7 +17,7 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
 from tests.support.faults import DECKS, Fault
-from ticket_numbering.memory import LONGEST_PAUSE_SECONDS
+from ticket_numbering.backoff import MAX_DELAY_SECONDS
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit, tickets_of
 from ticketctl.system.queues import Sent, messages_on_queue
@@ -182,7 +182,7 @@ class Run:
 
     def _is_over(self) -> bool:
         """Nobody is at work: a worker pauses for less, and a late write is a call."""
-        return self.proxy.quiet_seconds() > LONGEST_PAUSE_SECONDS and not self._left()
+        return self.proxy.quiet_seconds() > MAX_DELAY_SECONDS and not self._left()
 
     @cached_property
     def audits(self) -> dict[str, ProjectAudit]:

@@ -15,8 +15,9 @@ from tests.support import template_loader
 from tests.support.builders import create_ticket, plenty, queue_record, ticket_fields
 from ticket_numbering import errors
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.sns_publisher import Announcement, SNSAnnouncer
-from ticket_numbering.sqs_dead_letters import DeadLetter, SQSDeadLetters
+from ticket_numbering.ports import Announcement, DeadLetter
+from ticket_numbering.sns_publisher import SNSPublisher
+from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticketctl.sequences.publishing import announce
 from ticketctl.sequences.ticket_voided import TicketVoided
 from ticketctl.sequences.voiding import Voided
@@ -506,7 +507,7 @@ class TestHeaders:
         client: Any = Recorder()
         event = TicketNumberAssigned.of(create_ticket(), 42, STAMP)
 
-        SNSAnnouncer(client, "topic").announce([Announcement(event, replayed)], plenty)
+        SNSPublisher(client, "topic").publish([Announcement(event, replayed)], plenty)
 
         documented = headers_of("TicketNumberAssigned")
         Draft202012Validator(documented).validate(client.headers())

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.builders import create_ticket, ticket_fields
 from ticket_numbering.dynamodb_items import key_id, key_item
+from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.app import main
 from ticketctl.cli.errors import InputError, Status
@@ -535,7 +536,7 @@ class Table:
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after so many seconds."""
-        item = key_item(ticket, number, "2026-11-21T00:00:00.000Z", None)
+        item = serialized(key_item(ticket, number, "2026-11-21T00:00:00.000Z", None))
         self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
 
     def batch_get_item(

@@ -14,10 +14,11 @@ import pytest
 import typer
 from botocore import xform_name
 
-from tests.support.builders import Context, create_ticket, sqs_event, sqs_record
+from simulation.aws.lambda_service import Context
+from tests.support.builders import create_ticket, sqs_event, sqs_record
 from tests.support.fakes import (
-    FakeAnnouncer,
     FakeDeadLetters,
+    FakePublisher,
     FakeTicketStore,
     FakeTime,
 )
@@ -338,13 +339,14 @@ def logged_lines(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return real outcome lines, of each outcome."""
     out = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", out)
-    announcer = FakeAnnouncer(refused={"PROJ-2"})
-    allocator = Allocator(FakeTicketStore(), 3, 10.0, sleep=FakeTime().sleep)
-    handle = build_handler(Worker(allocator, announcer, FakeDeadLetters()))
+    publisher = FakePublisher(refused={"PROJ-2"})
+    allocator = Allocator(FakeTicketStore(), 3, 10.0)
+    worker = Worker(allocator, publisher, FakeDeadLetters(), FakeTime().sleep)
+    handle = build_handler(worker)
     request = create_ticket()
     batch = [sqs_record(request), sqs_record(request), sqs_record("{"), sqs_record()]
     handle(sqs_event(*batch), Context())
-    announcer.bug = RuntimeError("boom")
+    publisher.bug = RuntimeError("boom")
     handle(sqs_event(sqs_record()), Context())
     return [json.loads(line) for line in out.getvalue().splitlines()]
 

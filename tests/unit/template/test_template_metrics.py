@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.lambda_service import Context
 from tests.support.aws_metrics import AWS_METRICS
-from tests.support.builders import Context, sqs_event, sqs_record
+from tests.support.builders import sqs_event, sqs_record
 from tests.support.fakes import (
-    FakeAnnouncer,
     FakeDeadLetters,
+    FakePublisher,
     FakeTicketStore,
     FakeTime,
 )
@@ -119,12 +120,13 @@ class Function:
 
     printed: pytest.CaptureFixture[str]
     store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    announcer: FakeAnnouncer = field(default_factory=FakeAnnouncer)
+    publisher: FakePublisher = field(default_factory=FakePublisher)
 
     def emits(self, *records: Json) -> dict[Emitted, list[float]]:
         """Handle a batch, and return the metrics with their values."""
-        allocator = Allocator(self.store, 3, 10.0, sleep=FakeTime().sleep)
-        worker = Worker(allocator, self.announcer, FakeDeadLetters())
+        allocator = Allocator(self.store, 3, 10.0)
+        sleep = FakeTime().sleep
+        worker = Worker(allocator, self.publisher, FakeDeadLetters(), sleep)
         build_handler(worker)(sqs_event(*records), Context())
         return dict(_embedded(self.printed.readouterr().out))
 
@@ -133,10 +135,8 @@ class Function:
 def function(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Function:
-    """Return the function with the service and the namespace of the template."""
+    """Return the function with the service of the template."""
     variables = properties("NumberingWorker")["Environment"]["Variables"]
-    namespace = variables["POWERTOOLS_METRICS_NAMESPACE"]
-    monkeypatch.setattr(metrics.provider, "namespace", namespace)
     service = readable(variables["POWERTOOLS_SERVICE_NAME"])
     monkeypatch.setattr(metrics.provider, "service", service)
     monkeypatch.setattr(logger.registered_handler, "stream", io.StringIO())
@@ -192,7 +192,7 @@ def transient(function: Function) -> list[Json]:
 
 def announcement_failed(function: Function) -> list[Json]:
     """SNS does not take the first number's announcement."""
-    function.announcer.refused = {"PROJ-1"}
+    function.publisher.refused = {"PROJ-1"}
     return [sqs_record()]
 
 

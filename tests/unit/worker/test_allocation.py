@@ -10,7 +10,17 @@ import pytest
 from tests.support.builders import create_ticket, create_tickets
 from tests.support.cases import cases
 from tests.support.fakes import FakeTicketStore, FakeTime, Fault
-from ticket_numbering.allocation import LONGEST_SHARE, Allocation, Allocator
+from ticket_numbering.allocation import MAX_DELAY_SHARE, Allocation, Allocator
+from ticket_numbering.backoff import (
+    BASE_DELAY_SECONDS,
+    CONTENTION_MULTIPLIER,
+    FAILURE_MULTIPLIER,
+    MAX_DELAY_SECONDS,
+    MIN_THROTTLING_DELAY_SECONDS,
+    SUCCESS_DECAY,
+    THROTTLING_MULTIPLIER,
+    Backoff,
+)
 from ticket_numbering.errors import (
     NotAttemptedError,
     SequenceContentionError,
@@ -18,37 +28,26 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
-from ticket_numbering.memory import (
-    CALM_PAUSE_SECONDS,
-    CONTENTION_FACTOR,
-    FAILURE_FACTOR,
-    FRESH,
-    LONGEST_PAUSE_SECONDS,
-    OVERLOAD_FACTOR,
-    OVERLOAD_PAUSE_SECONDS,
-    PROGRESS_FACTOR,
-    Memory,
-)
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.messages import Assignment, CreateTicket
 from ticket_numbering.ports import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,
     REQUEST_OVERHEAD_BYTES,
-    Assignment,
     Block,
     Cancelled,
     Reason,
     Refused,
     Slot,
 )
+from ticket_numbering.sequence_cache import TTL, SequenceCache
 
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED)
 FREE = Slot()
 UNKNOWN_OUTCOME = StoreUnavailableError("no answer")
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-AT_ONCE = FRESH / 2
-TOO_LATE = FRESH + timedelta(milliseconds=1)
+AT_ONCE = TTL / 2
+TOO_LATE = TTL + timedelta(milliseconds=1)
 
 
 def the_longest(_: float, ceiling: float) -> float:
@@ -57,7 +56,7 @@ def the_longest(_: float, ceiling: float) -> float:
 
 
 @dataclass
-class Sandbox:
+class Environment:
     """Works on one batch after the other, and remembers."""
 
     store: FakeTicketStore = field(default_factory=FakeTicketStore)
@@ -65,7 +64,8 @@ class Sandbox:
     reserve: float = 10.0
     max_attempts: int = 25
     jitter: Callable[[float, float], float] = the_longest
-    memory: Memory = field(default_factory=Memory)
+    cache: SequenceCache = field(default_factory=SequenceCache)
+    backoff: Backoff = field(default_factory=Backoff)
     clock: datetime = NOON
 
     def allocate(
@@ -80,14 +80,15 @@ class Sandbox:
             self.store,
             max_attempts=self.max_attempts,
             deadline_reserve=self.reserve,
-            memory=self.memory,
-            sleep=self.time.sleep,
+            cache=self.cache,
+            backoff=self.backoff,
             jitter=self.jitter,
             now=lambda: self.clock,
         )
-        run = allocator.start(project_id, requests, self.time.time_left)
-        run.work()
-        return run.result()
+        allocation = allocator.start(project_id, requests)
+        while (delay := allocator.advance(allocation, self.time.time_left)) is not None:
+            self.time.sleep(delay)
+        return allocation
 
     @property
     def reads(self) -> int:
@@ -106,16 +107,16 @@ def allocate(
     time: FakeTime | None = None,
     max_attempts: int = 25,
 ) -> Allocation:
-    """Run the algorithm in a new sandbox."""
-    sandbox = Sandbox(store, time or FakeTime(), max_attempts=max_attempts)
-    return sandbox.allocate(requests)
+    """Run the algorithm in a new environment."""
+    environment = Environment(store, time or FakeTime(), max_attempts=max_attempts)
+    return environment.allocate(requests)
 
 
 def numbers(allocation: Allocation) -> list[int]:
     """Return the numbers given, in the order of the requests."""
     return [
         answer.number
-        for answer in allocation.answers.values()
+        for answer in allocation.answers().values()
         if isinstance(answer, Assignment)
     ]
 
@@ -157,7 +158,7 @@ def overtaken(store: FakeTicketStore, by: int) -> Fault:
 
 
 def others_commit(store: FakeTicketStore, count: int) -> None:
-    """Let another sandbox commit so many tickets."""
+    """Let another environment commit so many tickets."""
     first = max(store.tickets["PROJ"], default=0) + 1
     store.put(Block("PROJ", first, "then", create_tickets(count)))
 
@@ -362,7 +363,7 @@ class TestCollision:
 
         allocation = allocate(store, create_tickets(MAX_BLOCK_REQUESTS + 1))
 
-        assert allocation.attempts == [2, 1]
+        assert allocation.attempts_per_block == [2, 1]
 
 
 class TestOncePerKey:
@@ -378,9 +379,10 @@ class TestOncePerKey:
         fresh = create_tickets(2)
         allocation = allocate(store, [fresh[0], old, fresh[1]])
 
-        replay = allocation.answers[old.key]
+        replay = allocation.answers()[old.key]
         assert isinstance(replay, Assignment)
-        assert (replay.number, replay.replayed) == (4, True)
+        assert replay.number == 4
+        assert old.key not in allocation.assigned
         assert store.keys_in_order()[4:] == [each.idempotency_key for each in fresh]
 
     def test_allocate_gives_no_second_number_when_the_answer_was_lost(self) -> None:
@@ -420,13 +422,13 @@ class TestOncePerKey:
     ) -> None:
         """What is recorded needs no write, so that its item is invalid is no matter."""
         store, request = FakeTicketStore(), create_ticket()
-        recorded = Assignment(7, request.fingerprint, "then", replayed=True)
+        recorded = Assignment(7, request.fingerprint, "then")
         invalid, failed = Reason.INVALID, Reason.CONDITION_FAILED
         store.faults.append(cancelled(Slot(invalid, failed, recorded)))
 
         allocation = allocate(store, [request])
 
-        assert allocation.answers[request.key] == recorded
+        assert allocation.answers()[request.key] == recorded
 
     def test_every_block_carries_the_key_of_every_ticket(self) -> None:
         """A committed number is always recorded under its request's key."""
@@ -451,7 +453,7 @@ class TestBounds:
         assert allocation.conflicts == 7
         assert all(
             isinstance(answer, SequenceContentionError)
-            for answer in allocation.answers.values()
+            for answer in allocation.answers().values()
         )
 
     @pytest.mark.parametrize(
@@ -474,7 +476,7 @@ class TestBounds:
         allocation = allocate(store, [request], max_attempts=3)
 
         assert len(store.blocks) == 3
-        assert isinstance(allocation.answers[request.key], StoreUnavailableError)
+        assert isinstance(allocation.answers()[request.key], StoreUnavailableError)
 
     def test_allocate_gives_up_as_contention_when_collisions_do_not_end(self) -> None:
         """Others who always win are contention too."""
@@ -483,7 +485,7 @@ class TestBounds:
 
         allocation = allocate(store, [request], max_attempts=5)
 
-        answer = allocation.answers[request.key]
+        answer = allocation.answers()[request.key]
         assert isinstance(answer, SequenceContentionError)
         assert str(answer) == "others kept taking the next number"
         assert len(store.blocks) == 5
@@ -495,7 +497,7 @@ class TestBounds:
             store, request = FakeTicketStore(), create_ticket()
             store.faults += [overtaken(store, by=1) for _ in range(9)]
             allocation = allocate(store, [request], max_attempts=5)
-            errors.append(allocation.answers[request.key])
+            errors.append(allocation.answers()[request.key])
 
         assert errors[0] is not errors[1]
 
@@ -506,7 +508,7 @@ class TestBounds:
 
         allocation = allocate(store, [request], max_attempts=1)
 
-        assert isinstance(allocation.answers[request.key], SequenceContentionError)
+        assert isinstance(allocation.answers()[request.key], SequenceContentionError)
 
     @pytest.mark.parametrize(
         ("slot", "cause"),
@@ -537,7 +539,7 @@ class TestBounds:
 
         allocation = allocate(store, [request], max_attempts=1)
 
-        assert str(allocation.answers[request.key]) == cause
+        assert str(allocation.answers()[request.key]) == cause
 
     def test_allocate_says_that_time_ran_out_when_it_tried_nothing(self) -> None:
         """Nothing stood in the way but the clock."""
@@ -545,7 +547,7 @@ class TestBounds:
 
         allocation = allocate(FakeTicketStore(), [request], FakeTime(left=0.0))
 
-        assert str(allocation.answers[request.key]) == "the invocation's time ran out"
+        assert str(allocation.answers()[request.key]) == "the invocation's time ran out"
 
     def test_allocate_guesses_nothing_when_a_slot_is_missing(self) -> None:
         """Reasons that cannot be told apart by position are nobody's reasons."""
@@ -562,7 +564,7 @@ class TestBounds:
         allocation = allocate(store, [request], FakeTime(left=9.9))
 
         assert store.calls == []
-        assert isinstance(allocation.answers[request.key], NotAttemptedError)
+        assert isinstance(allocation.answers()[request.key], NotAttemptedError)
 
     def test_allocate_stops_before_the_reserve_when_waiting_would_cut_into_it(
         self,
@@ -584,7 +586,7 @@ class TestBounds:
         allocation = allocate(store, requests, max_attempts=3)
 
         assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
-        assert len(allocation.answers) == len(requests)
+        assert len(allocation.answers()) == len(requests)
 
     def test_allocate_writes_nothing_when_the_read_used_up_the_time(self) -> None:
         """A slow query leaves no time to hear of a write."""
@@ -594,33 +596,20 @@ class TestBounds:
         allocation = allocate(store, [create_ticket()], time)
 
         assert store.calls == ["last_number"]
-        assert [*map(type, allocation.answers.values())] == [NotAttemptedError]
+        assert [*map(type, allocation.answers().values())] == [NotAttemptedError]
 
     def test_allocation_keeps_what_it_learned_when_it_meets_a_bug(self) -> None:
         """Only what is pending fails for an error that nobody foresaw."""
         store, requests = FakeTicketStore(), create_tickets(MAX_BLOCK_REQUESTS + 2)
         store.faults += [lambda _: None, _meet_bug]
         allocator = Allocator(store, max_attempts=3, deadline_reserve=0)
-        run = allocator.start("PROJ", requests, FakeTime().time_left)
+        allocation = allocator.start("PROJ", requests)
 
-        with pytest.raises(ZeroDivisionError) as bug:
-            run.work()
+        with pytest.raises(ZeroDivisionError):
+            allocator.advance(allocation, FakeTime().time_left)
 
-        allocation = run.result(bug.value)
         assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
-        assert [*allocation.answers.values()][-2:] == [bug.value] * 2
-
-    def test_allocator_waits_by_itself_when_nobody_says_how(self) -> None:
-        """In Lambda it sleeps for a random time, and goes on."""
-        store, requests = FakeTicketStore(), create_tickets(1)
-        store.faults.append(everywhere(ticket=Reason.CONFLICT))
-        run = Allocator(store, max_attempts=2, deadline_reserve=10.0).start(
-            "PROJ", requests, FakeTime().time_left
-        )
-
-        run.work()
-
-        assert numbers(run.result()) == [1]
+        assert len(allocation.pending) == 2
 
     def test_allocate_recovers_when_the_read_of_the_maximum_fails(self) -> None:
         """A failed query is waited for like a failed write."""
@@ -634,97 +623,97 @@ class TestBounds:
 
 
 class TestPatience:
-    """Who is in the way gets time; how much of it, the sandbox has learned."""
+    """Who is in the way gets time; how much of it, the environment has learned."""
 
     def test_allocate_reads_anew_when_it_has_waited(self) -> None:
         """Others went on meanwhile; a read costs less than a number that is taken."""
-        sandbox = Sandbox(seeded(2))
-        others_go_on = overtaken(sandbox.store, by=40)
+        environment = Environment(seeded(2))
+        others_go_on = overtaken(environment.store, by=40)
 
         def fault(block: Block) -> Cancelled:
             others_go_on(block)
             return Cancelled([Slot(ticket=Reason.CONFLICT)])
 
-        sandbox.store.faults.append(fault)
+        environment.store.faults.append(fault)
 
-        allocation = sandbox.allocate(create_tickets(1))
+        allocation = environment.allocate(create_tickets(1))
 
-        assert sandbox.firsts == [3, 43]
-        assert (sandbox.reads, allocation.collisions) == (2, 0)
+        assert environment.firsts == [3, 43]
+        assert (environment.reads, allocation.collisions) == (2, 0)
 
     def test_pauses_grow_when_others_keep_being_faster(self) -> None:
         """The more crowded a project is, the more rarely each of its workers tries."""
-        sandbox = Sandbox()
-        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 4
+        environment = Environment()
+        environment.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 4
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert sandbox.time.slept == pytest.approx(
-            [CALM_PAUSE_SECONDS * CONTENTION_FACTOR**each for each in (1, 2, 3, 4)]
+        assert environment.time.slept == pytest.approx(
+            [BASE_DELAY_SECONDS * CONTENTION_MULTIPLIER**each for each in (1, 2, 3, 4)]
         )
 
     def test_pauses_shrink_by_degrees_when_a_block_gets_through(self) -> None:
         """One success does not mean that the crowd is gone."""
-        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
-        sandbox.store.faults += [*[conflict] * 5, lambda _: None, conflict]
+        environment, conflict = Environment(), everywhere(ticket=Reason.CONFLICT)
+        environment.store.faults += [*[conflict] * 5, lambda _: None, conflict]
 
-        sandbox.allocate(create_tickets(MAX_BLOCK_REQUESTS + 1))
+        environment.allocate(create_tickets(MAX_BLOCK_REQUESTS + 1))
 
-        grown, last = sandbox.time.slept[4:]
-        assert last == pytest.approx(grown * PROGRESS_FACTOR * CONTENTION_FACTOR)
+        grown, last = environment.time.slept[4:]
+        assert last == pytest.approx(grown * SUCCESS_DECAY * CONTENTION_MULTIPLIER)
 
     @pytest.mark.parametrize("fault", [everywhere(), unanswered])
     def test_pauses_double_when_the_store_fails(self, fault: Fault) -> None:
         """A lost answer says nothing of a crowd."""
-        sandbox = Sandbox(time=FakeTime(left=1e6))
-        sandbox.store.faults += [fault] * 3
+        environment = Environment(time=FakeTime(left=1e6))
+        environment.store.faults += [fault] * 3
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert sandbox.time.slept == pytest.approx(
-            [CALM_PAUSE_SECONDS * FAILURE_FACTOR**each for each in (1, 2, 3)]
+        assert environment.time.slept == pytest.approx(
+            [BASE_DELAY_SECONDS * FAILURE_MULTIPLIER**each for each in (1, 2, 3)]
         )
 
     def test_allocate_does_not_pause_when_no_try_is_left(self) -> None:
         """Nobody would gain, and the announcements of the batch would wait."""
-        sandbox = Sandbox(max_attempts=2)
-        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
+        environment = Environment(max_attempts=2)
+        environment.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert len(sandbox.time.slept) == 1
+        assert len(environment.time.slept) == 1
 
     def test_pauses_are_long_when_the_partition_is_overloaded(self) -> None:
         """Each try takes from those who would get through."""
-        sandbox = Sandbox(time=FakeTime(left=1e6))
-        sandbox.store.faults += [everywhere(key=Reason.THROTTLED)] * 3
+        environment = Environment(time=FakeTime(left=1e6))
+        environment.store.faults += [everywhere(key=Reason.THROTTLED)] * 3
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert sandbox.time.slept == [
-            OVERLOAD_PAUSE_SECONDS,
-            OVERLOAD_PAUSE_SECONDS * OVERLOAD_FACTOR,
-            LONGEST_PAUSE_SECONDS,
+        assert environment.time.slept == [
+            MIN_THROTTLING_DELAY_SECONDS,
+            MIN_THROTTLING_DELAY_SECONDS * THROTTLING_MULTIPLIER,
+            MAX_DELAY_SECONDS,
         ]
 
     def test_pause_is_long_when_throttling_comes_with_a_conflict(self) -> None:
         """The conflict is counted all the same, for it is one."""
-        sandbox = Sandbox(max_attempts=2)
+        environment = Environment(max_attempts=2)
         held, throttled = Slot(ticket=Reason.CONFLICT), Slot(key=Reason.THROTTLED)
-        sandbox.store.faults += [cancelled(held, throttled)] * 2
+        environment.store.faults += [cancelled(held, throttled)] * 2
 
-        allocation = sandbox.allocate(create_tickets(2))
+        allocation = environment.allocate(create_tickets(2))
 
-        assert sandbox.time.slept == [OVERLOAD_PAUSE_SECONDS]
+        assert environment.time.slept == [MIN_THROTTLING_DELAY_SECONDS]
         assert allocation.conflicts == 2
-        assert {*map(type, allocation.answers.values())} == {StoreThrottledError}
+        assert {*map(type, allocation.answers().values())} == {StoreThrottledError}
 
     def test_throttled_block_is_no_conflict_when_nobody_holds_an_item(self) -> None:
         """The two call for different measures, so they are counted apart."""
-        sandbox = Sandbox()
-        sandbox.store.faults.append(everywhere(ticket=Reason.THROTTLED))
+        environment = Environment()
+        environment.store.faults.append(everywhere(ticket=Reason.THROTTLED))
 
-        assert sandbox.allocate(create_tickets(1)).conflicts == 0
+        assert environment.allocate(create_tickets(1)).conflicts == 0
 
     def test_pause_is_drawn_from_the_upper_half_when_it_is_random(self) -> None:
         """A lower end of nought would try again at once, in the crowd's middle."""
@@ -734,46 +723,46 @@ class TestPatience:
             ranges.append((low, high))
             return low
 
-        sandbox = Sandbox(jitter=jitter)
-        sandbox.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
+        environment = Environment(jitter=jitter)
+        environment.store.faults += [everywhere(ticket=Reason.CONFLICT)] * 2
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        first = CALM_PAUSE_SECONDS * CONTENTION_FACTOR
-        second = first * CONTENTION_FACTOR
+        first = BASE_DELAY_SECONDS * CONTENTION_MULTIPLIER
+        second = first * CONTENTION_MULTIPLIER
         assert ranges == [(first / 2, first), (second / 2, second)]
-        assert sandbox.time.slept == [first / 2, second / 2]
+        assert environment.time.slept == [first / 2, second / 2]
 
     def test_pause_is_a_third_of_what_is_left_when_it_would_be_longer(self) -> None:
         """Of what is left above the reserve, that is."""
-        sandbox = Sandbox(time=FakeTime(left=10.3))
-        sandbox.store.faults.append(everywhere(ticket=Reason.THROTTLED))
+        environment = Environment(time=FakeTime(left=10.3))
+        environment.store.faults.append(everywhere(ticket=Reason.THROTTLED))
 
-        allocation = sandbox.allocate(create_tickets(1))
+        allocation = environment.allocate(create_tickets(1))
 
-        assert sandbox.time.slept == [pytest.approx(0.3 * LONGEST_SHARE)]
+        assert environment.time.slept == [pytest.approx(0.3 * MAX_DELAY_SHARE)]
         assert numbers(allocation) == [1]
 
     def test_pauses_get_shorter_when_time_runs_out(self) -> None:
         """So nobody starves, and nobody tries below the reserve."""
-        sandbox = Sandbox(time=FakeTime(left=13.0))
-        sandbox.store.faults += [everywhere(ticket=Reason.THROTTLED)] * 99
+        environment = Environment(time=FakeTime(left=13.0))
+        environment.store.faults += [everywhere(ticket=Reason.THROTTLED)] * 99
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        slept = sandbox.time.slept
+        slept = environment.time.slept
         assert len(slept) > 10
         assert slept == sorted(slept, reverse=True)
-        assert 10.0 <= sandbox.time.left < 10.0 + CALM_PAUSE_SECONDS
-        assert len(sandbox.store.blocks) == len(slept) + 1
+        assert 10.0 <= environment.time.left < 10.0 + BASE_DELAY_SECONDS
+        assert len(environment.store.blocks) == len(slept) + 1
 
     def test_allocate_tries_again_when_just_the_shortest_pause_is_left(self) -> None:
         """The bound itself is enough."""
-        time = FakeTime(left=CALM_PAUSE_SECONDS)
-        sandbox = Sandbox(time=time, reserve=0.0)
-        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+        time = FakeTime(left=BASE_DELAY_SECONDS)
+        environment = Environment(time=time, reserve=0.0)
+        environment.store.faults.append(everywhere(ticket=Reason.CONFLICT))
 
-        allocation = sandbox.allocate(create_tickets(1))
+        allocation = environment.allocate(create_tickets(1))
 
         assert numbers(allocation) == [1]
 
@@ -781,43 +770,44 @@ class TestPatience:
         self,
     ) -> None:
         """Whoever is in the way would still be there."""
-        time = FakeTime(left=CALM_PAUSE_SECONDS * 0.99)
-        sandbox, request = Sandbox(time=time, reserve=0.0), create_ticket()
-        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+        time = FakeTime(left=BASE_DELAY_SECONDS * 0.99)
+        environment, request = Environment(time=time, reserve=0.0), create_ticket()
+        environment.store.faults.append(everywhere(ticket=Reason.CONFLICT))
 
-        allocation = sandbox.allocate([request])
+        allocation = environment.allocate([request])
 
-        assert (sandbox.time.slept, sandbox.firsts) == ([], [1])
-        assert isinstance(allocation.answers[request.key], SequenceContentionError)
+        assert (environment.time.slept, environment.firsts) == ([], [1])
+        assert isinstance(allocation.answers()[request.key], SequenceContentionError)
 
     def test_pause_outlives_the_batch_when_the_project_is_crowded(self) -> None:
         """The next batch meets the same crowd; it need not learn that anew."""
-        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
-        sandbox.store.faults += [conflict] * 5
-        sandbox.allocate(create_tickets(1))
-        sandbox.store.faults.append(conflict)
+        environment, conflict = Environment(), everywhere(ticket=Reason.CONFLICT)
+        environment.store.faults += [conflict] * 5
+        environment.allocate(create_tickets(1))
+        environment.store.faults.append(conflict)
 
-        sandbox.allocate(create_tickets(1), after=timedelta(hours=1))
+        environment.allocate(create_tickets(1), after=timedelta(hours=1))
 
-        *_, grown, last = sandbox.time.slept
-        assert last == pytest.approx(grown * PROGRESS_FACTOR * CONTENTION_FACTOR)
+        *_, grown, last = environment.time.slept
+        assert last == pytest.approx(grown * SUCCESS_DECAY * CONTENTION_MULTIPLIER)
 
     def test_pause_is_the_projects_own_when_another_one_is_crowded(self) -> None:
         """Projects are independent."""
-        sandbox, conflict = Sandbox(), everywhere(ticket=Reason.CONFLICT)
-        sandbox.store.faults += [conflict] * 5
-        sandbox.allocate(create_tickets(1))
-        sandbox.store.faults.append(conflict)
+        environment, conflict = Environment(), everywhere(ticket=Reason.CONFLICT)
+        environment.store.faults += [conflict] * 5
+        environment.allocate(create_tickets(1))
+        environment.store.faults.append(conflict)
 
-        sandbox.allocate(create_tickets(1, "CALM"), project_id="CALM")
+        environment.allocate(create_tickets(1, "CALM"), project_id="CALM")
 
-        assert sandbox.time.slept[-1] == CALM_PAUSE_SECONDS * CONTENTION_FACTOR
+        assert environment.time.slept[-1] == BASE_DELAY_SECONDS * CONTENTION_MULTIPLIER
 
-    def test_sandboxes_share_no_memory_when_nobody_gives_them_one(self) -> None:
+    def test_environments_share_nothing_when_nobody_gives_them_anything(self) -> None:
         """Each process has its own."""
         one, other = (Allocator(FakeTicketStore(), 25, 10.0) for _ in range(2))
 
-        assert one.memory is not other.memory
+        assert one.cache is not other.cache
+        assert one.backoff is not other.backoff
 
 
 class TestRememberedNumber:
@@ -825,35 +815,35 @@ class TestRememberedNumber:
 
     def test_allocate_reads_once_when_batches_follow_at_once(self) -> None:
         """A transaction is all that the second one costs."""
-        sandbox = Sandbox(seeded(7))
+        environment = Environment(seeded(7))
 
         for _ in range(3):
-            sandbox.allocate(create_tickets(2))
+            environment.allocate(create_tickets(2))
 
-        assert sandbox.store.calls == ["last_number", *["write_block"] * 3]
-        assert sandbox.store.numbers() == list(range(1, 14))
+        assert environment.store.calls == ["last_number", *["write_block"] * 3]
+        assert environment.store.numbers() == list(range(1, 14))
 
-    @pytest.mark.parametrize(("after", "reads"), [(FRESH, 1), (TOO_LATE, 2)])
+    @pytest.mark.parametrize(("after", "reads"), [(TTL, 1), (TOO_LATE, 2)])
     def test_allocate_reads_again_when_the_number_is_too_old(
         self, after: timedelta, reads: int
     ) -> None:
         """Somebody else has probably gone on, and a collision costs more."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(1))
+        environment = Environment()
+        environment.allocate(create_tickets(1))
 
-        sandbox.allocate(create_tickets(1), after)
+        environment.allocate(create_tickets(1), after)
 
-        assert sandbox.reads == reads
+        assert environment.reads == reads
 
     def test_number_is_as_old_as_the_last_block_when_there_were_several(self) -> None:
         """Each block of a batch is remembered in its turn."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(MAX_BLOCK_REQUESTS * 2))
+        environment = Environment()
+        environment.allocate(create_tickets(MAX_BLOCK_REQUESTS * 2))
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert sandbox.firsts == [1, 51, 101]
-        assert sandbox.reads == 1
+        assert environment.firsts == [1, 51, 101]
+        assert environment.reads == 1
 
     @pytest.mark.parametrize(
         ("others", "firsts", "reads"),
@@ -863,27 +853,31 @@ class TestRememberedNumber:
         self, others: int, firsts: list[int], reads: int
     ) -> None:
         """Taken in part, it is moved past; taken as a whole, it is read."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(4))
-        others_commit(sandbox.store, others)
+        environment = Environment()
+        environment.allocate(create_tickets(4))
+        others_commit(environment.store, others)
 
-        allocation = sandbox.allocate(create_tickets(3))
+        allocation = environment.allocate(create_tickets(3))
 
-        assert sandbox.firsts[1:] == firsts
-        assert (sandbox.reads, allocation.collisions) == (reads, 1)
-        assert sandbox.store.numbers() == list(range(1, 4 + others + 3 + 1))
-        assert sandbox.time.slept == []
+        assert environment.firsts[1:] == firsts
+        assert (environment.reads, allocation.collisions) == (reads, 1)
+        assert environment.store.numbers() == list(range(1, 4 + others + 3 + 1))
+        assert environment.time.slept == []
 
     def test_stale_number_is_read_anew_when_somebody_holds_it(self) -> None:
         """After a pause nothing is taken from memory."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(1))
-        sandbox.store.faults.append(everywhere(ticket=Reason.CONFLICT))
+        environment = Environment()
+        environment.allocate(create_tickets(1))
+        environment.store.faults.append(everywhere(ticket=Reason.CONFLICT))
 
-        sandbox.allocate(create_tickets(2))
+        environment.allocate(create_tickets(2))
 
-        assert sandbox.store.calls[2:] == ["write_block", "last_number", "write_block"]
-        assert sandbox.store.numbers() == [1, 2, 3]
+        assert environment.store.calls[2:] == [
+            "write_block",
+            "last_number",
+            "write_block",
+        ]
+        assert environment.store.numbers() == [1, 2, 3]
 
     @pytest.mark.parametrize(
         "fault",
@@ -901,67 +895,67 @@ class TestRememberedNumber:
         self, fault: Fault
     ) -> None:
         """Its last number may never be committed: to build on it leaves a gap."""
-        sandbox = Sandbox(seeded(2), max_attempts=1)
-        sandbox.store.faults.append(fault)
-        sandbox.allocate(create_tickets(1))
+        environment = Environment(seeded(2), max_attempts=1)
+        environment.store.faults.append(fault)
+        environment.allocate(create_tickets(1))
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert (sandbox.reads, sandbox.firsts) == (2, [3, 3])
+        assert (environment.reads, environment.firsts) == (2, [3, 3])
 
     def test_nothing_is_remembered_when_the_answer_was_lost(self) -> None:
         """It was committed, but not by anything that we have seen."""
-        sandbox = Sandbox(seeded(2), max_attempts=1)
-        sandbox.store.faults.append(answer_lost(sandbox.store))
-        sandbox.allocate(create_tickets(2))
+        environment = Environment(seeded(2), max_attempts=1)
+        environment.store.faults.append(answer_lost(environment.store))
+        environment.allocate(create_tickets(2))
 
-        sandbox.allocate(create_tickets(1))
+        environment.allocate(create_tickets(1))
 
-        assert (sandbox.reads, sandbox.firsts) == (2, [3, 5])
+        assert (environment.reads, environment.firsts) == (2, [3, 5])
 
     def test_nothing_is_remembered_when_all_were_replays(self) -> None:
         """Their numbers are old: others have come after them."""
         store, requests = FakeTicketStore(), create_tickets(2)
         allocate(store, requests)
         others_commit(store, 5)
-        sandbox = Sandbox(store)
+        environment = Environment(store)
 
-        sandbox.allocate(requests)
+        environment.allocate(requests)
 
-        assert sandbox.memory.of("PROJ").next_number(sandbox.clock) is None
+        assert environment.cache.next_number("PROJ", environment.clock) is None
 
     def test_number_is_the_projects_own_when_another_one_has_more(self) -> None:
         """One project's number would be a gap in another."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(5))
+        environment = Environment()
+        environment.allocate(create_tickets(5))
 
-        sandbox.allocate(create_tickets(1, "NEW"), project_id="NEW")
+        environment.allocate(create_tickets(1, "NEW"), project_id="NEW")
 
-        assert sandbox.store.numbers("NEW") == [1]
+        assert environment.store.numbers("NEW") == [1]
 
     def test_number_is_the_projects_own_when_another_one_differs_in_case_only(
         self,
     ) -> None:
         """DynamoDB's keys know capitals, and so must whatever stands for them."""
-        sandbox = Sandbox()
-        sandbox.allocate(create_tickets(5))
+        environment = Environment()
+        environment.allocate(create_tickets(5))
 
-        sandbox.allocate(create_tickets(1, "proj"), project_id="proj")
+        environment.allocate(create_tickets(1, "proj"), project_id="proj")
 
-        assert sandbox.store.numbers("proj") == [1]
+        assert environment.store.numbers("proj") == [1]
 
     def test_allocate_tries_nothing_when_time_is_up_and_it_knows_the_number(
         self,
     ) -> None:
         """A number at hand is no reason to begin what cannot be ended."""
-        sandbox, request = Sandbox(), create_ticket()
-        sandbox.allocate(create_tickets(1))
-        sandbox.time.left = 9.9
+        environment, request = Environment(), create_ticket()
+        environment.allocate(create_tickets(1))
+        environment.time.left = 9.9
 
-        allocation = sandbox.allocate([request])
+        allocation = environment.allocate([request])
 
-        assert sandbox.firsts == [1]
-        assert isinstance(allocation.answers[request.key], NotAttemptedError)
+        assert environment.firsts == [1]
+        assert isinstance(allocation.answers()[request.key], NotAttemptedError)
 
 
 class TestIsolationOfTheOffender:
@@ -980,7 +974,7 @@ class TestIsolationOfTheOffender:
         allocation = allocate(store, requests)
 
         assert isinstance(
-            allocation.answers[requests[culprit].key], TicketTooLargeError
+            allocation.answers()[requests[culprit].key], TicketTooLargeError
         )
         assert store.numbers() == [1, 2, 3, 4]
         del requests[culprit]
@@ -998,7 +992,7 @@ class TestIsolationOfTheOffender:
         refused = _of_item_size(size) if size else create_ticket()
         store.faults += [_refusal(refused, named=named)] * 9
 
-        answers = allocate(store, [refused, good]).answers
+        answers = allocate(store, [refused, good]).answers()
 
         assert type(answers[refused.key]) is StoreUnavailableError
         assert store.keys_in_order() == [good.idempotency_key]
@@ -1027,7 +1021,7 @@ class TestIsolationOfTheOffender:
         allocation = allocate(store, [request])
 
         reason = f"DynamoDB refuses the ticket: {why}"
-        assert str(allocation.answers[request.key]) == reason
+        assert str(allocation.answers()[request.key]) == reason
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(self) -> None:
         """One bad ticket does not slow down the hundred behind it."""
@@ -1076,7 +1070,7 @@ def test_time_of_assignment_is_utc_with_milliseconds() -> None:
     """The stamp is what subscribers and the key item hold, letter for letter."""
     store, request = FakeTicketStore(), create_ticket()
 
-    answer = allocate(store, [request]).answers[request.key]
+    answer = allocate(store, [request]).answers()[request.key]
 
     assert isinstance(answer, Assignment)
     assert len(answer.assigned_at) == len("2026-11-21T05:53:00.123Z")

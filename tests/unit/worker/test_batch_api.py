@@ -165,9 +165,9 @@ class TestPacking:
         failures = send_all(contents, call, MAX_BYTES, plenty)
 
         sent = [[sizes[int(name)] for name in names] for names in call.names]
-        fitting = [size for size in sizes if size <= MAX_BYTES]
-        assert [size for batch in sent for size in batch] == fitting
-        assert len(failures) == len(sizes) - len(fitting)
+        take_block = [size for size in sizes if size <= MAX_BYTES]
+        assert [size for batch in sent for size in batch] == take_block
+        assert len(failures) == len(sizes) - len(take_block)
         assert all(len(batch) <= 10 for batch in sent)
         assert all(sum(batch) <= MAX_BYTES for batch in sent)
 

@@ -7,18 +7,24 @@ import pytest
 from ticket_numbering.bootstrap import bootstrap
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.settings import Settings
-from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 SERVICES = ["dynamodb", "sns", "sqs"]
+SETTINGS = Settings(
+    TICKETS_TABLE="tickets",
+    IDEMPOTENCY_KEYS_TABLE="idempotency-keys",
+    ASSIGNMENTS_TOPIC_ARN="arn:aws:sns:eu-west-1:123456789012:assignments",
+    DEAD_LETTER_QUEUE_URL="https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
+)
 
 
 def clients(worker: Worker) -> dict[str, Any]:
     """Return the clients behind the worker's adapters, by service."""
     adapters: list[Any] = [
         worker.allocator.store,
-        worker.announcer,
+        worker.publisher,
         worker.dead_letters,
     ]
     found = [vars(adapter)["_client"] for adapter in adapters]
@@ -28,7 +34,7 @@ def clients(worker: Worker) -> dict[str, Any]:
 @pytest.fixture(scope="module", params=SERVICES)
 def client(request: pytest.FixtureRequest) -> Any:
     """Return each client that the worker uses."""
-    return clients(bootstrap())[request.param]
+    return clients(bootstrap(SETTINGS))[request.param]
 
 
 class TestClients:
@@ -71,10 +77,10 @@ class TestWorker:
 
     def test_bootstrap_picks_the_adapters_of_aws(self) -> None:
         """There is no other mode."""
-        worker = bootstrap()
+        worker = bootstrap(SETTINGS)
 
         assert isinstance(worker.allocator.store, DynamoDBTicketStore)
-        assert isinstance(worker.announcer, SNSAnnouncer)
+        assert isinstance(worker.publisher, SNSPublisher)
         assert isinstance(worker.dead_letters, SQSDeadLetters)
 
     def test_bootstrap_uses_the_settings_it_is_given(self) -> None:
@@ -99,15 +105,11 @@ class TestWorker:
         assert store["_tickets_table"] == "the-tickets"
         assert store["_keys_table"] == "the-keys"
         assert store["_retention"].days == 90
-        assert vars(worker.announcer)["_topic_arn"] == "the-topic"
+        assert vars(worker.publisher)["_topic_arn"] == "the-topic"
         assert vars(worker.dead_letters)["_queue_url"] == "the-queue"
 
-    def test_bootstrap_needs_the_environment(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_bootstrap_needs_the_environment(self) -> None:
         """A function without its settings does not start."""
-        monkeypatch.delenv("TICKETS_TABLE")
-
         with pytest.raises(ValueError, match="TICKETS_TABLE"):
             bootstrap()
 
@@ -118,14 +120,14 @@ class TestWorker:
         """The same code talks to an emulator when the environment says so."""
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
 
-        client = clients(bootstrap())[service]
+        client = clients(bootstrap(SETTINGS))[service]
 
         assert client.meta.endpoint_url == "http://127.0.0.1:4566"
 
     @pytest.mark.parametrize("service", SERVICES)
     def test_bootstrap_talks_to_aws_otherwise(self, service: str) -> None:
         """There is no local switch to forget."""
-        client = clients(bootstrap())[service]
+        client = clients(bootstrap(SETTINGS))[service]
 
         host = f"https://{service}.eu-west-1.amazonaws.com"
         assert client.meta.endpoint_url == host

@@ -4,6 +4,7 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 
 from hypothesis import given, settings
@@ -13,9 +14,9 @@ from tests.support.builders import create_tickets, plenty
 from tests.support.fakes import BlockAnswer, FakeTicketStore
 from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.errors import StoreUnavailableError
-from ticket_numbering.memory import MAX_PROJECTS, Memory, ProjectMemory
-from ticket_numbering.messages import CreateTicket
-from ticket_numbering.ports import Assignment, Block, Cancelled, Reason, Slot
+from ticket_numbering.messages import Assignment, CreateTicket
+from ticket_numbering.ports import Block, Cancelled, Reason, Slot
+from ticket_numbering.sequence_cache import MAX_PROJECTS, SequenceCache
 
 WORKERS = 6
 
@@ -56,18 +57,27 @@ class UnreliableStore(FakeTicketStore):
         self.strangers += count
 
 
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
 def work(store: UnreliableStore, requests: list[CreateTicket]) -> Allocation:
     """Allocate as one worker does."""
-    allocator = Allocator(
-        store, max_attempts=10_000, deadline_reserve=0, sleep=lambda _: None
-    )
-    run = allocator.start("PROJ", requests, plenty)
-    run.work()
-    return run.result()
+    allocator = Allocator(store, max_attempts=10_000, deadline_reserve=0)
+    return finish(allocator, "PROJ", requests)
+
+
+def finish(
+    allocator: Allocator, project_id: str, requests: list[CreateTicket]
+) -> Allocation:
+    """Allocate without ever waiting."""
+    allocation = allocator.start(project_id, requests)
+    while allocator.advance(allocation, plenty) is not None:
+        pass
+    return allocation
 
 
 @dataclass
-class Sandbox:
+class Environment:
     """Works on the projects of a batch side by side, and remembers them."""
 
     allocator: Allocator
@@ -78,9 +88,7 @@ class Sandbox:
             return list(threads.map(self._allocate, batch.items()))
 
     def _allocate(self, share: tuple[str, list[CreateTicket]]) -> Allocation:
-        run = self.allocator.start(*share, plenty)
-        run.work()
-        return run.result()
+        return finish(self.allocator, *share)
 
 
 class TestGaplessAndOncePerKey:
@@ -108,39 +116,37 @@ class TestGaplessAndOncePerKey:
         total = sum(sizes) + shared + store.strangers
         assert store.numbers() == list(range(1, total + 1))
         assert len(set(store.keys_in_order())) == total
-        answers = chain.from_iterable(each.answers.items() for each in allocations)
+        answers = chain.from_iterable(each.answers().items() for each in allocations)
         for key, answer in answers:
             assert isinstance(answer, Assignment)
             assert store.tickets["PROJ"][answer.number].key == key
 
     @settings(max_examples=20)
     @given(seed=st.integers(min_value=0, max_value=2**32))
-    def test_sandboxes_leave_no_gap_when_their_projects_share_a_memory(
+    def test_environments_leave_no_gap_when_their_projects_share_a_cache(
         self, seed: int
     ) -> None:
-        """Two sandboxes, batch after batch, and a memory that is cleared meanwhile."""
+        """Two environments, batch after batch; their cache is cleared meanwhile."""
         store = UnreliableStore(seed)
-        others = {f"OLD-{number}": ProjectMemory() for number in range(MAX_PROJECTS)}
-        del others["OLD-0"], others["OLD-1"]
-        sandboxes = [
-            Sandbox(
+        others = {f"OLD-{number}": (1, LONG_AGO) for number in range(MAX_PROJECTS - 2)}
+        environments = [
+            Environment(
                 Allocator(
                     store,
                     max_attempts=10_000,
                     deadline_reserve=0,
-                    memory=Memory(dict(others)),
-                    sleep=lambda _: None,
+                    cache=SequenceCache(entries=dict(others)),
                 )
             )
             for _ in range(2)
         ]
 
-        def run(sandbox: Sandbox) -> None:
+        def run(environment: Environment) -> None:
             for _ in range(5):
-                sandbox.work({name: create_tickets(3, name) for name in "ABC"})
+                environment.work({name: create_tickets(3, name) for name in "ABC"})
 
         with ThreadPoolExecutor(2) as lambdas:
-            list(lambdas.map(run, sandboxes))
+            list(lambdas.map(run, environments))
 
         found = {name: store.numbers(name) for name in "ABC"}
         assert all(each == list(range(1, len(each) + 1)) for each in found.values())

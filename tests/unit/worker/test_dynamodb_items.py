@@ -1,7 +1,5 @@
 """The items of the two tables, as DynamoDB takes them."""
 
-from boto3.dynamodb.types import TypeSerializer
-
 from tests.support.builders import create_ticket
 from ticket_numbering.dynamodb_items import key_id, key_item, ticket_item
 from ticket_numbering.messages import CreateTicket
@@ -20,16 +18,14 @@ def everything() -> CreateTicket:
     )
 
 
-def test_ticket_item_is_what_boto3_makes_of_it_when_every_field_is_given() -> None:
-    """We write the types ourselves, but not in a way of our own."""
+def test_ticket_item_holds_every_field_that_is_given() -> None:
     request = everything()
     fields = request.model_dump() | {"number": 42, "assigned_at": STAMP}
 
-    assert ticket_item(request, 42, STAMP) == TypeSerializer().serialize(fields)["M"]
+    assert ticket_item(request, 42, STAMP) == fields
 
 
-def test_key_item_is_what_boto3_makes_of_it_when_it_expires() -> None:
-    """We write the types ourselves, but not in a way of our own."""
+def test_key_item_holds_when_it_expires() -> None:
     request = everything()
     expires_at = 1_797_832_380
     fields = {
@@ -44,4 +40,4 @@ def test_key_item_is_what_boto3_makes_of_it_when_it_expires() -> None:
 
     item = key_item(request, 42, STAMP, expires_at=expires_at)
 
-    assert item == TypeSerializer().serialize(fields)["M"]
+    assert item == fields

@@ -26,13 +26,17 @@ from ticket_numbering.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
-from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, RequestKey
+from ticket_numbering.messages import (
+    MAX_BODY_BYTES,
+    Assignment,
+    CreateTicket,
+    RequestKey,
+)
 from ticket_numbering.ports import (
     MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,
     REQUEST_OVERHEAD_BYTES,
-    Assignment,
     Block,
     Cancelled,
     Committed,
@@ -59,7 +63,7 @@ RECORD: dict[str, Any] = {
     "expires_at": {"N": "1800000000"},
 }
 RECORDED = TAKEN | {"Item": RECORD}
-ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT, replayed=True)
+ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT)
 
 DAMAGES = cases(
     {

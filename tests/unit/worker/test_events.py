@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import Context
-from tests.support.fakes import FakeAnnouncer, FakeDeadLetters, FakeTicketStore
+from simulation.aws.lambda_service import Context
+from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import (
     IdempotencyMismatchError,
@@ -88,11 +88,11 @@ class Function:
 
     def __init__(self) -> None:
         self.store = FakeTicketStore()
-        self.announcer = FakeAnnouncer()
+        self.publisher = FakePublisher()
         self.dead_letters = FakeDeadLetters()
         allocator = Allocator(self.store, 25, 10.0)
         self.invoke = build_handler(
-            Worker(allocator, self.announcer, self.dead_letters)
+            Worker(allocator, self.publisher, self.dead_letters)
         )
 
     def __call__(self, event: dict[str, Any]) -> Any:
@@ -135,7 +135,7 @@ class TestEveryFile:
         numbers = EXPECTED[path.name].numbers
         keys = {f"{project}-{n}" for project, each in numbers.items() for n in each}
         assert function.numbers() == numbers
-        assert sorted(function.announcer.ids) == sorted(keys)
+        assert sorted(function.publisher.ids) == sorted(keys)
 
     def test_event_is_dead_lettered_with_a_reason_that_names_the_field(
         self, function: Function, path: Path
@@ -215,7 +215,7 @@ class TestRedelivery:
 
         function(read("redelivery.json"))
 
-        announced = function.announcer.announced
+        announced = function.publisher.announced
         assert function.store.calls == ["recorded"]
         assert function.numbers() == {"PROJ": [1]}
         assert announced[0].event == announced[1].event
@@ -260,7 +260,7 @@ class TestBatch:
 
         bodies = [record["body"] for record in event["Records"]]
         assert len(set(bodies)) == 9
-        assert len(function.announcer.ids) == 9
+        assert len(function.publisher.ids) == 9
 
 
 class TestGenerator:

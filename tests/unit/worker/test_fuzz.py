@@ -26,7 +26,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 from jsonschema import Draft202012Validator
 
-from tests.support.builders import Context, sqs_event
+from simulation.aws.lambda_service import Context
+from tests.support.builders import sqs_event
 from tests.support.canned_aws import aws_client
 from tests.support.cases import cases
 from tests.support.fakes import FakeTicketStore, FakeTime, Fault
@@ -54,12 +55,13 @@ from tests.support.fuzzing import (
 from ticket_numbering import errors
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_items import key_item, ticket_item
+from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.errors import StoreUnavailableError
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.observability import logger
 from ticket_numbering.ports import Block, Cancelled, Reason, Slot
-from ticket_numbering.sns_publisher import SNSAnnouncer
+from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 from tools import contracts
@@ -283,13 +285,13 @@ class System:
                 self.store,
                 25,
                 10.0,
-                sleep=self.time.sleep,
                 jitter=lambda _, high: high,
             ),
-            SNSAnnouncer(topic, f"arn:aws:sns:eu-west-1:1234:assignments{suffix}"),
+            SNSPublisher(topic, f"arn:aws:sns:eu-west-1:1234:assignments{suffix}"),
             SQSDeadLetters(
                 queue, f"https://sqs.eu-west-1.amazonaws.com/1/dead{suffix}"
             ),
+            sleep=self.time.sleep,
             pool=lambda _: Inline(),
         )
         self._invoke = build_handler(worker)
@@ -503,7 +505,7 @@ class Trial:
                     ticket_item(ticket, number, "now"),
                     key_item(ticket, number, "now", expires_at=None),
                 ):
-                    assert item_size({"M": item}) <= MAX_ITEM_BYTES
+                    assert item_size({"M": serialized(item)}) <= MAX_ITEM_BYTES
 
     def _check_announcements(self, *, rough: bool) -> None:
         """What is announced is committed, and nothing is committed in silence."""

@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.lambda_service import Context
 from tests.support.builders import (
-    Context,
     create_ticket,
     sqs_event,
     sqs_record,
     ticket_fields,
 )
-from tests.support.cases import cases
 from tests.support.fakes import (
-    FakeAnnouncer,
     FakeDeadLetters,
+    FakePublisher,
     FakeTicketStore,
     FakeTime,
 )
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import InvalidMessageError, StoreUnavailableError
-from ticket_numbering.handler import LambdaHandler, build_handler, lambda_handler
+from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.handler import LambdaHandler, build_handler
+from ticket_numbering.messages import TicketNumberAssigned
 from ticket_numbering.observability import Metric, logger
-from ticket_numbering.ports import Assignment, Block, Cancelled, Reason, Slot
-from ticket_numbering.results import Outcome
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.ports import Block, Cancelled, Reason, Slot
+from ticket_numbering.results import Assigned, Result, Retry
+from ticket_numbering.sqs_record import SQSRecord
 from ticket_numbering.worker import BatchReport, Worker
 
 # Whoever refuses the event has nothing to count.
@@ -42,7 +42,7 @@ class Function:
     capture: pytest.CaptureFixture[str]
     log: io.StringIO
     store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    announcer: FakeAnnouncer = field(default_factory=FakeAnnouncer)
+    publisher: FakePublisher = field(default_factory=FakePublisher)
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
@@ -51,8 +51,10 @@ class Function:
 
     def handler(self) -> LambdaHandler:
         """Return the handler of a new container."""
-        allocator = Allocator(self.store, 3, 10.0, sleep=FakeTime().sleep)
-        return build_handler(Worker(allocator, self.announcer, self.dead_letters))
+        allocator = Allocator(self.store, 3, 10.0)
+        return build_handler(
+            Worker(allocator, self.publisher, self.dead_letters, FakeTime().sleep)
+        )
 
     def printed(self) -> tuple[list[dict[str, Any]], dict[str, list[float]]]:
         """Return the outcome lines and the metrics since the last look."""
@@ -69,20 +71,20 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class CarelessWorker(Worker):
-    """Reports these outcomes, whatever the batch."""
+    """Reports these results, whatever the batch."""
 
-    outcomes: Sequence[Outcome] = ()
+    results: Sequence[Result] = ()
 
     def handle(self, *_: Any) -> BatchReport:
         """Report; see `Worker`."""
-        return BatchReport(self.outcomes, allocations=[], announcements_failed=0)
+        return BatchReport(self.results)
 
 
-def careless_handler(*outcomes: Outcome) -> LambdaHandler:
-    """Return a handler over a worker that reports these outcomes."""
+def careless_handler(*results: Result) -> LambdaHandler:
+    """Return a handler over a worker that reports these results."""
     allocator = Allocator(FakeTicketStore(), 3, 10.0)
     return build_handler(
-        CarelessWorker(allocator, FakeAnnouncer(), FakeDeadLetters(), outcomes=outcomes)
+        CarelessWorker(allocator, FakePublisher(), FakeDeadLetters(), results=results)
     )
 
 
@@ -98,7 +100,7 @@ def function(
 
 
 RAW_RECORD = sqs_record()
-RECORD = QueueRecord.of(RAW_RECORD)
+RECORD = SQSRecord.of(RAW_RECORD)
 
 
 def failed(*records: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +126,7 @@ class TestResponse:
         self, function: Function
     ) -> None:
         """The number is committed, but its announcement is not."""
-        function.announcer.refused = {"PROJ-2"}
+        function.publisher.refused = {"PROJ-2"}
         records = [sqs_record() for _ in range(3)]
 
         assert function(*records) == failed(records[1])
@@ -170,7 +172,7 @@ class TestResponse:
         self, function: Function
     ) -> None:
         """An unknown or empty identifier would make SQS return the whole batch."""
-        function.announcer.bug = RuntimeError("boom")
+        function.publisher.bug = RuntimeError("boom")
         records = [sqs_record() for _ in range(10)]
 
         response = function(*records)
@@ -185,9 +187,9 @@ class TestResponse:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """One handler serves many batches; each response is its own batch's."""
-        announcer = FakeAnnouncer(refused={"PROJ-1"})
+        publisher = FakePublisher(refused={"PROJ-1"})
         worker = Worker(
-            Allocator(FakeTicketStore(), 3, 10.0), announcer, FakeDeadLetters()
+            Allocator(FakeTicketStore(), 3, 10.0), publisher, FakeDeadLetters()
         )
         handler = build_handler(worker)
         first = sqs_record()
@@ -196,37 +198,24 @@ class TestResponse:
         assert handler(sqs_event(sqs_record()), Context()) == failed()
         assert capsys.readouterr().err == ""
 
-    @pytest.mark.parametrize(
-        "outcomes",
-        cases(
-            {
-                "nothing-came-of-it": [Outcome(RECORD, create_ticket())],
-                "poison-not-sent": [Outcome(RECORD, error=InvalidMessageError("bad"))],
-                "no-outcome": [],
-            }
-        ),
-    )
-    def test_response_names_the_record_when_nobody_says_that_it_is_done(
-        self, outcomes: list[Outcome], function: Function
-    ) -> None:
+    def test_response_names_the_record_when_nobody_says_that_it_is_done(self) -> None:
         """A bug in the worker must not delete a message."""
-        handler = careless_handler(*outcomes)
+        handler = careless_handler()
 
         assert handler(sqs_event(RAW_RECORD), Context()) == failed(RAW_RECORD)
-        lines, _ = function.printed()
-        assert [line["level"] for line in lines] == ["ERROR"] * len(outcomes)
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_response_names_a_message_once_when_one_of_its_two_records_failed(
         self, order: int
     ) -> None:
         """Both are one message of the queue, and it has work left."""
-        assigned = Assignment(1, "v1:abc", "2026-11-21T06:00:00.000Z")
-        outcomes = [
-            Outcome(RECORD, create_ticket(), assigned),
-            Outcome(RECORD, create_ticket(), error=StoreUnavailableError("down")),
+        request, assigned_at = create_ticket(), "2026-11-21T06:00:00.000Z"
+        event = TicketNumberAssigned.of(request, 1, assigned_at)
+        results: list[Result] = [
+            Assigned(RECORD, request, event),
+            Retry(RECORD, StoreUnavailableError("down")),
         ]
-        handler = careless_handler(*outcomes[::order])
+        handler = careless_handler(*results[::order])
 
         response = handler(sqs_event(RAW_RECORD, RAW_RECORD), Context())
 
@@ -243,15 +232,6 @@ class TestResponse:
 
         with pytest.raises(ValueError, match="no Records"):
             handler({"detail-type": "Scheduled Event"}, Context())
-
-
-class TestEntry:
-    """What the template names is a handler over the adapters of AWS."""
-
-    def test_lambda_handler_refuses_what_is_no_batch(self) -> None:
-        """It stands ready once the module is loaded, as Lambda expects it."""
-        with pytest.raises(ValueError, match="no Records"):
-            lambda_handler(sqs_event(), Context())
 
 
 class TestTolerance:
@@ -298,7 +278,7 @@ class TestOutcomeLines:
         self, function: Function
     ) -> None:
         """A batch of each kind: levels and words follow the outcome."""
-        function.announcer.refused = {"PROJ-2"}
+        function.publisher.refused = {"PROJ-2"}
         request = create_ticket()
 
         function(
@@ -351,7 +331,7 @@ class TestOutcomeLines:
         self, function: Function
     ) -> None:
         """A bug should look like a bug."""
-        function.announcer.bug = RuntimeError("boom")
+        function.publisher.bug = RuntimeError("boom")
 
         function(sqs_record())
 
@@ -373,7 +353,7 @@ class TestMetrics:
 
     def test_metrics_count_each_kind_of_outcome(self, function: Function) -> None:
         """Zeros are published too: no data and no failures are not the same."""
-        function.announcer.refused = {"PROJ-2"}
+        function.publisher.refused = {"PROJ-2"}
         request = create_ticket()
 
         function(
@@ -427,4 +407,4 @@ def test_requests_a_ticket_are_three_tenths_when_ten_share_a_project(
     function(*[sqs_record(ticket_fields()) for _ in range(10)])
 
     assert function.store.calls == ["last_number", "write_block"]
-    assert function.announcer.calls == 1
+    assert function.publisher.calls == 1

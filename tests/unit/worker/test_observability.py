@@ -15,15 +15,16 @@ from tests.support.markdown_commands import ROOT
 from tests.support.template_loader import parameters
 
 HANDLE_ONE = """
-from tests.support.builders import Context, sqs_event, sqs_record
-from tests.support.fakes import FakeAnnouncer, FakeDeadLetters
-from tests.support.fakes import FakeTicketStore, FakeTime
+from simulation.aws.lambda_service import Context
+from tests.support.builders import sqs_event, sqs_record
+from tests.support.fakes import FakePublisher, FakeDeadLetters
+from tests.support.fakes import FakeTicketStore
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.handler import build_handler
 from ticket_numbering.worker import Worker
 
-allocator = Allocator(FakeTicketStore(), 3, 10.0, sleep=FakeTime().sleep)
-handle = build_handler(Worker(allocator, FakeAnnouncer(), FakeDeadLetters()))
+allocator = Allocator(FakeTicketStore(), 3, 10.0)
+handle = build_handler(Worker(allocator, FakePublisher(), FakeDeadLetters()))
 handle(sqs_event(sqs_record()), Context())
 """
 

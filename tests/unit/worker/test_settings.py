@@ -75,6 +75,8 @@ class TestSettings:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What is set now counts, not what was set when the code was loaded."""
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
         monkeypatch.setenv("TICKETS_TABLE", "set-a-moment-ago")
 
         assert Settings.from_environ().tickets_table == "set-a-moment-ago"

@@ -13,10 +13,10 @@ from tests.support.canned_aws import aws_client, parameters
 from ticket_numbering.batch_api import attributes_size
 from ticket_numbering.errors import AnnouncementError
 from ticket_numbering.messages import TicketNumberAssigned
+from ticket_numbering.ports import Announcement
 from ticket_numbering.sns_publisher import (
     MAX_PUBLISH_BYTES,
-    Announcement,
-    SNSAnnouncer,
+    SNSPublisher,
 )
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
@@ -34,7 +34,7 @@ class Topic:
         self.arn = arn
         self.calls = parameters(client)
         self.stub = Stubber(client)
-        self.announcer = SNSAnnouncer(client, arn)
+        self.publisher = SNSPublisher(client, arn)
 
     def takes(self, *ids: int, failed: dict[int, str] | None = None) -> None:
         """Expect a call, and take the entries of these ids."""
@@ -101,7 +101,7 @@ class TestWhatSubscribersGet:
         announced = announcement(title="Caf\u00e9 \U0001f6aa")
         topic.takes(0)
 
-        failures = topic.announcer.announce([announced], plenty)
+        failures = topic.publisher.publish([announced], plenty)
 
         (entry,) = topic.entries
         assert failures == {}
@@ -114,7 +114,7 @@ class TestWhatSubscribersGet:
         """A subscriber chooses by fact, project, priority and repetition."""
         topic.takes(0)
 
-        topic.announcer.announce(
+        topic.publisher.publish(
             [announcement(project_id="A.b-1", priority="urgent")], plenty
         )
 
@@ -133,7 +133,7 @@ class TestWhatSubscribersGet:
         again = Announcement(first.event, replayed=True)
         topic.takes(0, 1)
 
-        topic.announcer.announce([first, again], plenty)
+        topic.publisher.publish([first, again], plenty)
 
         one, other = topic.entries
         assert other["MessageAttributes"]["replayed"] == text("true")
@@ -143,7 +143,7 @@ class TestWhatSubscribersGet:
         """Queues that subscribe share their time fairly among projects."""
         topic.takes(0, 1)
 
-        topic.announcer.announce(
+        topic.publisher.publish(
             [announcement(project_id=name) for name in ("A", "B")], plenty
         )
 
@@ -153,7 +153,7 @@ class TestWhatSubscribersGet:
         """With more than ten, raw delivery to a queue would drop the message."""
         topic.takes(0)
 
-        topic.announcer.announce([announcement()], plenty)
+        topic.publisher.publish([announcement()], plenty)
 
         assert len(topic.entries[0]["MessageAttributes"]) <= MAX_ATTRIBUTES
 
@@ -165,14 +165,14 @@ class TestCalls:
         self, topic: Topic
     ) -> None:
         """No numbers, no call."""
-        assert topic.announcer.announce([], plenty) == {}
+        assert topic.publisher.publish([], plenty) == {}
         assert topic.calls == []
 
     def test_announce_publishes_a_batch_in_one_call(self, topic: Topic) -> None:
         """Ten numbers cost one request."""
         topic.takes(*range(10))
 
-        topic.announcer.announce(
+        topic.publisher.publish(
             [announcement(number) for number in range(1, 11)], plenty
         )
 
@@ -194,7 +194,7 @@ class TestCalls:
             "description": "d" * 65_536,
         }
 
-        topic.announcer.announce([announcement(10**20, **largest)] * 10, plenty)
+        topic.publisher.publish([announcement(10**20, **largest)] * 10, plenty)
 
         assert len(topic.calls) == 1
         assert sum(_size(entry) for entry in topic.entries) < MAX_PUBLISH_BYTES / 4
@@ -207,9 +207,7 @@ class TestFailures:
         """The neighbours count as announced."""
         topic.takes(0, 2, failed={1: "InternalError"})
 
-        failures = topic.announcer.announce(
-            [announcement(n) for n in (4, 5, 6)], plenty
-        )
+        failures = topic.publisher.publish([announcement(n) for n in (4, 5, 6)], plenty)
 
         assert list(failures) == ["PROJ-5"]
         assert isinstance(failures["PROJ-5"], AnnouncementError)
@@ -221,7 +219,7 @@ class TestFailures:
         """Silence is no success."""
         topic.takes(0)
 
-        failures = topic.announcer.announce([announcement(1), announcement(2)], plenty)
+        failures = topic.publisher.publish([announcement(1), announcement(2)], plenty)
 
         assert list(failures) == ["PROJ-2"]
 
@@ -230,7 +228,7 @@ class TestFailures:
         topic.refuses("Throttled", 429)
         topic.takes(10)
 
-        failures = topic.announcer.announce(
+        failures = topic.publisher.publish(
             [announcement(n) for n in range(1, 12)], plenty
         )
 
@@ -244,7 +242,7 @@ class TestFailures:
         topic.takes(0)
         topic.refuses("InvalidParameter")
 
-        failures = topic.announcer.announce([announcement(1), announcement(2)], plenty)
+        failures = topic.publisher.publish([announcement(1), announcement(2)], plenty)
 
         assert list(failures) == ["PROJ-2"]
 
@@ -263,9 +261,7 @@ class TestFifoTopic:
         """What a FIFO topic keeps in order is a group."""
         fifo_topic.takes(0, 1, 2)
 
-        fifo_topic.announcer.announce(
-            [announcement(each) for each in (1, 2, 3)], plenty
-        )
+        fifo_topic.publisher.publish([announcement(each) for each in (1, 2, 3)], plenty)
 
         assert [each["MessageGroupId"] for each in fifo_topic.entries] == ["PROJ"] * 3
         assert ids(fifo_topic) == ["PROJ-1", "PROJ-2", "PROJ-3"]
@@ -282,7 +278,7 @@ class TestFifoTopic:
             fifo_topic.takes(0)
 
         for each in announced:
-            fifo_topic.announcer.announce([each], plenty)
+            fifo_topic.publisher.publish([each], plenty)
 
         assert len(set(ids(fifo_topic))) == 3
         assert len({each["Message"] for each in fifo_topic.entries}) == 1
@@ -294,7 +290,7 @@ class TestFifoTopic:
         longest = announcement(10**19, project_id="P._-" * 16, replayed=True)
         fifo_topic.takes(0)
 
-        fifo_topic.announcer.announce([longest], plenty)
+        fifo_topic.publisher.publish([longest], plenty)
 
         assert all(re.fullmatch(r"[!-~]{1,128}", each) for each in ids(fifo_topic))
 
@@ -304,7 +300,7 @@ class TestFifoTopic:
         """SNS refuses it there."""
         topic.takes(0)
 
-        topic.announcer.announce([announcement(replayed=True)], plenty)
+        topic.publisher.publish([announcement(replayed=True)], plenty)
 
         assert "MessageDeduplicationId" not in topic.entries[0]
 

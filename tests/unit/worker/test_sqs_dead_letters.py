@@ -22,15 +22,15 @@ from ticket_numbering.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
+from ticket_numbering.ports import DeadLetter
 from ticket_numbering.sqs_dead_letters import (
     MAX_ATTRIBUTES,
     MAX_REASON_CHARACTERS,
     MAX_SEND_BYTES,
-    DeadLetter,
     SQSDeadLetters,
     reason_of,
 )
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.sqs_record import SQSRecord
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 FIFO_QUEUE = f"{QUEUE}.fifo"
@@ -92,7 +92,7 @@ def fifo_queue() -> Iterator[Queue]:
 
 
 def letter(
-    record: QueueRecord | None = None, error: PoisonMessageError | None = None
+    record: SQSRecord | None = None, error: PoisonMessageError | None = None
 ) -> DeadLetter:
     """Return a dead letter."""
     return DeadLetter(
@@ -101,9 +101,7 @@ def letter(
     )
 
 
-def filling(
-    record: QueueRecord, error: PoisonMessageError, missing: int
-) -> QueueRecord:
+def filling(record: SQSRecord, error: PoisonMessageError, missing: int) -> SQSRecord:
     """Give the record a body that leaves its reason so many bytes too few."""
     ours = attributes_size(
         {
@@ -165,7 +163,7 @@ class TestBody:
         """SQS refuses it then, and the redrive policy moves what there is."""
         queue.takes(0)
 
-        queue.dead_letters.send([letter(QueueRecord("message-1", None))], plenty)
+        queue.dead_letters.send([letter(SQSRecord("message-1", None))], plenty)
 
         assert queue.entries[0]["MessageBody"] == ""
 
@@ -269,7 +267,7 @@ class TestReason:
 
     def test_send_leaves_the_time_out_when_it_is_unknown(self, queue: Queue) -> None:
         """A made-up time would mislead, and an empty one would be refused."""
-        record = QueueRecord("message-1", "x")
+        record = SQSRecord("message-1", "x")
         queue.takes(0)
 
         queue.dead_letters.send([letter(record)], plenty)

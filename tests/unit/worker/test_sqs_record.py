@@ -8,7 +8,7 @@ import pytest
 from tests.support.builders import queue_record, sqs_record, ticket_fields
 from tests.support.cases import cases
 from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.sqs_record import SQSRecord
 
 
 class TestDelivered:
@@ -18,7 +18,7 @@ class TestDelivered:
         """Identity, body and attributes come from the event."""
         raw = sqs_record("text", messageAttributes={"a": {"stringValue": "b"}})
 
-        record = QueueRecord.of(raw)
+        record = SQSRecord.of(raw)
 
         assert record.message_id == raw["messageId"]
         assert record.body == "text"
@@ -78,7 +78,7 @@ class TestMadeByHand:
     )
     def test_record_has_defaults_for_what_is_missing(self, raw: dict[str, Any]) -> None:
         """It counts as delivered once, at an unknown time."""
-        record = QueueRecord.of(raw)
+        record = SQSRecord.of(raw)
 
         assert record.receive_count == 1
         assert record.sent_at == 0
@@ -106,7 +106,7 @@ class TestMadeByHand:
     def test_record_counts_garbage_as_unknown(self, count: str) -> None:
         """A count that is no number is one delivery at an unknown time."""
         attributes = {"ApproximateReceiveCount": count, "SentTimestamp": count}
-        record = QueueRecord("m", "{}", attributes)
+        record = SQSRecord("m", "{}", attributes)
 
         assert record.receive_count == 1
         assert record.sent_at == 0
@@ -114,7 +114,7 @@ class TestMadeByHand:
     def test_record_reads_a_count_that_is_already_a_number(self) -> None:
         """An event made by hand may hold numbers where SQS has text."""
         attributes = {"ApproximateReceiveCount": 2, "SentTimestamp": 5}
-        record = QueueRecord.of({"messageId": "m", "attributes": attributes})
+        record = SQSRecord.of({"messageId": "m", "attributes": attributes})
 
         assert record.receive_count == 2
         assert record.sent_at == 5
@@ -137,9 +137,9 @@ class TestParse:
     def test_parse_refuses_a_record_without_a_text(self, body: Any) -> None:
         """A missing body is poison like any other."""
         with pytest.raises(InvalidMessageError, match=r"^body: missing$"):
-            QueueRecord("m", body).parse()
+            SQSRecord("m", body).parse()
 
     def test_parse_refuses_a_bad_body(self) -> None:
         """The reason is the contract's."""
         with pytest.raises(InvalidMessageError, match=r"^body: must be a JSON object$"):
-            QueueRecord("m", "[]").parse()
+            SQSRecord("m", "[]").parse()

@@ -10,14 +10,14 @@ import pytest
 from tests.support.builders import create_ticket, create_tickets, queue_record
 from tests.support.fakes import (
     BlockAnswer,
-    FakeAnnouncer,
     FakeDeadLetters,
+    FakePublisher,
     FakeTicketStore,
     FakeTime,
     Fault,
+    key_of,
 )
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.batch_api import TimeLeft
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -29,26 +29,23 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.messages import Assignment, RequestKey
 from ticket_numbering.ports import (
-    Assignment,
     Block,
     Cancelled,
+    DeadLetter,
     Reason,
     Refused,
     Slot,
+    TimeLeft,
 )
-from ticket_numbering.results import OutcomeKind
-from ticket_numbering.sqs_dead_letters import DeadLetter
-from ticket_numbering.sqs_record import QueueRecord
+from ticket_numbering.results import Assigned, Poison, Replayed, Result, Retry
+from ticket_numbering.sqs_record import SQSRecord
 from ticket_numbering.worker import (
     MAX_PROJECTS_SIDE_BY_SIDE,
     BatchReport,
     Worker,
 )
-
-ASSIGNED, REPLAYED = OutcomeKind.ASSIGNED, OutcomeKind.REPLAYED
-POISON, TRANSIENT = OutcomeKind.POISON, OutcomeKind.TRANSIENT
 
 
 @dataclass
@@ -56,19 +53,21 @@ class System:
     """A worker over fakes."""
 
     store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    announcer: FakeAnnouncer = field(default_factory=FakeAnnouncer)
+    publisher: FakePublisher = field(default_factory=FakePublisher)
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
 
     def handle(
         self,
-        *records: QueueRecord,
+        *records: SQSRecord,
         max_attempts: int = 3,
         pool: Callable[[int], Executor] = ThreadPoolExecutor,
     ) -> BatchReport:
         """Process a batch."""
-        allocator = Allocator(self.store, max_attempts, 10.0, sleep=self.time.sleep)
-        worker = Worker(allocator, self.announcer, self.dead_letters, pool)
+        allocator = Allocator(self.store, max_attempts, 10.0)
+        worker = Worker(
+            allocator, self.publisher, self.dead_letters, self.time.sleep, pool
+        )
         return worker.handle(records, self.time.time_left)
 
 
@@ -78,20 +77,22 @@ def system() -> System:
     return System()
 
 
-def kinds(report: BatchReport) -> list[OutcomeKind]:
+def kinds(report: BatchReport) -> list[type[Result]]:
     """Return what each record came to."""
-    return [outcome.kind for outcome in report.outcomes]
+    return [type(result) for result in report.results]
 
 
 def errors(report: BatchReport) -> list[type[Exception] | None]:
     """Return each record's type of error."""
-    found = [each.error for each in report.outcomes]
-    return [None if error is None else type(error) for error in found]
+    return [
+        type(result.error) if isinstance(result, Poison | Retry) else None
+        for result in report.results
+    ]
 
 
 def keys(report: BatchReport) -> list[str | None]:
     """Return each record's ticket key."""
-    return [outcome.ticket_key for outcome in report.outcomes]
+    return [key_of(result) for result in report.results]
 
 
 class TestGaplessAndInOrder:
@@ -111,7 +112,7 @@ class TestGaplessAndInOrder:
         self, system: System
     ) -> None:
         """Without times, the place in the batch is all that is known."""
-        records = [QueueRecord(str(n), queue_record().body) for n in range(3)]
+        records = [SQSRecord(str(n), queue_record().body) for n in range(3)]
 
         report = system.handle(*records)
 
@@ -131,22 +132,22 @@ class TestGaplessAndInOrder:
     def test_projects_are_allocated_side_by_side_when_a_batch_has_several(self) -> None:
         """Three projects wait for each other at the store: one by one would hang."""
         store = _MeetingStore(parties=3)
-        worker = Worker(Allocator(store, 1, 0.0), FakeAnnouncer(), FakeDeadLetters())
+        worker = Worker(Allocator(store, 1, 0.0), FakePublisher(), FakeDeadLetters())
         records = [queue_record(create_ticket(project)) for project in "ABC"]
 
         report = worker.handle(records, FakeTime().time_left)
 
-        assert kinds(report) == [ASSIGNED] * 3
+        assert kinds(report) == [Assigned] * 3
 
     def test_threads_are_bounded_when_a_batch_has_many_projects(self) -> None:
         """A batch of 40 projects must not open 40 connections."""
         store = _CountingStore()
-        worker = Worker(Allocator(store, 1, 0.0), FakeAnnouncer(), FakeDeadLetters())
+        worker = Worker(Allocator(store, 1, 0.0), FakePublisher(), FakeDeadLetters())
         records = [queue_record(create_ticket(f"P{each}")) for each in range(40)]
 
         report = worker.handle(records, FakeTime().time_left)
 
-        assert kinds(report) == [ASSIGNED] * 40
+        assert kinds(report) == [Assigned] * 40
         assert len(store.threads) <= MAX_PROJECTS_SIDE_BY_SIDE
 
 
@@ -161,7 +162,7 @@ class TestOncePerKey:
 
         report = system.handle(queue_record(request), queue_record(request))
 
-        assert kinds(report) == [ASSIGNED, REPLAYED]
+        assert kinds(report) == [Assigned, Replayed]
         assert keys(report) == ["PROJ-1", "PROJ-1"]
         assert len(system.store.blocks[0].requests) == 1
 
@@ -174,7 +175,7 @@ class TestOncePerKey:
 
         report = system.handle(queue_record(), queue_record(request))
 
-        assert kinds(report) == [ASSIGNED, REPLAYED]
+        assert kinds(report) == [Assigned, Replayed]
         assert keys(report) == ["PROJ-2", "PROJ-1"]
 
     def test_equal_keys_of_two_projects_are_two_requests(self, system: System) -> None:
@@ -183,7 +184,7 @@ class TestOncePerKey:
 
         report = system.handle(*records)
 
-        assert kinds(report) == [ASSIGNED, ASSIGNED]
+        assert kinds(report) == [Assigned, Assigned]
 
     def test_record_is_looked_up_first_when_it_was_delivered_before(
         self, system: System
@@ -197,7 +198,7 @@ class TestOncePerKey:
             *[queue_record(each, receive_count=2) for each in requests]
         )
 
-        assert kinds(report) == [REPLAYED] * 4
+        assert kinds(report) == [Replayed] * 4
         assert system.store.calls == ["recorded"]
 
     def test_record_is_numbered_when_it_was_delivered_before_in_vain(
@@ -206,7 +207,7 @@ class TestOncePerKey:
         """The lookup finds nothing, so the number is given now."""
         report = system.handle(queue_record(receive_count=3))
 
-        assert kinds(report) == [ASSIGNED]
+        assert kinds(report) == [Assigned]
 
     def test_replay_is_found_by_the_write_when_the_lookup_fails(
         self, system: System
@@ -218,7 +219,7 @@ class TestOncePerKey:
 
         report = system.handle(queue_record(request, receive_count=2))
 
-        assert kinds(report) == [REPLAYED]
+        assert kinds(report) == [Replayed]
         assert system.store.numbers() == [1]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
@@ -247,8 +248,8 @@ class TestOncePerKey:
 
         report = system.handle(queue_record(request, receive_count=receive_count))
 
-        assert kinds(report) == [REPLAYED]
-        assert system.announcer.ids == ["PROJ-7"]
+        assert kinds(report) == [Replayed]
+        assert system.publisher.ids == ["PROJ-7"]
 
     def test_first_sent_wins_when_one_batch_holds_two_tickets_of_one_key(
         self, system: System
@@ -261,8 +262,8 @@ class TestOncePerKey:
             queue_record(late, sent_at=2000), queue_record(early, sent_at=1000)
         )
 
-        assert kinds(report) == [POISON, ASSIGNED]
-        assert [each.event.data.title for each in system.announcer.announced] == [
+        assert kinds(report) == [Poison, Assigned]
+        assert [each.event.data.title for each in system.publisher.announced] == [
             "Early"
         ]
 
@@ -278,7 +279,7 @@ class TestOncePerKey:
             queue_record(other, sent_at=1000), queue_record(mine, sent_at=2000)
         )
 
-        assert kinds(report) == [POISON, REPLAYED]
+        assert kinds(report) == [Poison, Replayed]
 
     def test_second_ticket_of_a_key_waits_when_the_first_is_undecided(
         self, system: System
@@ -315,19 +316,19 @@ class TestAnnouncedAtLeastOnce:
         """One event for each number."""
         system.handle(queue_record(), queue_record())
 
-        assert system.announcer.ids == ["PROJ-1", "PROJ-2"]
-        assert [each.replayed for each in system.announcer.announced] == [False, False]
+        assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
+        assert [each.replayed for each in system.publisher.announced] == [False, False]
 
     def test_events_are_published_in_the_order_of_the_numbers_when_digits_are_added(
         self, system: System
     ) -> None:
         """As text, 10 would come before 9."""
         system.handle(*[queue_record() for _ in range(8)])
-        system.announcer.announced.clear()
+        system.publisher.announced.clear()
 
         system.handle(*[queue_record() for _ in range(3)])
 
-        assert system.announcer.ids == ["PROJ-9", "PROJ-10", "PROJ-11"]
+        assert system.publisher.ids == ["PROJ-9", "PROJ-10", "PROJ-11"]
 
     @pytest.mark.parametrize("receive_count", [1, 2, 3, 10])
     def test_same_event_is_announced_again_when_replayed(
@@ -339,7 +340,7 @@ class TestAnnouncedAtLeastOnce:
 
         system.handle(queue_record(request, receive_count=receive_count))
 
-        first, again = system.announcer.announced
+        first, again = system.publisher.announced
         assert again.event.model_dump_json() == first.event.model_dump_json()
         assert (first.replayed, again.replayed) == (False, True)
 
@@ -353,7 +354,7 @@ class TestAnnouncedAtLeastOnce:
             queue_record(request, sent_at=2000), queue_record(request, sent_at=1000)
         )
 
-        assert [each.replayed for each in system.announcer.announced] == [False]
+        assert [each.replayed for each in system.publisher.announced] == [False]
 
     @pytest.mark.parametrize("moments", [(1000, 2000), (2000, 1000)])
     def test_first_announcement_is_no_replay_when_its_key_stands_twice_in_a_batch(
@@ -366,8 +367,8 @@ class TestAnnouncedAtLeastOnce:
             *[queue_record(request, sent_at=each) for each in moments]
         )
 
-        assert sorted(kinds(report)) == [ASSIGNED, REPLAYED]
-        assert [each.replayed for each in system.announcer.announced] == [False]
+        assert sorted(kinds(report), key=str) == [Assigned, Replayed]
+        assert [each.replayed for each in system.publisher.announced] == [False]
 
     def test_committed_numbers_are_announced_when_a_later_block_meets_a_bug(
         self, system: System
@@ -378,14 +379,14 @@ class TestAnnouncedAtLeastOnce:
 
         report = system.handle(*records)
 
-        assert kinds(report) == [ASSIGNED] * 50 + [TRANSIENT] * 10
-        assert len(system.announcer.ids) == 50
+        assert kinds(report) == [Assigned] * 50 + [Retry] * 10
+        assert len(system.publisher.ids) == 50
 
     def test_records_come_back_when_their_announcement_fails(
         self, system: System
     ) -> None:
         """The ticket exists, but its message stays until the world has heard."""
-        system.announcer.refused = {"PROJ-2"}
+        system.publisher.refused = {"PROJ-2"}
         request = create_ticket()
 
         report = system.handle(
@@ -399,15 +400,15 @@ class TestAnnouncedAtLeastOnce:
         self, system: System
     ) -> None:
         """The second delivery announces the number that the first one committed."""
-        system.announcer.refused = {"PROJ-1"}
+        system.publisher.refused = {"PROJ-1"}
         request = create_ticket()
         system.handle(queue_record(request))
-        system.announcer.refused = set()
+        system.publisher.refused = set()
 
         report = system.handle(queue_record(request, receive_count=2))
 
-        assert kinds(report) == [REPLAYED]
-        assert system.announcer.ids == ["PROJ-1"]
+        assert kinds(report) == [Replayed]
+        assert system.publisher.ids == ["PROJ-1"]
         assert system.store.numbers() == [1]
 
     def test_nothing_is_published_when_nothing_was_numbered(
@@ -416,7 +417,7 @@ class TestAnnouncedAtLeastOnce:
         """Poison alone makes no call to SNS."""
         system.handle(queue_record("{"))
 
-        assert system.announcer.calls == 0
+        assert system.publisher.calls == 0
 
 
 class TestNothingLost:
@@ -441,7 +442,7 @@ class TestNothingLost:
 
         report = system.handle(bad, worse)
 
-        assert kinds(report) == [POISON, TRANSIENT]
+        assert kinds(report) == [Poison, Retry]
         assert errors(report) == [InvalidMessageError, DeadLetterError]
 
     def test_record_comes_back_when_the_store_fails(self, system: System) -> None:
@@ -464,7 +465,7 @@ class TestNothingLost:
         assert errors(report) == [StoreUnavailableError] * 2
         assert system.dead_letters.letters == []
 
-    @pytest.mark.parametrize("port", ["announcer", "dead_letters"])
+    @pytest.mark.parametrize("port", ["publisher", "dead_letters"])
     def test_records_come_back_when_a_port_has_a_bug(
         self, system: System, port: str
     ) -> None:
@@ -474,9 +475,10 @@ class TestNothingLost:
 
         report = system.handle(queue_record(), queue_record("{"))
 
-        failed = report.outcomes[0 if port == "announcer" else 1]
-        assert (failed.error, failed.kind) == (bug, TRANSIENT)
-        assert kinds(report).count(TRANSIENT) == 1
+        failed = report.results[0 if port == "publisher" else 1]
+        assert isinstance(failed, Retry)
+        assert failed.error is bug
+        assert kinds(report).count(Retry) == 1
 
 
 class TestOneBadMessageHarmsOnlyItself:
@@ -492,7 +494,7 @@ class TestOneBadMessageHarmsOnlyItself:
             good[0], queue_record("nonsense"), good[1], queue_record("[1]"), good[2]
         )
 
-        assert kinds(report) == [ASSIGNED, POISON, ASSIGNED, POISON, ASSIGNED]
+        assert kinds(report) == [Assigned, Poison, Assigned, Poison, Assigned]
         assert system.store.numbers() == [1, 2, 3]
 
     def test_neighbours_are_numbered_when_the_dead_letter_queue_hangs(
@@ -503,8 +505,8 @@ class TestOneBadMessageHarmsOnlyItself:
 
         report = system.handle(queue_record("{"), queue_record())
 
-        assert kinds(report) == [TRANSIENT, ASSIGNED]
-        assert system.announcer.ids == ["PROJ-1"]
+        assert kinds(report) == [Retry, Assigned]
+        assert system.publisher.ids == ["PROJ-1"]
 
     def test_new_requests_are_numbered_when_the_lookup_of_others_takes_long(
         self, system: System
@@ -519,7 +521,7 @@ class TestOneBadMessageHarmsOnlyItself:
 
         report = system.handle(*repeats, queue_record())
 
-        assert kinds(report) == [REPLAYED] * 900 + [ASSIGNED]
+        assert kinds(report) == [Replayed] * 900 + [Assigned]
 
     def test_project_is_numbered_when_more_are_contended_than_there_are_threads(
         self, system: System
@@ -534,7 +536,7 @@ class TestOneBadMessageHarmsOnlyItself:
             *records, max_attempts=25, pool=lambda _: ThreadPoolExecutor(1)
         )
 
-        assert kinds(report) == [TRANSIENT] * len(projects) + [ASSIGNED]
+        assert kinds(report) == [Retry] * len(projects) + [Assigned]
 
     def test_other_projects_are_numbered_when_one_is_contended(
         self, system: System
@@ -546,7 +548,7 @@ class TestOneBadMessageHarmsOnlyItself:
             *[queue_record(create_ticket(project)) for project in "ABAB"]
         )
 
-        assert kinds(report) == [TRANSIENT, ASSIGNED, TRANSIENT, ASSIGNED]
+        assert kinds(report) == [Retry, Assigned, Retry, Assigned]
 
     def test_other_projects_are_numbered_when_one_meets_a_bug(
         self, system: System
@@ -559,7 +561,7 @@ class TestOneBadMessageHarmsOnlyItself:
         )
 
         assert errors(report) == [ZeroDivisionError, None]
-        assert kinds(report) == [TRANSIENT, ASSIGNED]
+        assert kinds(report) == [Retry, Assigned]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
     def test_neighbours_are_numbered_when_a_key_record_is_damaged(
@@ -577,7 +579,7 @@ class TestOneBadMessageHarmsOnlyItself:
 
         assert errors(report) == [None, DamagedKeyRecordError, None]
         assert system.store.numbers() == [1, 2]
-        assert system.announcer.ids == ["PROJ-1", "PROJ-2"]
+        assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
     def test_neighbours_are_numbered_when_a_recorded_number_cannot_be_announced(
         self, system: System
@@ -589,11 +591,11 @@ class TestOneBadMessageHarmsOnlyItself:
         report = system.handle(queue_record(request), queue_record())
 
         assert errors(report) == [DamagedKeyRecordError, None]
-        assert system.announcer.ids == ["PROJ-1"]
+        assert system.publisher.ids == ["PROJ-1"]
 
     def test_record_without_body_is_poison(self, system: System) -> None:
         """An event made by hand may lack anything."""
-        report = system.handle(QueueRecord("1", None), queue_record())
+        report = system.handle(SQSRecord("1", None), queue_record())
 
         assert errors(report) == [InvalidMessageError, None]
 
@@ -605,7 +607,7 @@ class TestFifoOrder:
         self, system: System
     ) -> None:
         """Other groups, and what came before, stay done."""
-        system.announcer.refused = {"A-2"}
+        system.publisher.refused = {"A-2"}
         records = [
             queue_record(create_ticket(group), group_id=group, sequence_number=str(n))
             for n, group in enumerate("AABA")
@@ -622,7 +624,7 @@ class TestFifoOrder:
         fifo = {"group_id": "PROJ", "sequence_number": "1"}
         known = create_ticket()
         system.handle(queue_record(known, **fifo))
-        system.announcer.refused = {"PROJ-2"}
+        system.publisher.refused = {"PROJ-2"}
 
         report = system.handle(
             queue_record(**fifo),
@@ -637,7 +639,7 @@ class TestFifoOrder:
         self, system: System
     ) -> None:
         """Sent and returned, it would be sent again at each delivery."""
-        system.announcer.refused = {"PROJ-1"}
+        system.publisher.refused = {"PROJ-1"}
         fifo = {"group_id": "PROJ", "sequence_number": "1"}
 
         report = system.handle(queue_record(**fifo), queue_record("{", **fifo))
@@ -665,7 +667,7 @@ class TestFifoOrder:
 
         report = system.handle(queue_record("{", **fifo), queue_record(**fifo))
 
-        assert kinds(report) == [POISON, ASSIGNED]
+        assert kinds(report) == [Poison, Assigned]
 
     def test_records_are_numbered_as_they_arrived_when_their_times_differ(
         self, system: System
@@ -679,22 +681,18 @@ class TestFifoOrder:
 
         report = system.handle(*records)
 
-        assert [each.ticket_key for each in report.outcomes] == [
-            "PROJ-1",
-            "PROJ-2",
-            "PROJ-3",
-        ]
+        assert keys(report) == ["PROJ-1", "PROJ-2", "PROJ-3"]
 
     def test_later_records_are_done_when_the_queue_is_a_fair_standard_queue(
         self, system: System
     ) -> None:
         """A group on a standard queue promises no order."""
-        system.announcer.refused = {"PROJ-1"}
+        system.publisher.refused = {"PROJ-1"}
         records = [queue_record(group_id="PROJ") for _ in range(2)]
 
         report = system.handle(*records)
 
-        assert kinds(report) == [TRANSIENT, ASSIGNED]
+        assert kinds(report) == [Retry, Assigned]
 
 
 class TestDeadline:
