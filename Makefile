@@ -5,7 +5,8 @@ FILE ?=
 FIFO ?=
 SEEDS ?= 10000
 SEED ?=
-WAY ?= what ships
+FULL ?=
+ALGORITHM ?= shipped
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -20,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate simulate-small simulate-wrong spec mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
+.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,13 +48,13 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
-	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --way "$(WAY)"
+	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
-simulate-small: .venv/ready  ## Explore every state of small worlds, and count them.
-	@PYTHONPATH=src $(BIN)/python -m simulation small
+explore: .venv/ready  ## Explore every state of small configurations of the same model.
+	@PYTHONPATH=src $(BIN)/python -m simulation explore
 
-simulate-wrong: .venv/ready  ## Count the seeds until each algorithm known to be wrong is caught.
-	@PYTHONPATH=src $(BIN)/python -m simulation wrong
+known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught.
+	@PYTHONPATH=src $(BIN)/python -m simulation known-bad
 
 spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
 	@spec/check $(if $(FULL),full)

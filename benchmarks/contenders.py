@@ -17,7 +17,7 @@ from aws_lambda_powertools.utilities.idempotency import (
 from botocore.exceptions import ClientError
 
 from simulation.aws.lambda_service import Handler
-from simulation.environment import THE_REAL_WAY, Site, as_boto3
+from simulation.execution_environment import SHIPPED, ExecutionEnvironment, as_boto3
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.dynamodb_store import serialized
@@ -37,7 +37,7 @@ Number = Callable[[CreateTicket, Any], int]
 class RecordByRecord:
     """A handler that numbers one record after the other."""
 
-    site: Site
+    site: ExecutionEnvironment
     number: Number
 
     def __call__(self, event: dict[str, Any], context: Any) -> Any:
@@ -62,7 +62,7 @@ class RecordByRecord:
             raise error
 
 
-def textbook(site: Site) -> Number:
+def textbook(site: ExecutionEnvironment) -> Number:
     """Query, put, and on a collision plus one: the loop of the AWS blog."""
 
     def number(request: CreateTicket, _: Any) -> int:
@@ -74,7 +74,7 @@ def textbook(site: Site) -> Number:
     return number
 
 
-def add_counter(site: Site) -> Number:
+def add_counter(site: ExecutionEnvironment) -> Number:
     """Count in an item of its own with ADD, then write the ticket."""
 
     def number(request: CreateTicket, _: Any) -> int:
@@ -92,7 +92,7 @@ def add_counter(site: Site) -> Number:
     return number
 
 
-def locked_counter(site: Site) -> Number:
+def locked_counter(site: ExecutionEnvironment) -> Number:
     """Read a counter, then write it and the ticket together if it is unchanged.
 
     On every cancellation it reads again, whatever the reason, without a backoff.
@@ -110,7 +110,7 @@ def locked_counter(site: Site) -> Number:
     return number
 
 
-def powertools(site: Site) -> Number:
+def powertools(site: ExecutionEnvironment) -> Number:
     """Wrap the textbook's loop in the idempotency of Powertools."""
     config = IdempotencyConfig()
     loop = textbook(site)
@@ -148,7 +148,7 @@ def _counter_and_ticket(request: CreateTicket, last: int) -> list[dict[str, Any]
     return [{"Put": counter}, {"Put": _ticket_put(request, last + 1)}]
 
 
-def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
+def _put_ticket(site: ExecutionEnvironment, request: CreateTicket, number: int) -> bool:
     """Write the ticket if the number is free; tell whether it was."""
     return _succeeds(site.dynamodb.put_item, **_ticket_put(request, number))
 
@@ -172,15 +172,17 @@ def _succeeds(write: Callable[..., Any], **request: Any) -> bool:
     return True
 
 
-def _one_by_one(way: Callable[[Site], Number]) -> Callable[[Site], Handler]:
+def _one_by_one(
+    way: Callable[[ExecutionEnvironment], Number],
+) -> Callable[[ExecutionEnvironment], Handler]:
     return lambda site: RecordByRecord(site, way(site))
 
 
 OURS: Final = "ours"
 TEXTBOOK: Final = "textbook"
 
-CONTENDERS: Final[Mapping[str, Callable[[Site], Handler]]] = {
-    OURS: THE_REAL_WAY.build,
+CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
+    OURS: SHIPPED.build,
     TEXTBOOK: _one_by_one(textbook),
     "locked-counter": _one_by_one(locked_counter),
     "add-counter": _one_by_one(add_counter),

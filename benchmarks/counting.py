@@ -9,7 +9,7 @@ from typing import Any
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.queues import Message, Queue
 from simulation.aws.topics import Topic
-from simulation.engine.scheduler import Promise, Scheduler
+from simulation.engine.scheduler import Future, Scheduler
 from simulation.faults import Fault
 from simulation.history import History
 from simulation.monitor import TICKETS
@@ -91,9 +91,9 @@ class CountedQueue(Queue):
         received = [] if self.is_closed else super().receive(at_most)
         end = self.clock() + self.window
         while received and len(received) < at_most and self.clock() < end:
-            promise = Promise()
-            self.idle.append(promise)
-            self.scheduler.wait(promise, end - self.clock())
+            future = Future()
+            self.idle.append(future)
+            self.scheduler.wait(future, end - self.clock())
             received += super().receive(at_most - len(received))
         return received
 

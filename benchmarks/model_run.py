@@ -32,7 +32,7 @@ from simulation.aws.tables import PARTITION_UNITS, Tables
 from simulation.clocks import Clock
 from simulation.engine.choices import RandomChoices
 from simulation.engine.scheduler import Process, Scheduler
-from simulation.environment import Site
+from simulation.execution_environment import ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import TICKETS
 from simulation.world import SCHEMA, quiet
@@ -140,7 +140,7 @@ class ModelRun:
             step=lambda steps: self._scheduler.sleep(
                 LATENCY.sample_step(self._choices, steps)
             ),
-            learn=lambda _: None,
+            observe=lambda _: None,
             hold=lambda: self._scheduler.sleep(
                 self._choices.duration(*self._workload.transaction)
             ),
@@ -156,12 +156,12 @@ class ModelRun:
             self._queue,
             self._make_handler,
             self._workload.batch_size,
-            deleting_takes=lambda: 0.0,
+            deletion_latency=lambda: 0.0,
         )
 
     def _make_handler(self) -> Handler:
         """Return the contender's handler in a cold execution environment."""
-        site = Site(
+        site = ExecutionEnvironment(
             self._scheduler,
             self._choices,
             DynamoDBClient(self._dynamodb, self._network),
@@ -286,5 +286,5 @@ class ModelRun:
 
     def _wake_workers(self) -> None:
         idle, self._queue.idle = self._queue.idle, []
-        for promise in idle:
-            self._scheduler.keep(promise)
+        for future in idle:
+            self._scheduler.resolve(future)

@@ -1,10 +1,19 @@
-"""A model of AWS that breaks, and the real worker on it.
+"""A model of AWS that breaks, and the shipped worker on it.
 
-A reader follows a history by opening the modules in this order: `scenario` says what
-it is about, `world` sets the scene and plays it, `lambda_service` invokes the real
-handler that `site` builds, `clients` and `network` carry its calls, `faults` spoil
-them, `dynamodb`, `topics` and `queues` answer, `monitor` checks every promise at
-every instant. `scheduler` decides who is next; `choices` and `explore` decide how it
-decides; `walks` check what was explored. `wrong_ways` are caught; `docs/proof.md`
-says what all of this proves.
+A reader follows one history by opening the modules in this order:
+
+1. `scenario` draws its parameters, and `producers` its messages.
+2. `world` sets it up and plays it.
+3. `aws.lambda_service` polls and invokes the shipped handler, which
+   `execution_environment` builds.
+4. `aws.clients` and `aws.network` carry the handler's calls; `faults` and `outages`
+   make them fail.
+5. `aws.dynamodb`, `aws.topics` and `aws.queues` answer; `aws.transactions` has the
+   part that matters most.
+6. `monitor` checks every promise at every decision.
+
+`engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance, or
+in `engine.exploration` exhaustively for the `configurations`; `engine.walks` check the
+exploration. `known_bad` has the algorithms that the model must catch. `totals` and
+`coverage` sum up many histories. `docs/proof.md` says what all of this proves.
 """

@@ -1,4 +1,4 @@
-"""`python -m simulation`: play histories, or show one of them."""
+"""`python -m simulation`: play random histories, or explore configurations."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -9,14 +9,14 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from simulation.configurations import (
-    SMALL_WORLDS,
-    Explored,
-    explored_on_all_cores,
+    CONFIGURATIONS,
+    Findings,
+    explore_on_all_cores,
 )
 from simulation.coverage import ROWS
-from simulation.environment import THE_REAL_WAY
-from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
-from simulation.totals import WAYS, Totals, play_on_all_cores
+from simulation.execution_environment import SHIPPED
+from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
+from simulation.totals import ALGORITHMS, Totals, play_on_all_cores
 from simulation.world import Outcome, play, quiet
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -28,25 +28,29 @@ FOUND = 1
 
 @app.command()
 def seeds(
-    count: Annotated[int, typer.Argument(help="How many histories.", min=1)] = 10_000,
+    count: Annotated[
+        int, typer.Argument(help="The number of histories.", min=1)
+    ] = 10_000,
     first: Annotated[int, typer.Option(help="The first seed.")] = 1,
-    way: Annotated[str, typer.Option(help="Whose code.")] = THE_REAL_WAY.name,
+    algorithm: Annotated[
+        str, typer.Option(help="The algorithm's name.")
+    ] = SHIPPED.name,
 ) -> None:
-    """Play as many histories on all cores, and stop at the first violation."""
+    """Play histories on all cores; stop at the first violation."""
     totals = Totals()
     with _progress() as progress:
         task = progress.add_task("histories", total=count)
         try:
-            for some in play_on_all_cores(range(first, first + count), way):
-                totals += some
-                progress.advance(task, some.histories)
+            for chunk in play_on_all_cores(range(first, first + count), algorithm):
+                totals += chunk
+                progress.advance(task, chunk.histories)
                 if totals.violations:
                     break
         except KeyboardInterrupt:
             console.print("interrupted; so far:")
     console.print(_table(totals))
     for seed, violation in totals.violations[:1]:
-        _show(play_quietly(seed, way))
+        _show(play_quietly(seed, algorithm))
         console.print(f"seed {seed}: {violation}", style="red", markup=False)
         raise typer.Exit(FOUND)
 
@@ -54,10 +58,12 @@ def seeds(
 @app.command()
 def seed(
     number: Annotated[int, typer.Argument(help="The seed.")],
-    way: Annotated[str, typer.Option(help="Whose code.")] = THE_REAL_WAY.name,
+    algorithm: Annotated[
+        str, typer.Option(help="The algorithm's name.")
+    ] = SHIPPED.name,
 ) -> None:
-    """Show one history: who did what, and what was answered."""
-    outcome = play_quietly(number, way)
+    """Show one history: every call and its answer."""
+    outcome = play_quietly(number, algorithm)
     _show(outcome)
     console.print(outcome.violation or "every promise was kept", markup=False)
     if outcome.violation:
@@ -65,16 +71,22 @@ def seed(
 
 
 @app.command()
-def wrong(
-    count: Annotated[int, typer.Argument(help="How many histories of each.")] = 1000,
+def known_bad(
+    count: Annotated[
+        int, typer.Argument(help="The number of histories of each.")
+    ] = 1000,
 ) -> None:
-    """Count the seeds until each way that is known to be wrong breaks a promise."""
-    table = Table("way", "first seed", f"of {count:,} histories", "what it broke first")
+    """Count the seeds until each known-bad algorithm breaks a promise."""
+    table = Table(
+        "algorithm", "first seed", f"of {count:,} histories", "first violation"
+    )
     with _progress() as progress:
-        for name in progress.track([way.name for way in (*WRONG_WAYS, *RIGHT_WAYS)]):
+        for name in progress.track(
+            [algorithm.name for algorithm in (*KNOWN_BAD, *CORRECT_BUT_COSTLY)]
+        ):
             totals = Totals()
-            for some in play_on_all_cores(range(1, count + 1), name):
-                totals += some
+            for chunk in play_on_all_cores(range(1, count + 1), name):
+                totals += chunk
             number, violation = min(totals.violations, default=(0, "nothing"))
             broken = f"{len(totals.violations):,}"
             table.add_row(name, str(number or "none"), broken, violation)
@@ -82,44 +94,48 @@ def wrong(
 
 
 @app.command()
-def small(
-    *, quick: Annotated[bool, typer.Option(help="Only the smallest.")] = False
+def explore(
+    *, quick: Annotated[bool, typer.Option(help="Only those of `make test`.")] = False
 ) -> None:
-    """Explore every state of small worlds, and count them, as a table in Markdown."""
-    worlds = [world for world in SMALL_WORLDS if world.is_quick or not quick]
+    """Explore every state of small configurations; print a table in Markdown."""
+    chosen = [
+        configuration
+        for configuration in CONFIGURATIONS
+        if configuration.is_quick or not quick
+    ]
     with _progress() as progress:
-        explored = explored_on_all_cores(worlds)
-        found = [*progress.track(explored, len(worlds))]
-    _print(_small_table(found))
-    for each in found:
-        if each.violation or each.missing:
-            _print(each.story)
+        explored = explore_on_all_cores(chosen)
+        found = [*progress.track(explored, len(chosen))]
+    _print(_exploration_table(found))
+    for findings in found:
+        if findings.violation or findings.missing:
+            _print(findings.history)
             raise typer.Exit(FOUND)
 
 
-def _small_table(found: Sequence[Explored]) -> list[str]:
-    states = sum(each.states for each in found)
-    transitions = sum(each.transitions for each in found)
+def _exploration_table(found: Sequence[Findings]) -> list[str]:
+    states = sum(findings.states for findings in found)
+    transitions = sum(findings.transitions for findings in found)
     return [
-        "| world | states | transitions | violations |",
+        "| configuration | states | transitions | violations |",
         "|---|---|---|---|",
         *(
-            f"| {each.world.name} | {each.states:,} | {each.transitions:,} "
-            f"| {each.violation or _missing(each)} |"
-            for each in found
+            f"| {findings.configuration.name} | {findings.states:,} "
+            f"| {findings.transitions:,} | {findings.violation or _missing(findings)} |"
+            for findings in found
         ),
         f"| **together** | **{states:,}** | **{transitions:,}** | |",
     ]
 
 
-def _missing(found: Explored) -> str:
+def _missing(found: Findings) -> str:
     return f"none, but {found.missing} not in the graph" if found.missing else "none"
 
 
-def play_quietly(number: int, way: str) -> Outcome:
+def play_quietly(number: int, algorithm: str) -> Outcome:
     """Play one history without its log lines."""
     with quiet():
-        return play(number, WAYS[way])
+        return play(number, ALGORITHMS[algorithm])
 
 
 def _show(outcome: Outcome) -> None:
@@ -137,7 +153,7 @@ def _progress() -> Progress:
 
 
 def _table(totals: Totals) -> Table:
-    table = Table("what", "how many")
+    table = Table("count", "total")
     rows: list[tuple[str, float]] = [
         ("histories", totals.histories),
         ("messages delivered to the queue", totals.messages),

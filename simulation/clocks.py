@@ -1,4 +1,4 @@
-"""Clocks as execution environments have them: wrong, jumping, standing still."""
+"""Clocks of execution environments: wrong, jumping, standing still."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,14 +9,14 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 
 CHANGES: Final = 0.1
-"""How often a reading finds that the clock jumped or stands still."""
+"""The share of readings at which the clock has jumped or stands still."""
 
 STANDS_STILL: Final = 0.3
 
 
 @dataclass
 class Clock:
-    """The time of day; right, unless it may be wrong by so many seconds."""
+    """The time of day, wrong by up to `error` seconds."""
 
     scheduler: Scheduler
     choices: Choices

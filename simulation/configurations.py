@@ -1,4 +1,4 @@
-"""Small worlds of which every state is explored."""
+"""The configurations whose every state is explored."""
 
 import multiprocessing
 import os
@@ -7,34 +7,36 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
-from simulation.engine.exploration import SmallWorld, explore
+from simulation.engine.exploration import Configuration, explore
 from simulation.engine.walks import walk
 from simulation.faults import Fault
 from simulation.scenario import request
 from simulation.world import quiet
 
 WALKS: Final = 300
-"""Random walks that check the graph of each world."""
+"""Random walks that check the graph of each configuration."""
 
 ONE, TWO, THREE = (request("P", key) for key in ("one", "two", "three"))
 
-TWO_MESSAGES: Final = SmallWorld("two messages", [ONE, TWO])
-SENT_TWICE: Final = SmallWorld("one message, sent twice", [ONE, ONE])
-BATCHES: Final = SmallWorld(
+TWO_MESSAGES: Final = Configuration("two messages", [ONE, TWO])
+SENT_TWICE: Final = Configuration("one message, sent twice", [ONE, ONE])
+BATCHES: Final = Configuration(
     "three messages in batches of two", [ONE, TWO, THREE], batch_size=2
 )
 
 
 def with_faults(
-    world: SmallWorld, *kinds: Fault, faults: int = 1, is_quick: bool = False
-) -> SmallWorld:
-    """Return the world, with at most so many faults in a history, of these kinds."""
+    configuration: Configuration, *kinds: Fault, faults: int = 1, is_quick: bool = False
+) -> Configuration:
+    """Return the configuration with at most so many faults of these kinds."""
     listed = "; or ".join(kind.value for kind in kinds)
-    name = f"{world.name}; up to {faults} x {listed}"
-    return replace(world, name=name, kinds=kinds, faults=faults, is_quick=is_quick)
+    name = f"{configuration.name}; up to {faults} x {listed}"
+    return replace(
+        configuration, name=name, kinds=kinds, faults=faults, is_quick=is_quick
+    )
 
 
-SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
+CONFIGURATIONS: Final[Sequence[Configuration]] = (
     TWO_MESSAGES,
     SENT_TWICE,
     BATCHES,
@@ -63,33 +65,33 @@ SMALL_WORLDS: Final[Sequence[SmallWorld]] = (
 
 
 @dataclass(frozen=True)
-class Explored:
-    """What the exploration of a small world came to."""
+class Findings:
+    """What the exploration of a configuration found."""
 
-    world: SmallWorld
+    configuration: Configuration
     states: int
     transitions: int
     violation: str | None
-    story: Sequence[str] = ()
-    """The history of the violation."""
+    history: Sequence[str] = ()
+    """The lines of the violation's history."""
     missing: int = 0
     """States and transitions that random walks met, and the exploration did not."""
 
 
-def explored(world: SmallWorld) -> Explored:
-    """Explore a world up to the first violation; check the graph with random walks."""
+def explore_and_check(configuration: Configuration) -> Findings:
+    """Explore up to the first violation; check the graph with random walks."""
     with quiet():
-        found = explore(world)
-        figures = world, found.states, found.transitions
+        found = explore(configuration)
+        figures = configuration, found.states, found.transitions
         if found.violation:
-            story = found.violation.history.lines()
-            return Explored(*figures, found.violation.violation, story)
-        missing = walk(world, found.graph, WALKS).missing
-        return Explored(*figures, None, missing=missing)
+            lines = found.violation.history.lines()
+            return Findings(*figures, found.violation.violation, lines)
+        missing = walk(configuration, found.graph, WALKS).missing
+        return Findings(*figures, None, missing=missing)
 
 
-def explored_on_all_cores(worlds: Sequence[SmallWorld]) -> Iterator[Explored]:
-    """Explore the worlds side by side; yield what each came to, in order."""
+def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:
+    """Explore configurations side by side; yield the findings in their order."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count() or 1, context) as pool:
-        yield from pool.map(explored, worlds)
+        yield from pool.map(explore_and_check, configurations)

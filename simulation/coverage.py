@@ -1,4 +1,4 @@
-"""What a history met: the conditions under which its promises were kept."""
+"""The coverage of a history: the conditions under which its promises were kept."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -42,8 +42,8 @@ WITH_ATTRIBUTES: Final = "messages with attributes of their own"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
 WRONG_CLOCKS: Final = "histories with wrong clocks"
 OUTAGE_MINUTES: Final = "minutes of outages"
-FAIR_DAYS: Final = "days on which nobody may wait for a neighbour"
-FAIR_DELIVERIES: Final = "deliveries on such days that nobody was in the way of"
+FAIR_DAYS: Final = "days on which no message may wait for its neighbours"
+FAIR_DELIVERIES: Final = "uncontended deliveries on such days"
 
 
 def tickets_with(name: str) -> str:
@@ -82,17 +82,17 @@ def coverage_of(
     tickets: Mapping[RequestId, Mapping[str, Any]],
     requests: Mapping[str, RequestId | None],
 ) -> Counter[str]:
-    """Count what a history met.
+    """Count the conditions that a history met.
 
     Args:
-        history: What happened.
+        history: The events.
         tickets: Every field of each request that has its number.
         requests: The request of each message, by the message's id.
     """
-    story = _Story(requests)
+    messages = _Messages(requests)
     for time, actor, what, detail in history.events:
-        story.see(time, actor, what, detail)
-    counts = story.counts
+        messages.see(time, actor, what, detail)
+    counts = messages.counts
     counts.update(_names(tickets))
     counts.update(
         tickets_with(name)
@@ -104,12 +104,12 @@ def coverage_of(
 
 
 def conditions_of(scenario: Scenario) -> Counter[str]:
-    """Count under which conditions a history is played."""
+    """Count the conditions of a scenario."""
     seconds = sum(outage.end - outage.start for outage in scenario.outages)
-    with_attributes = [each for each in scenario.sendings if each.attributes]
+    with_attributes = sum(bool(sending.attributes) for sending in scenario.sendings)
     return Counter(
         {
-            WITH_ATTRIBUTES: len(with_attributes),
+            WITH_ATTRIBUTES: with_attributes,
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
             WRONG_CLOCKS: scenario.clock_error > 0,
             OUTAGE_MINUTES: round(seconds / 60),
@@ -120,24 +120,24 @@ def conditions_of(scenario: Scenario) -> Counter[str]:
 
 
 @dataclass
-class _Story:
+class _Messages:
     """Follows the messages from their receipts to their commits."""
 
     requests: Mapping[str, RequestId | None]
     counts: Counter[str] = field(default_factory=Counter)
     _invocations: Counter[str] = field(default_factory=Counter)
     _batches: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    """The receipt of each invocation, and the messages of it."""
+    """The receipt and the messages of each invocation."""
     _receipt: dict[str, int] = field(default_factory=dict)
-    """The last receipt of each message whose time had come."""
-    _twice: set[str] = field(default_factory=set)
+    """The last receipt of each visible message."""
+    _duplicates: set[str] = field(default_factory=set)
     _committed: dict[str, float] = field(default_factory=dict)
 
     def see(self, time: float, actor: str, what: str, detail: Any) -> None:
         """Count an event."""
         match what:
             case "delivers twice":
-                self._twice.add(detail)
+                self._duplicates.add(detail)
             case "receives":
                 self._receive(actor, [message for message, _ in detail])
             case "commits":
@@ -153,9 +153,9 @@ class _Story:
         self._batches[invocation] = receipt, messages
         self.counts[_row(BATCHES, len(messages))] += 1
         for message in messages:
-            if message not in self._twice:
+            if message not in self._duplicates:
                 self._receipt[message] = receipt
-        self._twice.clear()
+        self._duplicates.clear()
 
     def _commit(
         self, time: float, actor: str, tickets: Mapping[str, RequestId]
@@ -174,28 +174,28 @@ class _Story:
 
 
 def _names(tickets: Mapping[RequestId, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a row's name for every pair of requests that must not be taken for one."""
+    """Yield the row of every request that is easily mistaken for another one."""
     keys: dict[str, list[str]] = defaultdict(list)
     projects: dict[str, list[str]] = defaultdict(list)
     for project, key in tickets:
         keys[project].append(key)
         projects[key].append(project)
     yield from (SHARED_KEYS for sharing in projects.values() if len(sharing) > 1)
-    yield from [PROJECTS_BY_CASE] * _twins([*keys], str.lower)
+    yield from [PROJECTS_BY_CASE] * _similar([*keys], str.lower)
     yield from (
         PROJECTS_LIKE_TICKETS
         for project in keys
         if project.rpartition("-")[0] in keys and project[-1].isdigit()
     )
     for some in keys.values():
-        yield from [KEYS_BY_CASE] * _twins(some, str.lower)
+        yield from [KEYS_BY_CASE] * _similar(some, str.lower)
         long = [key for key in some if len(key) > LONG_KEY]
-        yield from [KEYS_BY_END] * _twins(long, lambda key: key[:-1])
+        yield from [KEYS_BY_END] * _similar(long, lambda key: key[:-1])
 
 
-def _twins(names: list[str], blurred: Any) -> int:
-    """Count the names that another one is like, but for what is blurred."""
-    return len(names) - len({blurred(name) for name in names})
+def _similar(names: list[str], normalize: Any) -> int:
+    """Count the names that become equal to another one when normalized."""
+    return len(names) - len({normalize(name) for name in names})
 
 
 def _row(rows: Mapping[int, str], size: int) -> str:

@@ -1,7 +1,7 @@
-"""What can go wrong with a call, and how often it does."""
+"""The faults of a call, and the plans that decide when they happen."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
@@ -10,7 +10,7 @@ from simulation.engine.choices import Choices
 
 
 class Fault(Enum):
-    """What can go wrong with a call."""
+    """A fault of a call."""
 
     REFUSED = "the connection was refused"
     THROTTLED = "throttled"
@@ -52,38 +52,37 @@ FAULTS_OF_LAMBDA: Final = {
 
 
 def possible(call: str) -> tuple[Fault, ...]:
-    """Return what can go wrong with a call of this name."""
+    """Return the faults that a call of this name can have."""
     if call in FAULTS_OF_LAMBDA:
         return FAULTS_OF_LAMBDA[call]
-    # A batch fails in part as often as in all other ways of losing nothing.
+    # A batch fails in part as often as it fails in the other ways that lose nothing.
     return FAULTS_OF_A_CALL + ((Fault.PARTIAL,) * 3 if call in BATCH_CALLS else ())
 
 
 class FaultPlan(Protocol):
-    """Decides what goes wrong."""
+    """Decides which calls fail."""
 
     @property
     def injected(self) -> Counter[Fault]:
-        """What went wrong so far."""
+        """The faults so far."""
         ...
 
     def next(self, call: str) -> Fault | None:
-        """Return what goes wrong with this call, if anything does."""
+        """Return the fault of this call, if it has one."""
         ...
 
 
 @dataclass
 class RandomFaults:
-    """Each call fails with a probability, of anything that can go wrong with it."""
+    """Each call has one of its possible faults with the same probability."""
 
     choices: Choices
     rate: float
-    is_over: Callable[[], bool] = lambda: False
     injected: Counter[Fault] = field(default_factory=Counter)
 
     def next(self, call: str) -> Fault | None:
-        """Return what goes wrong with this call, if anything does."""
-        if not self.rate or self.is_over() or not self.choices.chance(self.rate):
+        """Return the fault of this call, if it has one."""
+        if not self.rate or not self.choices.chance(self.rate):
             return None
         kinds = possible(call)
         fault = kinds[self.choices.pick(len(kinds))]
@@ -93,7 +92,7 @@ class RandomFaults:
 
 @dataclass
 class EveryFault:
-    """Each call fails in every way in turn, up to so many faults in a history."""
+    """Each call has every possible fault in turn, up to the budget of a history."""
 
     choices: Choices
     budget: int
@@ -101,8 +100,8 @@ class EveryFault:
     injected: Counter[Fault] = field(default_factory=Counter)
 
     def next(self, call: str) -> Fault | None:
-        """Return what goes wrong with this call, if anything does."""
-        kinds = [each for each in possible(call) if each in self.kinds]
+        """Return the fault of this call, if it has one."""
+        kinds = [fault for fault in possible(call) if fault in self.kinds]
         if self.injected.total() >= self.budget or not kinds:
             return None
         which = self.choices.pick(len(kinds) + 1)

@@ -1,43 +1,41 @@
-"""Who did what, and what was answered: the story of one run."""
+"""The log of one run: who did what, and what was answered."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulation.aws.items import write_units
 from simulation.aws.service import ServiceError
+from simulation.aws.transactions import UNITS_FACTOR
 from simulation.faults import Fault
 
 
 @dataclass
 class History:
-    """What happened, in order; written down as it comes, made readable when asked."""
+    """The events of a run in their order; formatted on demand."""
 
     clock: Callable[[], float]
     actor: Callable[[], str]
     events: list[tuple[float, str, str, Any]] = field(default_factory=list)
 
     def note(self, what: str, detail: Any = None) -> None:
-        """Write down that the running task did something."""
+        """Add an event of the running task."""
         self.events.append((self.clock(), self.actor(), what, detail))
 
     def called(
         self, operation: str, request: Mapping[str, Any], fault: Fault | None
     ) -> None:
-        """Write down a call."""
+        """Add a call."""
         self.note(f"> {operation}", (request, fault))
 
     def answered(self, operation: str, answer: Any) -> None:
-        """Write down what the caller saw."""
+        """Add what the caller received."""
         self.note(f"< {operation}", answer)
 
-    def attempts(self) -> Counter[str]:
-        """Count the transactions that each process sent."""
-        return Counter(
-            actor
-            for _, actor, what, _ in self.events
-            if what == "> transact_write_items"
-        )
+    def attempts(self) -> int:
+        """Return the number of transactions sent."""
+        return sum(what == "> transact_write_items" for _, _, what, _ in self.events)
 
     def refusals(self) -> Counter[str]:
         """Count the codes and reasons with which transactions were refused."""
@@ -48,23 +46,32 @@ class History:
                 seen.update({detail.code, *(reason["Code"] for reason in reasons)})
         return seen
 
-    def longest_tries(self) -> Counter[tuple[str, str]]:
-        """Return how often each process tried in a project without an answer."""
-        tries: Counter[tuple[str, str]] = Counter()
-        longest: Counter[tuple[str, str]] = Counter()
+    def most_attempts(self) -> Counter[tuple[str, str]]:
+        """Return each process's most attempts in a project without progress."""
+        attempts: Counter[tuple[str, str]] = Counter()
+        most: Counter[tuple[str, str]] = Counter()
         for _, actor, what, detail in self.events:
             if what == "> transact_write_items":
                 place = actor, _project_of(detail[0])
-                tries[place] += 1
-                longest[place] = max(longest[place], tries[place])
+                attempts[place] += 1
+                most[place] = max(most[place], attempts[place])
             elif what == "< transact_write_items" and _is_progress(detail):
-                # It does not say whose: every project of the process begins anew.
-                for place in [each for each in tries if each[0] == actor]:
-                    tries[place] = 0
-        return longest
+                # The answer does not name the project, so all of them start over.
+                for place in [place for place in attempts if place[0] == actor]:
+                    attempts[place] = 0
+        return most
+
+    def units_due(self) -> int:
+        """Return the write units of all transactions sent."""
+        return sum(
+            UNITS_FACTOR * write_units(action["Put"]["Item"])
+            for _, _, what, detail in self.events
+            if what == "> transact_write_items"
+            for action in detail[0]["TransactItems"]
+        )
 
     def lines(self) -> list[str]:
-        """Return the story, a line for each event."""
+        """Return a line for each event."""
         return [
             f"{time:9.3f}  {actor:14}  {what}  {_shown(detail)}".rstrip()
             for time, actor, what, detail in self.events
@@ -86,13 +93,13 @@ def _shown(detail: Any) -> str:  # noqa: C901, PLR0911 - a table of forms.
             codes = " ".join(reason["Code"] for reason in reasons)
             return f"{detail.code} {codes}".rstrip()
         case {"TransactItems": actions}:
-            return "  ".join(_action(each) for each in actions)
+            return "  ".join(_action(action) for action in actions)
         case {"Items": items} | {"Responses": items}:
             return str(items)
         case {"PublishBatchRequestEntries": entries}:
-            return "  ".join(_announced(each) for each in entries)
+            return "  ".join(_announced(entry) for entry in entries)
         case {"Entries": entries}:
-            return "  ".join(str(each["MessageBody"])[:60] for each in entries)
+            return "  ".join(str(entry["MessageBody"])[:60] for entry in entries)
         case {"Successful": sent, "Failed": failed}:
             return f"sent {[e['Id'] for e in sent]} failed {[e['Id'] for e in failed]}"
         case {"TableName": _}:
@@ -108,7 +115,7 @@ def _project_of(request: Mapping[str, Any]) -> str:
 
 
 def _is_progress(answer: Any) -> bool:
-    """Tell whether some request was answered: written, or found to be recorded."""
+    """Return whether a request got its number: written, or found to be recorded."""
     if isinstance(answer, ServiceError):
         reasons = answer.members.get("CancellationReasons", ())
         return any("Item" in reason for reason in reasons)

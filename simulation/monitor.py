@@ -1,4 +1,4 @@
-"""The promises, checked at every instant and once more at the end."""
+"""The promises, checked at every decision and once more at the end."""
 
 import json
 from collections import defaultdict
@@ -20,13 +20,13 @@ from simulation.requests import (
 TICKETS: Final = "tickets"
 KEYS: Final = "keys"
 FOREIGN: Final = "of_the_next_version"
-TOLD: Final = ("project_id", "idempotency_key", "title", "priority")
-"""What an announcement repeats of a request."""
+REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
+"""The fields of a request that its announcement repeats."""
 SHOWN: Final = 120
-"""Characters of a body that a violation repeats."""
+"""The number of characters of a body that a violation shows."""
 
 
-class Violation(Exception):  # noqa: N818 - it is the word for it.
+class Violation(Exception):  # noqa: N818 - the usual word.
     """A promise was broken."""
 
 
@@ -36,33 +36,35 @@ def _broken(promise: str) -> NoReturn:
 
 @dataclass
 class Monitor:
-    """Knows what was asked, sees what is decided, and compares."""
+    """Compares what producers requested with what the workers do."""
 
     topic: Topic
     queue: Queue
     dead_letters: Queue
     has_key_records: bool = True
-    """Whether a ticket comes with a record of its key, as ours does."""
+    """Whether each ticket has a key record, as with the shipped algorithm."""
     forbids_deletion: bool = True
 
     sent: dict[str, RequestId | None] = field(default_factory=dict)
-    """Bodies, and whose request each is; None for poison."""
+    """The request of each body; None for poison."""
     contents: dict[str, str] = field(default_factory=dict)
-    """Bodies that are no poison, and what each asks for."""
+    """The content of each valid body."""
     wanted: dict[RequestId, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """What was asked for under each request's key."""
+    """The contents requested under each key."""
     last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """The last number of each project."""
     issued: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbered: dict[RequestId, tuple[int, str]] = field(default_factory=dict)
-    """The number of each request that has its ticket, and what was asked for."""
+    """The number and the content of each request that has its ticket."""
     recorded: dict[RequestId, int] = field(default_factory=dict)
-    obstructed: set[tuple[str, str]] = field(default_factory=set)
-    """Invocations, and projects in which somebody was in their way."""
+    """The number in each key record."""
+    contended: set[tuple[str, str]] = field(default_factory=set)
+    """Invocations, and projects in which another writer delayed them."""
     fair_deliveries: int = 0
-    """Deliveries that had to be done, for nobody was in their way."""
+    """Uncontended deliveries whose message had to be done."""
 
-    def asked(self, body: str) -> None:
-        """See a producer send a message."""
+    def requested(self, body: str) -> None:
+        """See a message before its producer sends it."""
         content = content_of(body)
         self.sent[body] = identity(content) if content else None
         if content:
@@ -70,7 +72,7 @@ class Monitor:
             self.wanted[identity(content)].add(self.contents[body])
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See what holds from now on, before anybody can read it."""
+        """See the items that hold from now on, before they can be read."""
         numbers: dict[str, list[int]] = defaultdict(list)
         for address, item in writes.items():
             if address.table == TICKETS and item is None:
@@ -99,7 +101,7 @@ class Monitor:
         if request in self.numbered:
             _broken(f"{request} has two numbers")
         if request not in self.wanted:
-            _broken(f"nobody asked for {request}")
+            _broken(f"{request} was never requested")
         ticket = {
             name: plain(value)
             for name, value in item.items()
@@ -127,7 +129,7 @@ class Monitor:
             _broken("a ticket and the record of its key went apart")
 
     def announced(self, event: Any) -> None:
-        """See an announcement before anybody hears it: its number is committed."""
+        """See an announcement before a subscriber does: its number is committed."""
         request = event["data"]["project_id"], event["data"]["idempotency_key"]
         number, content = self.numbered.get(request, (None, ""))
         if number is None or event["id"] != f"{request[0]}-{number}":
@@ -139,22 +141,22 @@ class Monitor:
     ) -> None:
         """See the end of an invocation on a day on which DynamoDB and SNS work.
 
-        Then every valid message is done, whatever stands beside it in the batch. But
-        for those of a project in which another writer was in the invocation's way: a
-        crowd may use up a block's tries, and time is all that helps against it.
+        Every valid message is done, whatever its neighbours in the batch are. Excepted
+        are projects in which another writer delayed the invocation: contention may use
+        up a block's attempts.
         """
         for message in batch:
             request = self.sent[message.body]
-            if request is None or (invocation, request[0]) in self.obstructed:
+            if request is None or (invocation, request[0]) in self.contended:
                 continue
             if request in self.numbered and not self._is_numbered(message.body):
-                continue  # Poison: another ticket has the key.
+                continue  # Poison: the key belongs to another ticket.
             if message.id in failed or not self._is_done(message.body):
-                _broken(f"{message.id} had to wait, though nobody was in its way")
+                _broken(f"{message.id} had to wait without contention")
             self.fair_deliveries += 1
 
     def deleted(self, message: Message) -> None:
-        """See a message leave the queue for good."""
+        """See a message before it is deleted from the queue."""
         if not (self._is_done(message.body) or self._is_parked(message)):
             _broken(f"{message.id} was deleted before it was done")
 
@@ -175,24 +177,24 @@ class Monitor:
         )
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
-        """Check what must hold when the queue is empty.
+        """Check what must hold when nothing is left to do.
 
         Args:
-            items: What is in each table.
+            items: The items of each table.
         """
         if self.queue.messages:
             _broken("the queue never drained")
         parked = {message.body for message in self.dead_letters.messages.values()}
-        for body in self.sent:
+        for body in self.sent:  # A number that was never announced is not done.
             if not self._is_done(body) and body not in parked:
                 _broken(f"lost: {body[:SHOWN]}")
         for message in self.dead_letters.messages.values():
-            self._check_letter(message)
-        self._check_announcements(parked)
+            self._check_dead_letter(message)
+        self._check_announcements()
         if self.forbids_deletion:
             self._check_tables(items)
 
-    def _check_letter(self, message: Message) -> None:
+    def _check_dead_letter(self, message: Message) -> None:
         is_poison = not self._is_numbered(message.body)
         if reason_of(message):
             if not is_poison:
@@ -201,37 +203,32 @@ class Monitor:
             _broken(f"in the dead-letter queue without a reason: {message.id}")
 
     def _is_numbered(self, body: str) -> bool:
-        """Tell whether this very request, not another of its key, has the number."""
+        """Return whether no other request with the same key has the number."""
         request = self.sent[body]
         if request is None:
             return False
         if request not in self.numbered:
-            return True  # It would be, if it had not run out of receives.
+            return True  # Its receives ran out before it was numbered.
         return self.contents[body] == self.numbered[request][1]
 
-    def _check_announcements(self, parked: set[str]) -> None:
-        waiting = {self.sent[body] for body in parked}
-        for request, (number, _) in self.numbered.items():
-            event_id = f"{request[0]}-{number}"
-            told = self.topic.published.get(event_id, [])
-            if not told and request not in waiting:
-                _broken(f"{event_id} was never announced")
-            if len(set(told)) > 1:
+    def _check_announcements(self) -> None:
+        for event_id, events in self.topic.published.items():
+            if len(set(events)) > 1:
                 _broken(f"{event_id} was announced in different words")
 
     def _check_event(self, event: Any, number: int, content: Mapping[str, Any]) -> None:
-        due = {name: content[name] for name in TOLD} | {"number": number}
-        told = {name: event["data"][name] for name in due}
-        if told != due:
-            _broken(f"{event['id']} was announced as {told}")
+        due = {name: content[name] for name in REPEATED_FIELDS} | {"number": number}
+        data = {name: event["data"][name] for name in due}
+        if data != due:
+            _broken(f"{event['id']} was announced as {data}")
 
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
-        """See that what was decided was written."""
+        """Check that everything decided was written."""
         tickets = {
-            (plain(each["project_id"]), plain(each["idempotency_key"])): int(
-                plain(each["number"])
+            (plain(item["project_id"]), plain(item["idempotency_key"])): int(
+                plain(item["number"])
             )
-            for each in items[TICKETS]
+            for item in items[TICKETS]
         }
         if tickets != {key: number for key, (number, _) in self.numbered.items()}:
             _broken("the table does not hold what was decided")

@@ -1,4 +1,4 @@
-"""Outages: a service that answers nobody, for minutes up to an hour."""
+"""Outages: a service fails every call for minutes up to an hour."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ FAULTS_OF_AN_OUTAGE: Final = (
 
 
 class ServiceName(Enum):
-    """A service that can fail as a whole, and the calls that then do."""
+    """A service that can fail as a whole."""
 
     DYNAMODB = "DynamoDB"
     SNS = "SNS"
@@ -29,7 +29,7 @@ class ServiceName(Enum):
 
     @property
     def calls(self) -> frozenset[str]:
-        """The calls that it answers; Lambda's deletions are some of SQS's."""
+        """The calls that it answers; SQS answers Lambda's deletions, too."""
         return _CALLS[self]
 
 
@@ -60,8 +60,8 @@ class Outage:
     fault: Fault
 
     @classmethod
-    def drawn(cls, choices: Choices) -> "Outage":
-        """Draw one."""
+    def random(cls, choices: Choices) -> "Outage":
+        """Draw an outage."""
         services = tuple(ServiceName)
         start = choices.duration(0.0, LATEST_START)
         return cls(
@@ -71,14 +71,14 @@ class Outage:
             FAULTS_OF_AN_OUTAGE[choices.pick(len(FAULTS_OF_AN_OUTAGE))],
         )
 
-    def spoils(self, call: str, now: float) -> bool:
-        """Tell whether a call of this name fails now."""
+    def affects(self, call: str, now: float) -> bool:
+        """Return whether a call of this name fails now."""
         return self.start <= now < self.end and call in self.service.calls
 
 
 @dataclass
 class WithOutages:
-    """A fault plan and, on top of it, outages."""
+    """A fault plan, and outages in addition."""
 
     faults: FaultPlan
     outages: Sequence[Outage]
@@ -86,13 +86,13 @@ class WithOutages:
 
     @property
     def injected(self) -> Counter[Fault]:
-        """What went wrong so far."""
+        """The faults so far, those of outages included."""
         return self.faults.injected
 
     def next(self, call: str) -> Fault | None:
-        """Return what goes wrong with this call, if anything does."""
+        """Return the fault of this call, if it has one."""
         for outage in self.outages:
-            if outage.spoils(call, self.clock()):
+            if outage.affects(call, self.clock()):
                 fault = Fault.NOT_DELETED if call == "delete" else outage.fault
                 self.injected[fault] += 1
                 return fault

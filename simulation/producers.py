@@ -1,4 +1,4 @@
-"""What producers send: requests of every form, repeats, rivals for a key, poison."""
+"""Messages of producers: requests of every form, repeats, mismatches, poison."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ POISON: Final = (
 )
 PROJECTS: Final = (
     ("P0", "P1", "P2"),
-    # By case alone, named as a ticket is, and one the start of the other.
+    # Alike but for their case; of a ticket key's form; one a prefix of another.
     ("P0", "p0", "P0-1"),
     ("P0", "P", "p0"),
 )
@@ -47,7 +47,7 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sending:
-    """One message of a producer."""
+    """A message of a producer, and its time."""
 
     at: float
     body: str
@@ -62,25 +62,25 @@ def request(project: str, key: str, title: str = "a ticket", **fields: Any) -> s
 
 @dataclass
 class Producers:
-    """Draws what is sent in one history."""
+    """Draws the messages of a history."""
 
     choices: Choices
     count: int
     projects: Sequence[str]
     spread: float
-    """Seconds within which all is sent."""
+    """Seconds within which every message is sent."""
     key: str = KEYS[0]
     poison: float = 0.08
-    """How much of it is poison."""
+    """The share of poison."""
     repeats: float = 0.35
-    """How much of the rest has to do with what was sent before."""
+    """The share of valid messages that are derived from an earlier one."""
     has_every_field: bool = False
     padding: int = 1
     sent: list[Content] = field(default_factory=list)
-    """What was valid of it."""
+    """The valid contents so far."""
 
     def sendings(self) -> Iterator[Sending]:
-        """Yield what is sent."""
+        """Yield the messages."""
         with_attributes = self.choices.chance(0.2)
         for serial in range(self.count):
             body = self._body(serial)
@@ -97,7 +97,14 @@ class Producers:
     def _content(self, serial: int) -> Content:
         if self.sent and self.choices.chance(self.repeats):
             earlier = self.sent[self.choices.pick(len(self.sent))]
-            changes = (_same, _same, _in_other_words, _rival, self._elsewhere, _twin)
+            changes = (
+                _same,
+                _same,
+                _written_out,
+                _mismatch,
+                self._elsewhere,
+                _similar_key,
+            )
             return changes[self.choices.pick(len(changes))](earlier, self.choices)
         content = {
             "project_id": self.projects[self.choices.pick(len(self.projects))],
@@ -112,26 +119,26 @@ class Producers:
         return content
 
     def _elsewhere(self, earlier: Content, choices: Choices) -> Content:
-        """Use a key that another project may have, too."""
+        """Return the request for any project."""
         project = self.projects[choices.pick(len(self.projects))]
         return earlier | {"project_id": project}
 
 
 def _same(earlier: Content, choices: Choices) -> Content:
-    """Send it again."""
+    """Return the same request."""
     del choices
     return earlier
 
 
-def _in_other_words(earlier: Content, choices: Choices) -> Content:
-    """Say what was left out, which asks for the same ticket."""
+def _written_out(earlier: Content, choices: Choices) -> Content:
+    """Return the same request with its defaults written out."""
     del choices
     return {"labels": [], "reporter": None, "priority": "medium"} | earlier
 
 
-def _rival(earlier: Content, choices: Choices) -> Content:
-    """Ask for another ticket under the same key: it differs in one field."""
-    others: tuple[Content, ...] = (
+def _mismatch(earlier: Content, choices: Choices) -> Content:
+    """Return a request with the same key that differs in one field."""
+    differences: tuple[Content, ...] = (
         {"title": "A ticket"},
         {"description": f"{earlier.get('description') or ''} "},
         {"priority": "low" if earlier.get("priority") == "high" else "high"},
@@ -139,11 +146,11 @@ def _rival(earlier: Content, choices: Choices) -> Content:
         {"labels": [*earlier.get("labels", []), "another"]},
         {"attributes": {**earlier.get("attributes", {}), "a": "another"}},
     )
-    return earlier | others[choices.pick(len(others))]
+    return earlier | differences[choices.pick(len(differences))]
 
 
-def _twin(earlier: Content, choices: Choices) -> Content:
-    """Use a key that differs in case only, or at its end only."""
+def _similar_key(earlier: Content, choices: Choices) -> Content:
+    """Return a request whose key differs in its case only, or at its end only."""
     key = earlier["idempotency_key"]
     key = key.swapcase() if choices.chance(0.5) else f"{key[:-1]}~"
     return earlier | {"idempotency_key": key}

@@ -1,4 +1,4 @@
-"""What a body asks for, by a rule of its own: the worker's model is not asked."""
+"""The requests of message bodies, parsed independently of the worker's models."""
 
 import json
 import re
@@ -18,7 +18,7 @@ OPTIONAL: Final[Mapping[str, Any]] = {
     "labels": [],
     "attributes": {},
 }
-"""The fields that may be left out, and what they then are."""
+"""The optional fields and their defaults."""
 
 
 def _is_string(value: Any) -> bool:
@@ -44,7 +44,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def content_of(body: str) -> dict[str, Any] | None:
-    """Return every field of a valid request, those left out too; None for poison."""
+    """Return every field of a valid request, defaults included; None for poison."""
     try:
         given = json.loads(body)
     except ValueError:
@@ -58,10 +58,10 @@ def content_of(body: str) -> dict[str, Any] | None:
 
 
 def identity(content: Mapping[str, Any]) -> RequestId:
-    """Return whose number it is."""
+    """Return the request's id."""
     return content["project_id"], content["idempotency_key"]
 
 
 def canonical(content: Mapping[str, Any]) -> str:
-    """Return a text that only requests for the same ticket have in common."""
+    """Return a text that is equal for requests of the same ticket only."""
     return json.dumps(content, sort_keys=True)

@@ -1,4 +1,4 @@
-"""What a history is about: who asks for what and when, and how bad the day is."""
+"""The scenario of a history: messages, workers, latencies, faults and outages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ LATENCIES: Final = (
     Latency(0.001, 0.3),
     Latency(0.005, 0.02, stalls=0.01),
     Latency(0.0, 0.001, stalls=0.03, stall=40.0),
-    # Transactions that take long: many meet in the middle of each other.
+    # Slow transactions: many conflict.
     Latency(steps_a_call=1),
     Latency(0.0, 0.05, stalls=0.005, steps_a_call=1),
 )
@@ -38,18 +38,18 @@ OUTAGES: Final = 0.15
 HOT_PROJECTS: Final = 0.03
 FAIR_DAYS: Final = 0.1
 LARGE_BATCH: Final = 60
-CROWD_SECONDS: Final = 300.0
+THROTTLED_SECONDS: Final = 300.0
 
 
 QUICK: Final = (Latency(), Latency(0.001, 0.3))
-"""Latencies with which every call is answered in time."""
+"""Latencies below every timeout."""
 
 UNLIMITED: Final = float("inf")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Everything but chance."""
+    """The parameters of a history."""
 
     sendings: Sequence[Sending]
     pollers: int = 2
@@ -58,21 +58,22 @@ class Scenario:
     max_receives: int = 10
     max_attempts: int = 25
     redrives: Sequence[float] = ()
-    """When an operator sends the dead letters back."""
+    """The times at which an operator redrives the dead letters."""
     next_version: int = 0
-    """How many of the pollers run the next version of the worker."""
+    """The number of pollers that run the next version of the worker."""
     partition_units: float = PARTITION_UNITS
-    silence: float = 0.0
+    partial_reasons: float = 0.0
+    """The share of cancellations that report only some of their reasons."""
     fifo: bool = False
     latency: Latency = field(default_factory=Latency)
     fault_rate: float = 0.0
     outages: Sequence[Outage] = ()
     clock_error: float = 0.0
     """Seconds by which each execution environment's clock may be wrong."""
-    crowds: Mapping[str, float] = field(default_factory=dict)
-    """Projects whose throughput others use up, and until when."""
+    throttled: Mapping[str, float] = field(default_factory=dict)
+    """Projects whose partition is throttled, and until when."""
     slow_calls: Mapping[str, float] = field(default_factory=dict)
-    """Seconds that calls of these names take on top."""
+    """Additional seconds that calls of these names take."""
     is_fair: bool = False
     """Whether DynamoDB and SNS work, so that no message may wait for its neighbours."""
 
@@ -96,7 +97,7 @@ def random_scenario(choices: Choices) -> Scenario:
         redrives=(5000.0, 20_000.0)[: choices.pick(3)],
         next_version=choices.pick(pollers) if choices.chance(0.3) else 0,
         partition_units=(PARTITION_UNITS, PARTITION_UNITS, 40.0)[choices.pick(3)],
-        silence=(0.0, 0.3, 1.0)[choices.pick(3)],
+        partial_reasons=(0.0, 0.3, 1.0)[choices.pick(3)],
         latency=latency,
         fault_rate=FAULT_RATES[choices.pick(len(FAULT_RATES))],
         outages=_outages(choices),
@@ -105,7 +106,7 @@ def random_scenario(choices: Choices) -> Scenario:
 
 
 def _producers(choices: Choices, *, is_hot: bool) -> Producers:
-    """Draw who sends what: a few messages, or a flood for one or two projects."""
+    """Draw the producers: a few messages, or a flood for one or two projects."""
     projects = PROJECTS[choices.pick(len(PROJECTS))]
     return Producers(
         choices,
@@ -121,11 +122,11 @@ def _producers(choices: Choices, *, is_hot: bool) -> Producers:
 def _outages(choices: Choices) -> Sequence[Outage]:
     if not choices.chance(OUTAGES):
         return ()
-    return [Outage.drawn(choices) for _ in range(1 + choices.pick(2))]
+    return [Outage.random(choices) for _ in range(1 + choices.pick(2))]
 
 
 def _day_of_poison(choices: Choices) -> Scenario:
-    """Draw a day on which dead letters cannot be sent, among much poison."""
+    """Draw a day with much poison, on which the dead-letter queue fails."""
     producers = Producers(
         choices,
         count=40 + choices.pick(LARGE_BATCH),
@@ -135,35 +136,37 @@ def _day_of_poison(choices: Choices) -> Scenario:
     )
     faults = FAULTS_OF_AN_OUTAGE
     fault = Fault.HUNG if choices.chance(0.5) else faults[choices.pick(len(faults))]
-    end = choices.duration(60.0, CROWD_SECONDS)
+    end = choices.duration(60.0, THROTTLED_SECONDS)
     return _fair(choices, producers, outages=[Outage(ServiceName.SQS, 0.0, end, fault)])
 
 
-def _day_of_crowds(choices: Choices) -> Scenario:
-    """Draw a day on which more projects are crowded than a batch has threads."""
+def _day_of_throttling(choices: Choices) -> Scenario:
+    """Draw a day on which more projects are throttled than a batch has threads."""
     projects = [f"P{number}" for number in range(11 + choices.pick(4))]
-    crowded = choices.order(projects)[: 10 + choices.pick(len(projects) - 10)]
+    throttled = choices.order(projects)[: 10 + choices.pick(len(projects) - 10)]
     producers = Producers(
         choices, count=3 * len(projects), projects=projects, spread=0.0
     )
-    return _fair(choices, producers, crowds=dict.fromkeys(crowded, CROWD_SECONDS))
+    return _fair(
+        choices, producers, throttled=dict.fromkeys(throttled, THROTTLED_SECONDS)
+    )
 
 
 def _day_of_repeats(choices: Choices) -> Scenario:
-    """Draw a day on which hundreds of repeats are looked up slowly, beside new ones."""
+    """Draw a day on which hundreds of repeats are looked up slowly."""
     producers = Producers(
         choices, count=960, projects=PROJECTS[0], spread=0.0, poison=0.0, repeats=0.0
     )
     day = _fair(
         choices,
         producers,
-        # What is done cannot be deleted, so all of it comes back.
+        # Lambda cannot delete the messages, so all of them are redelivered.
         outages=[Outage(ServiceName.SQS, 0.0, 60.0, Fault.REFUSED)],
         slow_calls={"batch_get_item": 2.5},
     )
-    # The first one keeps the worker busy until the others and the repeats are there.
-    comeback = day.visibility_seconds
-    times = (comeback - 0.002, *[comeback] * 20)
+    # The first one keeps the worker busy until the others and the repeats arrive.
+    redelivery = day.visibility_seconds
+    times = (redelivery - 0.002, *[redelivery] * 20)
     fresh = [
         Sending(time, request("P0", f"fresh-{number}"))
         for number, time in enumerate(times)
@@ -173,7 +176,7 @@ def _day_of_repeats(choices: Choices) -> Scenario:
         sendings=[*day.sendings, *fresh],
         batch_size=1000,
         pollers=1,
-        latency=Latency(),  # A thousand announcements take their time.
+        latency=Latency(),  # A thousand announcements must fit into an invocation.
     )
 
 
@@ -191,6 +194,6 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
 
 FAIR_KINDS_OF_DAY: Final = (
     *[_day_of_poison] * 4,
-    *[_day_of_crowds] * 4,
-    _day_of_repeats,  # It takes ten times as long as the others.
+    *[_day_of_throttling] * 4,
+    _day_of_repeats,  # Takes ten times as long to play as the others.
 )

@@ -1,26 +1,29 @@
-"""Many histories, on every core: what they came to in all."""
+"""Many histories on every core, and their totals."""
 
 import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, Self
 
-from simulation.environment import THE_REAL_WAY, Way
+from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import Fault
-from simulation.known_bad.algorithms import RIGHT_WAYS, WRONG_WAYS
+from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
 from simulation.world import play, quiet
 
 SEEDS_AT_A_TIME: Final = 50
 
-WAYS: Final = {way.name: way for way in (THE_REAL_WAY, *RIGHT_WAYS, *WRONG_WAYS)}
+ALGORITHMS: Final = {
+    algorithm.name: algorithm
+    for algorithm in (SHIPPED, *CORRECT_BUT_COSTLY, *KNOWN_BAD)
+}
 
 
 @dataclass
 class Totals:
-    """What some histories came to."""
+    """The sums over some histories."""
 
     histories: int = 0
     messages: int = 0
@@ -31,28 +34,22 @@ class Totals:
     refusals: Counter[str] = field(default_factory=Counter)
     coverage: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[int, str]] = field(default_factory=list)
-    """Seeds, and what each of them broke."""
+    """Seeds, and the promise that each of them broke."""
 
     def __iadd__(self, other: "Totals") -> Self:
-        """Add what other histories came to."""
-        self.histories += other.histories
-        self.messages += other.messages
-        self.tickets += other.tickets
-        self.calls += other.calls
-        self.steps += other.steps
-        self.faults.update(other.faults)
-        self.refusals.update(other.refusals)
-        self.coverage.update(other.coverage)
-        self.violations += other.violations
+        """Add the sums over other histories."""
+        for summand in fields(self):
+            name = summand.name
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
 
-def play_all(seeds: range, way: Way = THE_REAL_WAY) -> Totals:
+def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     """Play these histories one after the other."""
     totals = Totals()
     with quiet():
         for seed in seeds:
-            outcome = play(seed, way)
+            outcome = play(seed, algorithm)
             totals += Totals(
                 histories=1,
                 messages=outcome.messages,
@@ -67,27 +64,27 @@ def play_all(seeds: range, way: Way = THE_REAL_WAY) -> Totals:
     return totals
 
 
-def first_violation(way: Way, at_most: int) -> tuple[int, str] | None:
-    """Return the first seed that breaks a promise, counted from 1, and how."""
+def first_violation(algorithm: Algorithm, at_most: int) -> tuple[int, str] | None:
+    """Return the first seed from 1 that breaks a promise, and the promise."""
     for seed in range(1, at_most + 1):
-        if violations := play_all(range(seed, seed + 1), way).violations:
+        if violations := play_all(range(seed, seed + 1), algorithm).violations:
             return violations[0]
     return None
 
 
-def play_on_all_cores(seeds: range, way: str = THE_REAL_WAY.name) -> Iterator[Totals]:
-    """Play these histories side by side; yield what each few of them came to."""
+def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[Totals]:
+    """Play these histories on all cores; yield the totals of each chunk."""
     chunks = [
         seeds[start : start + SEEDS_AT_A_TIME]
         for start in range(0, len(seeds), SEEDS_AT_A_TIME)
     ]
-    # A fork of a process with threads is unsafe, and pytest's has some.
+    # To fork a process with threads is unsafe, and pytest has some.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(len(chunks), os.cpu_count() or 1), context) as pool:
-        pending = [pool.submit(_play_named, chunk, way) for chunk in chunks]
+        pending = [pool.submit(_play_named, chunk, algorithm) for chunk in chunks]
         for future in pending:
             yield future.result()
 
 
-def _play_named(seeds: range, way: str) -> Totals:
-    return play_all(seeds, WAYS[way])
+def _play_named(seeds: range, algorithm: str) -> Totals:
+    return play_all(seeds, ALGORITHMS[algorithm])

@@ -1,4 +1,4 @@
-"""One history: producers, a queue, workers, an operator, and all that can go wrong."""
+"""One history: producers, a queue, workers, an operator, and faults."""
 
 import contextlib
 import json
@@ -16,18 +16,22 @@ from greenlet import getcurrent
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fifo_queues import FifoQueue
-from simulation.aws.items import Address, Item, plain, write_units
+from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
 from simulation.aws.network import SERVICES, Network
 from simulation.aws.queues import Message, Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
-from simulation.aws.transactions import UNITS_FACTOR
 from simulation.clocks import Clock
 from simulation.coverage import FAIR_DELIVERIES, conditions_of, coverage_of
 from simulation.engine.choices import Choices, RandomChoices
 from simulation.engine.scheduler import Process, Scheduler, Task
-from simulation.environment import THE_NEXT_VERSION, THE_REAL_WAY, Site, Way
+from simulation.execution_environment import (
+    NEXT_VERSION,
+    SHIPPED,
+    Algorithm,
+    ExecutionEnvironment,
+)
 from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import History
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
@@ -41,24 +45,24 @@ SCHEMA = {
 }
 
 OUTSIDE: Final = "outside"
-"""Where those are who never die."""
+"""The process of tasks that are never killed."""
 
-SPEAKING: Final = {OUTSIDE, SERVICES}
-"""Processes whose tasks have names that say more."""
+NAMED_BY_TASK: Final = {OUTSIDE, SERVICES}
+"""Processes whose tasks appear in the history by their own names."""
 
 
 @dataclass
 class Outcome:
-    """What one history came to."""
+    """The result of one history."""
 
     violation: str | None
     history: History
     tickets: int = 0
     messages: int = 0
     attempts: int = 0
-    """Transactions sent."""
+    """The number of transactions sent."""
     refusals: Counter[str] = field(default_factory=Counter)
-    """Codes and reasons with which transactions were refused."""
+    """The codes and reasons with which transactions were refused."""
     calls: int = 0
     steps: int = 0
     write_units: float = 0.0
@@ -67,17 +71,16 @@ class Outcome:
 
 
 class World:
-    """Everything there is in one history."""
+    """The services, workers and outside parties of one history."""
 
     def __init__(
         self,
         scenario: Scenario,
         choices: Choices,
         faults: FaultPlan,
-        way: Way = THE_REAL_WAY,
+        algorithm: Algorithm = SHIPPED,
     ) -> None:
-        """Set the scene."""
-        self.scenario, self.choices, self.way = scenario, choices, way
+        self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)
         self.faults = WithOutages(faults, scenario.outages, self._clock)
         self.history = History(lambda: self.scheduler.now, _actor)
@@ -96,13 +99,13 @@ class World:
             self.topic,
             self.queue,
             self.dead_letters,
-            has_key_records=way.has_key_records,
-            forbids_deletion=not way.deletes_tickets,
+            has_key_records=algorithm.has_key_records,
+            forbids_deletion=not algorithm.deletes_tickets,
         )
         self.queue.on_delete = self.monitor.deleted
         self.tables = self._make_tables()
         self.dynamodb = DynamoDB(self.tables)
-        self.pollers = [self._make_poller(each) for each in range(scenario.pollers)]
+        self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
     def run(self) -> Outcome:
         """Play the history to its end."""
@@ -115,8 +118,7 @@ class World:
         try:
             self.scheduler.run()
             self.monitor.finish({name: self.tables.items(name) for name in SCHEMA})
-            self._check_attempts()
-            self._check_units()
+            self._check_costs()
         except Violation as error:
             violation = str(error)
         finally:
@@ -126,7 +128,7 @@ class World:
             self.history,
             tickets=len(self.monitor.numbered),
             messages=len(self.queue.arrived),
-            attempts=self.history.attempts().total(),
+            attempts=self.history.attempts(),
             refusals=self.history.refusals(),
             calls=self.network.calls,
             steps=self.scheduler.steps,
@@ -136,7 +138,7 @@ class World:
         )
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Write down what is committed, and have it checked."""
+        """Log what is committed, and have it checked."""
         tickets = {
             "-".join(map(str, address.key)): (
                 str(address.key[0]),
@@ -150,27 +152,27 @@ class World:
         self.monitor.decided(writes)
 
     def _announced(self, event: Any) -> None:
-        """Write down what is announced, and have it checked."""
+        """Log what is announced, and have it checked."""
         self.history.note("announces", event["id"])
         self.monitor.announced(event)
 
     def _delivered(
         self, invocation: str, batch: Sequence[Message], failed: set[str]
     ) -> None:
-        """Have it checked that everybody was done whom nobody else was in the way."""
+        """Have an invocation of a fair day checked."""
         if self.scenario.is_fair:
             self.monitor.delivered(invocation, batch, failed)
 
-    def _obstructed(self, address: Address, code: str) -> None:
-        """Tell in which project somebody else was in the way of an invocation."""
+    def _contended(self, address: Address, code: str) -> None:
+        """Note the project in which another writer delayed an invocation."""
         if address.table == KEYS and code == "ConditionalCheckFailed":
             return  # A replay.
         project = str(address.key[0]).partition("#")[0]
         invocation = _actor().rpartition("/")[0]
-        self.monitor.obstructed.add((invocation, project))
+        self.monitor.contended.add((invocation, project))
 
     def _coverage(self) -> Counter[str]:
-        """Count what the history met."""
+        """Count the conditions that the history met."""
         requests = {
             message.id: self.monitor.sent.get(message.body)
             for message in self.queue.arrived
@@ -183,26 +185,20 @@ class World:
         counts[FAIR_DELIVERIES] = self.monitor.fair_deliveries
         return counts + conditions_of(self.scenario)
 
-    def _check_attempts(self) -> None:
-        """See that nobody tried more often than the settings allow."""
-        # botocore's tries of each of the worker's tries.
+    def _check_costs(self) -> None:
+        """Check that the shipped algorithm keeps to its attempts and write units."""
+        if self.algorithm is not SHIPPED:
+            return
+        # botocore sends each of the worker's attempts up to `network.attempts` times.
         bound = self.scenario.max_attempts * self.network.attempts
-        for (process, project), tries in self.history.longest_tries().items():
-            if tries > bound and self.way is THE_REAL_WAY:
-                message = f"{process} tried {tries} times in {project}, not {bound}"
-                raise Violation(message)
-
-    def _check_units(self) -> None:
-        """See that nothing was written but the blocks that were sent."""
-        due = sum(
-            UNITS_FACTOR * write_units(action["Put"]["Item"])
-            for _, _, what, detail in self.history.events
-            if what == "> transact_write_items"
-            for action in detail[0]["TransactItems"]
-        )
-        if self.tables.units_written > due and self.way is THE_REAL_WAY:
-            message = f"{self.tables.units_written} units written, at most {due} due"
-            raise Violation(message)
+        for (process, project), attempts in self.history.most_attempts().items():
+            if attempts > bound:
+                raise Violation(
+                    f"{process} tried {attempts} times in {project}, not {bound}"
+                )
+        units, due = self.tables.units_written, self.history.units_due()
+        if units > due:
+            raise Violation(f"{units} units written, at most {due} due")
 
     def _clock(self) -> float:
         return self.scheduler.now
@@ -222,8 +218,8 @@ class World:
 
     def _wake_pollers(self) -> None:
         idle, self.queue.idle = self.queue.idle, []
-        for promise in idle:
-            self.scheduler.keep(promise)
+        for future in idle:
+            self.scheduler.resolve(future)
 
     def _make_tables(self) -> Tables:
         return Tables(
@@ -234,15 +230,15 @@ class World:
             step=lambda steps: self.scheduler.sleep(
                 self.scenario.latency.sample_step(self.choices, steps)
             ),
-            learn=self.scheduler.learn,
+            observe=self.scheduler.observe,
             partition_units=self.scenario.partition_units,
-            crowds=self.scenario.crowds,
-            on_obstacle=self._obstructed,
-            silence=self.scenario.silence,
+            throttled=self.scenario.throttled,
+            on_failed_action=self._contended,
+            partial_reasons=self.scenario.partial_reasons,
         )
 
     def _make_poller(self, number: int) -> Poller:
-        site = Site(
+        environment = ExecutionEnvironment(
             self.scheduler,
             self.choices,
             DynamoDBClient(self.dynamodb, self.network),
@@ -253,38 +249,38 @@ class World:
             self.scenario.max_attempts,
             dead_letter_queue=f"dead-letters{'.fifo' if self.scenario.fifo else ''}",
         )
-        is_next = self.way is THE_REAL_WAY and number < self.scenario.next_version
-        way = THE_NEXT_VERSION if is_next else self.way
+        is_next = self.algorithm is SHIPPED and number < self.scenario.next_version
+        algorithm = NEXT_VERSION if is_next else self.algorithm
         return Poller(
             f"worker{number}",
             self.scheduler,
             self.faults,
             self.history,
             self.queue,
-            lambda: way.build(site),
+            lambda: algorithm.build(environment),
             self.scenario.batch_size,
             lambda: self.scenario.latency.sample(self.choices),
-            site.remembered,
+            environment.cache_state,
             self._delivered,
         )
 
     def state(self) -> Hashable:
-        """Return what stands for all that can still happen.
+        """Return what stands for everything that can still happen.
 
-        But for the throughput used, for small worlds never come near its limit.
+        The used throughput is left out: configurations stay far below its limit.
         """
         return (
             self.scheduler.now,
             self.scheduler.state(),
             self.tables.state(),
-            # A token that is never sent again says nothing of the future.
+            # Without a retry no token is sent again.
             self.dynamodb.state() if self.network.attempts > 1 else (),
             self.queue.state(),
             self.dead_letters.state(),
             tuple(
                 sorted(
-                    (event, *sorted(set(told)))
-                    for event, told in self.topic.published.items()
+                    (event, *sorted(set(messages)))
+                    for event, messages in self.topic.published.items()
                 )
             ),
             tuple(sorted(self.monitor.numbered.items())),
@@ -292,11 +288,11 @@ class World:
         )
 
     def _produce(self) -> None:
-        """Send everything; send again what may not have arrived."""
-        for sending in sorted(self.scenario.sendings, key=lambda each: each.at):
+        """Send every message; send some of them twice."""
+        for sending in sorted(self.scenario.sendings, key=lambda sending: sending.at):
             if pause := sending.at - self.scheduler.now:
                 self.scheduler.sleep(pause)
-            self.monitor.asked(sending.body)
+            self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
             request = self.monitor.sent[sending.body]
             project = request[0] if request else "-"
@@ -307,33 +303,33 @@ class World:
             self.queue.send(sending.body, sending.attributes, group)
 
     def _operate(self) -> None:
-        """Send the dead letters back, whatever they are."""
+        """Redrive the dead letters, whatever they are."""
         for time in self.scenario.redrives:
             self.scheduler.sleep(time - self.scheduler.now)
             self.history.note("redrives", len(self.dead_letters.messages))
             self.dead_letters.move_to(self.queue)
 
 
-def play(seed: int, way: Way = THE_REAL_WAY) -> Outcome:
-    """Play the one history of a seed."""
+def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
+    """Play the history of a seed."""
     choices = RandomChoices(seed)
     scenario = random_scenario(choices)
     faults = RandomFaults(choices, scenario.fault_rate)
-    return World(scenario, choices, faults, way).run()
+    return World(scenario, choices, faults, algorithm).run()
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the function's log lines and metrics to itself, for there are millions."""
+    """Suppress the function's log lines and metrics."""
     level = logger.log_level
     logger.setLevel(logging.CRITICAL)
     try:
         with (
-            Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-            contextlib.redirect_stdout(nowhere),
+            Path(os.devnull).open("w", encoding="utf-8") as devnull,
+            contextlib.redirect_stdout(devnull),
             warnings.catch_warnings(),
         ):
-            # The sandboxes share one process here, and so one set of metrics.
+            # All execution environments share one process, and so one set of metrics.
             warnings.filterwarnings("ignore", "No application metrics")
             yield
     finally:
@@ -344,4 +340,4 @@ def _actor() -> str:
     task = getcurrent()
     if not isinstance(task, Task):
         return "-"
-    return task.name if task.process.name in SPEAKING else task.process.name
+    return task.name if task.process.name in NAMED_BY_TASK else task.process.name

@@ -1,1 +1,1 @@
-"""A model of the AWS services, and of the way to them."""
+"""A model of the AWS services, and of the network between them and the worker."""

@@ -1,4 +1,4 @@
-"""The actions of a transaction, and what is refused before any of them is tried."""
+"""The actions of a transaction, and the checks before any of them is prepared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ class Action:
 
     @property
     def item(self) -> Item | None:
-        """What is written; None for a Delete or a check."""
+        """The new item; None for a Delete or a ConditionCheck."""
         return self.request.get("Item")
 
 
 def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
-    """Read a transaction.
+    """Return the actions of a transaction.
 
     Raises:
-        ServiceError: It breaks a rule for which nothing is even prepared.
+        ServiceError: The request breaks a rule, so nothing is prepared.
     """
     members = request["TransactItems"]
     if not 1 <= len(members) <= MAX_ACTIONS:
@@ -60,7 +60,7 @@ def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
 
 
 def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[Action]:
-    """Read the actions; one that does not match its table's schema is a reason."""
+    """Return the actions; a key that does not match the schema is a reason."""
     found: list[Action] = []
     reasons: list[Reason] = []
     for member in members:
@@ -75,7 +75,7 @@ def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[A
 
 
 def cancelled(reasons: Sequence[Reason]) -> ServiceError:
-    """Return the error that tells why, action by action."""
+    """Return the error that holds a reason for each action."""
     return ServiceError("TransactionCanceledException", CancellationReasons=reasons)
 
 

@@ -1,4 +1,4 @@
-"""The rules that batch calls of SNS and SQS share."""
+"""Rules that the batch calls of SNS and SQS share."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +35,10 @@ def entries_of(
 
 
 def size_of(entry: Mapping[str, Any], body: str) -> int:
-    """Return the bytes that count: the body's, and all of the attributes."""
+    """Return the bytes that count: those of the body and of the attributes."""
     size = _length(entry[body])
     for name, attribute in entry.get("MessageAttributes", {}).items():
-        size += _length(name) + sum(_length(each) for each in attribute.values())
+        size += _length(name) + sum(_length(part) for part in attribute.values())
     return size
 
 
@@ -49,13 +49,13 @@ def take(
     *,
     partly: bool,
 ) -> dict[str, Any]:
-    """Accept the entries one by one, or only some of them, and say so with 200.
+    """Answer 200 with the entries that were accepted and those that failed.
 
     Args:
-        entries: What is asked for.
+        entries: The entries of the request.
         accept: Returns the new message's id, or raises why the entry is refused.
-        choices: Decide what fails.
-        partly: Whether something fails that is nobody's fault.
+        choices: Decide which entries fail.
+        partly: Whether some entries fail without a fault of their own.
     """
     answer: dict[str, list[dict[str, Any]]] = {"Successful": [], "Failed": []}
     unlucky = choices.pick(len(entries)) if partly else None
@@ -80,13 +80,13 @@ def _attempt(
     if not fails:
         return accept(entry)
     if choices.chance(0.2):
-        accept(entry)  # It failed only as far as anybody knows.
+        accept(entry)  # The caller is told that it failed.
     raise ServiceError("InternalError", status=UNAVAILABLE)
 
 
 def _failure(entry: Mapping[str, Any], error: ServiceError) -> dict[str, Any]:
-    is_sender_s = error.status < UNAVAILABLE
-    return {"Id": entry["Id"], "Code": error.code, "SenderFault": is_sender_s}
+    sender_fault = error.status < UNAVAILABLE
+    return {"Id": entry["Id"], "Code": error.code, "SenderFault": sender_fault}
 
 
 def _length(value: str | bytes) -> int:

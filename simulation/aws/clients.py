@@ -1,9 +1,10 @@
-"""The clients that the adapters get: methods, answers and exceptions as of boto3."""
+"""Clients for the adapters: methods, answers and exceptions are those of boto3."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import boto3
 from botocore.exceptions import ClientError
@@ -13,20 +14,24 @@ from simulation.aws.service import ServiceError
 
 
 class Client:
-    """A boto3 client of a simulated service."""
+    """A boto3 client of a simulated service; any attribute is an operation."""
 
-    def __init__(self, name: str, service: Service, network: Network) -> None:
-        """Call the service over the network."""
-        self.exceptions = _real_client(name).exceptions
+    service_name: ClassVar[str]
+
+    def __init__(self, service: Service, network: Network) -> None:
+        self.exceptions = _real_client(self.service_name).exceptions
         self._service = service
         self._network = network
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        return lambda **request: self.call(operation, request)
 
     def call(self, operation: str, request: dict[str, Any]) -> Any:
         """Make a call.
 
         Raises:
-            ClientError: The service refused it.
-            BotoCoreError: There was no answer.
+            ClientError: The service refused the request.
+            BotoCoreError: No answer arrived.
         """
         try:
             return self._network.call(self._service, operation, request)
@@ -44,80 +49,39 @@ class Client:
 
 
 class DynamoDBClient(Client):
-    """What the adapters and the wrong ways call of DynamoDB."""
+    """A client of DynamoDB."""
+
+    service_name = "dynamodb"
 
     def __init__(self, service: Service, network: Network) -> None:
-        """Call DynamoDB over the network."""
-        super().__init__("dynamodb", service, network)
-        # For each process, so that a request says nothing of those before its process.
+        super().__init__(service, network)
+        # A counter for each process: a request does not depend on earlier processes.
         self._serials: dict[str, count[int]] = defaultdict(lambda: count(1))
 
-    def query(self, **request: Any) -> Any:
-        """Read a part of a partition."""
-        return self.call("query", request)
-
-    def get_item(self, **request: Any) -> Any:
-        """Read an item."""
-        return self.call("get_item", request)
-
-    def batch_get_item(self, **request: Any) -> Any:
-        """Read items by their keys."""
-        return self.call("batch_get_item", request)
-
-    def put_item(self, **request: Any) -> Any:
-        """Write an item."""
-        return self.call("put_item", request)
-
-    def update_item(self, **request: Any) -> Any:
-        """Change an item."""
-        return self.call("update_item", request)
-
-    def delete_item(self, **request: Any) -> Any:
-        """Delete an item."""
-        return self.call("delete_item", request)
-
     def transact_write_items(self, **request: Any) -> Any:
-        """Write all or nothing; every retry carries the token of the first try."""
+        """Write all or nothing; botocore's retries carry the token of the first try."""
         owner = self._network.scheduler.process.name
-        serial = next(self._serials[owner])
-        token = request.get("ClientRequestToken", f"{owner}/{serial}")
-        return self.call(
-            "transact_write_items", {**request, "ClientRequestToken": token}
-        )
+        token = f"{owner}/{next(self._serials[owner])}"
+        request.setdefault("ClientRequestToken", token)
+        return self.call("transact_write_items", request)
 
 
 class SNSClient(Client):
-    """What the adapters call of SNS."""
+    """A client of SNS."""
 
-    def __init__(self, service: Service, network: Network) -> None:
-        """Call SNS over the network."""
-        super().__init__("sns", service, network)
-
-    def publish_batch(self, **request: Any) -> Any:
-        """Publish up to ten messages."""
-        return self.call("publish_batch", request)
+    service_name = "sns"
 
 
 class SQSClient(Client):
-    """What the adapters and the wrong ways call of SQS."""
+    """A client of SQS."""
 
-    def __init__(self, service: Service, network: Network) -> None:
-        """Call SQS over the network."""
-        super().__init__("sqs", service, network)
-
-    def send_message_batch(self, **request: Any) -> Any:
-        """Send up to ten messages."""
-        return self.call("send_message_batch", request)
-
-    def delete_message(self, **request: Any) -> Any:
-        """Delete a message, which is Lambda's business and not the worker's."""
-        return self.call("delete_message", request)
+    service_name = "sqs"
 
 
 @cache
 def _real_client(name: str) -> Any:
     """Return a client whose exceptions are those of boto3."""
-    make: Any = boto3.client  # Its type knows only names that stand in the source.
+    make: Any = boto3.client  # Its type accepts literal names only.
     return make(
         name,
         region_name="eu-west-1",

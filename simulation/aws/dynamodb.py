@@ -1,4 +1,4 @@
-"""DynamoDB, as far as the worker and the wrong ways to write it rely on it."""
+"""DynamoDB, as far as the shipped and the known-bad algorithms rely on it."""
 
 from collections.abc import Callable, Hashable, Mapping
 from itertools import islice
@@ -21,7 +21,7 @@ from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
 
 STALENESS_SECONDS: Final = 1.0
-"""How old the answer of an eventually consistent read is at most, here."""
+"""The highest age of an eventually consistent read."""
 
 MAX_KEYS: Final = 100
 MAX_ITEM_UNITS: Final = MAX_ITEM_BYTES // WRITE_UNIT_BYTES
@@ -34,15 +34,14 @@ class DynamoDB:
     """Answers requests; each takes effect between two steps of the scheduler."""
 
     def __init__(self, tables: Tables) -> None:
-        """Serve the tables."""
         self.tables = tables
         self._transactions = Transactions(tables)
 
     def serve(self, operation: str, request: Request, *, partly: bool) -> Answer:
-        """Answer a request, named as boto3's methods are; perhaps not all of it.
+        """Answer a request; `operation` is the name of boto3's method.
 
         Raises:
-            ServiceError: It is refused.
+            ServiceError: The request is refused.
         """
         operations: dict[str, Callable[[Request], Answer]] = {
             "query": self._query,
@@ -56,7 +55,7 @@ class DynamoDB:
         return operations[operation](request)
 
     def state(self) -> Hashable:
-        """Return what stands for the tokens that are remembered."""
+        """Return what stands for the remembered tokens."""
         return self._transactions.state()
 
     def _query(self, request: Request) -> Answer:
@@ -71,9 +70,9 @@ class DynamoDB:
         if not request.get("ScanIndexForward", True):
             keys = keys[::-1]
         read = (self.tables.read(Address(table, key), age) for key in keys)
-        items = [each for each in islice(read, request.get("Limit")) if each]
+        items = [item for item in islice(read, request.get("Limit")) if item]
         self._count_read(request, *items)
-        return {"Items": [_projected(each, request) for each in items]}
+        return {"Items": [_projected(item, request) for item in items]}
 
     def _get(self, request: Request) -> Answer:
         item = self.tables.read(self.tables.address(request), self._age(request))
@@ -81,7 +80,7 @@ class DynamoDB:
         return {"Item": item} if item else {}
 
     def _batch_get(self, request: Request, *, partly: bool) -> Answer:
-        """Answer in any order, and perhaps leave keys unprocessed."""
+        """Answer in any order; leave keys unprocessed if `partly`."""
         responses: dict[str, list[Item]] = {}
         unprocessed: dict[str, Any] = {}
         for table, wanted in request["RequestItems"].items():
@@ -95,10 +94,13 @@ class DynamoDB:
             if len(set(addresses)) < len(keys):
                 raise validation("Provided list of item keys contains duplicates")
             read = [
-                self.tables.read(each, self._age(wanted)) for each in addresses[:left]
+                self.tables.read(address, self._age(wanted))
+                for address in addresses[:left]
             ]
             self._count_read(wanted, *read)
-            responses[table] = [*self.tables.choices.order([i for i in read if i])]
+            responses[table] = [
+                *self.tables.choices.order([item for item in read if item])
+            ]
             if keys[left:]:
                 unprocessed[table] = dict(wanted) | {"Keys": keys[left:]}
         return {"Responses": responses, "UnprocessedKeys": unprocessed}
@@ -145,7 +147,7 @@ class DynamoDB:
         return self.tables.choices.duration(0.0, STALENESS_SECONDS)
 
     def _count_read(self, request: Request, *items: Item | None) -> None:
-        size = sum(size_of(each) for each in items if each)
+        size = sum(size_of(item) for item in items if item)
         units = max(1, -(-size // READ_UNIT_BYTES))
         self.tables.units_read += units if request.get("ConsistentRead") else units / 2
 
@@ -154,9 +156,9 @@ def _projected(item: Item, request: Request) -> Item:
     if "ProjectionExpression" not in request:
         return item
     names = request.get("ExpressionAttributeNames", {})
-    wanted = [each.strip() for each in request["ProjectionExpression"].split(",")]
+    wanted = [alias.strip() for alias in request["ProjectionExpression"].split(",")]
     return {
         name: item[name]
-        for name in (names.get(each, each) for each in wanted)
+        for name in (names.get(alias, alias) for alias in wanted)
         if name in item
     }

@@ -17,7 +17,7 @@ DEDUPLICATION_SECONDS: Final = 300.0
 
 @dataclass
 class FifoQueue(Queue):
-    """A FIFO queue that knows repeats by group and body, as the template's does."""
+    """A FIFO queue that deduplicates by group and body, as the template's does."""
 
     delivers_twice: ClassVar[bool] = False
 
@@ -31,7 +31,7 @@ class FifoQueue(Queue):
         group: str | None = None,
         token: str | None = None,
     ) -> Message:
-        """Put a message on the queue, unless it is a repeat."""
+        """Put a message on the queue; drop it if it is a repeat."""
         token = token or hashlib.sha256(body.encode()).hexdigest()
         first = self._seen.get((group, token))
         if first and first.sent_at > self.clock() - DEDUPLICATION_SECONDS:
@@ -42,13 +42,13 @@ class FifoQueue(Queue):
         return message
 
     def delete(self, message_id: str) -> None:
-        """Delete a message, and let the rest of its group be received."""
+        """Delete a message; the rest of its group can be received."""
         super().delete(message_id)
         self.on_send()
 
     def next_visible_at(self) -> float:
-        """Return when there will be something to receive, if nothing is sent."""
-        return min((_free_at(each) for each in self._groups()), default=float("inf"))
+        """Return when the next group has no message in flight."""
+        return min(map(_free_at, self._groups()), default=float("inf"))
 
     def _available(self) -> list[Message]:
         now = self.clock()
@@ -56,15 +56,15 @@ class FifoQueue(Queue):
         return [message for group in self.choices.order(free) for message in group]
 
     def _groups(self) -> list[list[Message]]:
-        """Return each group's messages, as they arrived."""
+        """Return each group's messages in the order of their arrival."""
         groups: dict[str | None, list[Message]] = {}
         for message in self.messages.values():
             groups.setdefault(message.group, []).append(message)
         return [*groups.values()]
 
     def _take_in(self, message: Message) -> None:
-        # The id is its token in a dead-letter queue: SQS sees to it that two messages
-        # of one token are two dead letters.
+        # In a dead-letter queue the id is the token, so SQS keeps two messages of one
+        # token apart.
         message.token, message.sequence = message.id, next(self._places)
         super()._take_in(message)
 
@@ -74,5 +74,5 @@ class FifoQueue(Queue):
 
 
 def _free_at(group: list[Message]) -> float:
-    """Return when the last message that is in flight comes back."""
+    """Return when no message of the group is in flight any more."""
     return max(message.visible_at for message in group)

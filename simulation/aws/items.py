@@ -1,4 +1,4 @@
-"""Items as DynamoDB sees them: their keys, their sizes, their conditions."""
+"""Keys, sizes and conditions of items."""
 
 import re
 from collections.abc import Mapping
@@ -33,22 +33,21 @@ _NESTING_BYTES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an item lies."""
+    """The table and the key of an item."""
 
     table: str
     key: Key
 
     @property
     def partition(self) -> tuple[str, str | Decimal]:
-        """What shares the throughput of one partition."""
+        """The partition; its items share its throughput."""
         return self.table, self.key[0]
 
 
 class KeyMismatchError(ServiceError):
-    """A part of a key is missing or of another type, as only the schema shows."""
+    """A part of a key is missing or of another type than in the schema."""
 
     def __init__(self, message: str) -> None:
-        """Take what does not match."""
         super().__init__("ValidationException", message)
 
 
@@ -60,8 +59,8 @@ def key_of(item: Item, schema: Mapping[str, str]) -> Key:
         schema: Names and types of the key's attributes.
 
     Raises:
-        KeyMismatchError: A part of it is missing or of another type.
-        ServiceError: A part of it is empty.
+        KeyMismatchError: A part of the key is missing or of another type.
+        ServiceError: A part of the key is empty.
     """
     for name, kind in schema.items():
         if kind not in item.get(name, {}):
@@ -72,15 +71,15 @@ def key_of(item: Item, schema: Mapping[str, str]) -> Key:
 
 
 def plain(value: Value) -> Any:
-    """Return a string, a number, a list or an object as Python has it."""
+    """Return the Python value of an attribute."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
             return Decimal(content)
         case "L":
-            return [plain(each) for each in content]
+            return [plain(element) for element in content]
         case "M":
-            return {name: plain(each) for name, each in content.items()}
+            return {name: plain(member) for name, member in content.items()}
         case _:
             return content
 
@@ -88,8 +87,8 @@ def plain(value: Value) -> Any:
 def size_of(item: Item) -> int:
     """Return the item's size; DynamoDB guide, "Item sizes and formats".
 
-    A number takes a byte for two digits and one more, without the zeros at its ends;
-    so it was observed of whole numbers that are not negative, which ours are.
+    A number without the zeros at its ends takes a byte for two digits and one more, as
+    was observed for whole numbers that are not negative.
     """
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
@@ -109,13 +108,13 @@ def _value_size(value: Value) -> int:
         case "M":
             return _NESTING_BYTES + size_of(content) + len(content)
         case "L":
-            return _NESTING_BYTES + sum(_value_size(each) + 1 for each in content)
+            return _NESTING_BYTES + sum(_value_size(element) + 1 for element in content)
         case _:
             return 1
 
 
 def holds(request: Mapping[str, Any], item: Item | None) -> bool:
-    """Tell whether the request's condition holds for the item that is there."""
+    """Return whether the request's condition holds for the current item."""
     condition = request.get("ConditionExpression")
     if condition is None:
         return True
@@ -131,18 +130,18 @@ def holds(request: Mapping[str, Any], item: Item | None) -> bool:
 
 
 def _holds_by_moto(request: Mapping[str, Any], item: Item) -> bool:
-    """Leave to a library what none of our own requests has."""
+    """Evaluate a condition that is not the worker's with moto."""
     condition = get_filter_expression(
         request["ConditionExpression"],
         request.get("ExpressionAttributeNames"),
         request.get("ExpressionAttributeValues"),
     )
-    nobody = DynamoType({"S": ""})
-    return bool(condition.expr(MotoItem(nobody, None, dict(item))))
+    key = DynamoType({"S": ""})
+    return bool(condition.expr(MotoItem(key, None, dict(item))))
 
 
 def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
-    """Return the attributes that an update changes, as they are afterwards."""
+    """Return the new values of the attributes that an update changes."""
     match = _UPDATE.fullmatch(request["UpdateExpression"])
     if match is None:
         raise validation("not modelled: the update")

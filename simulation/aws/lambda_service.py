@@ -1,4 +1,4 @@
-"""Lambda: it polls the queue, invokes the handler, and deletes what did not fail.
+"""Lambda: polls the queue, invokes the handler, deletes what did not fail.
 
 Source: Lambda developer guide, "Handling errors for an SQS event source".
 """
@@ -12,7 +12,7 @@ from typing import Any, Final
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from simulation.aws.queues import MILLISECONDS, Message, Queue, record_of
-from simulation.engine.scheduler import Process, Promise, Scheduler
+from simulation.engine.scheduler import Future, Process, Scheduler
 from simulation.faults import Fault, FaultPlan
 from simulation.history import History
 from simulation.monitor import Violation
@@ -26,7 +26,6 @@ class Context(LambdaContext):
     """A Lambda context with time left."""
 
     def __init__(self, remaining: Callable[[], int] = lambda: 30_000) -> None:
-        """Set what Lambda sets."""
         self._function_name = "numbering-worker"
         self._memory_limit_in_mb = 512
         self._invoked_function_arn = (
@@ -38,63 +37,66 @@ class Context(LambdaContext):
 
 @dataclass
 class Poller:
-    """One of the batches that Lambda works on at a time, and its sandbox."""
+    """One of Lambda's pollers, with an execution environment of its own."""
 
     name: str
     scheduler: Scheduler
     faults: FaultPlan
     history: History
     queue: Queue
-    new_sandbox: Callable[[], Handler]
+    cold_start: Callable[[], Handler]
+    """Starts an execution environment, and returns its handler."""
     batch_size: int
-    deleting_takes: Callable[[], float]
-    remembered: Callable[[], Hashable] = lambda: ()
-    """Stands for what the sandbox keeps for its next invocation."""
+    deletion_latency: Callable[[], float]
+    cache_state: Callable[[], Hashable] = lambda: ()
+    """Stands for what a warm execution environment keeps between invocations."""
     on_return: Callable[[str, Sequence[Message], set[str]], None] = lambda *_: None
-    """Sees an invocation's name, its batch, and what of it is to come back."""
+    """Called with an invocation's name, its batch, and the ids of its failures."""
     invocations: int = 0
-    sandbox: Handler | None = None
+    warm_handler: Handler | None = None
+    """Of the execution environment, unless it was killed."""
 
     def run(self) -> None:
         """Poll for ever."""
         while True:
-            self.scheduler.forget(self.invocations, self._memory())
+            self.scheduler.restart(self.invocations, self._warm_state())
             batch = self.queue.receive(self.batch_size)
             if batch:
                 self._add_duplicate(batch)
                 self._work(batch)
                 if not self.queue.delivers_twice:
-                    self.scheduler.sleep(0.0)  # The group's next batch is anybody's.
+                    # Any poller may take the group's next batch.
+                    self.scheduler.sleep(0.0)
                 continue
-            promise = Promise()
-            self.queue.idle.append(promise)
+            future = Future()
+            self.queue.idle.append(future)
             self.scheduler.wait(
-                promise, self.queue.next_visible_at() - self.scheduler.now
+                future, self.queue.next_visible_at() - self.scheduler.now
             )
 
     def _add_duplicate(self, batch: list[Message]) -> None:
-        """At least once means that it can be twice at a time."""
+        """Add a message in flight, now and then: delivery is at least once."""
         if not self.queue.delivers_twice:
             return
         others = [
-            each
-            for each in self.queue.messages.values()
-            if each not in batch and each.visible_at > self.scheduler.now
+            message
+            for message in self.queue.messages.values()
+            if message not in batch and message.visible_at > self.scheduler.now
         ]
         has_room = len(batch) < self.batch_size or self.batch_size == 1
         if others and has_room and self.faults.next("receive") is Fault.DUPLICATED:
-            twice = others[self.queue.choices.pick(len(others))]
-            self.history.note("delivers twice", twice.id)
-            self.queue.deliver(twice)
+            duplicate = others[self.queue.choices.pick(len(others))]
+            self.history.note("delivers twice", duplicate.id)
+            self.queue.deliver(duplicate)
             if self.batch_size == 1:
                 self._put_back(batch)
-            batch.append(twice)
+            batch.append(duplicate)
 
-    def _memory(self) -> Hashable:
-        return self.remembered() if self.sandbox else None
+    def _warm_state(self) -> Hashable:
+        return self.cache_state() if self.warm_handler else None
 
     def _put_back(self, batch: list[Message]) -> None:
-        """Let the batch be received by another."""
+        """Let another poller receive the batch."""
         message = batch.pop()
         message.receives -= 1
         message.visible_at = self.scheduler.now
@@ -102,11 +104,11 @@ class Poller:
     def _work(self, batch: list[Message]) -> None:
         shown = [(message.id, message.receives) for message in batch]
         self.history.note("receives", shown)
-        self.scheduler.learn(tuple(shown))
+        self.scheduler.observe(tuple(shown))
         failed = self._invoke({"Records": [record_of(message) for message in batch]})
         self.on_return(f"{self.name}.{self.invocations}", batch, failed)
-        self.scheduler.learn((tuple(sorted(failed)), self._memory()))
-        self.scheduler.sleep(self.deleting_takes())
+        self.scheduler.observe((tuple(sorted(failed)), self._warm_state()))
+        self.scheduler.sleep(self.deletion_latency())
         for message in batch:
             if message.id in failed:
                 continue
@@ -117,11 +119,11 @@ class Poller:
             self.queue.delete(message.id)
 
     def _invoke(self, event: dict[str, Any]) -> set[str]:
-        """Return the ids of the messages that are to come back."""
+        """Invoke the handler; return the ids of the messages that it reports."""
         self.invocations += 1
         process = Process(f"{self.name}.{self.invocations}")
-        handler = self.sandbox or self.new_sandbox()
-        self.sandbox = None
+        handler = self.warm_handler or self.cold_start()
+        self.warm_handler = None
         deadline = self.scheduler.now + FUNCTION_TIMEOUT_SECONDS
         context = Context(
             lambda: int(max(0.0, deadline - self.scheduler.now) * MILLISECONDS)
@@ -131,9 +133,8 @@ class Poller:
             try:
                 response = handler(event, context)
             except Exception as error:
-                message = f"the handler raised {error!r}"
-                raise Violation(message) from error
-            self.scheduler.keep(process.ended, response)
+                raise Violation(f"the handler raised {error!r}") from error
+            self.scheduler.resolve(process.ended, response)
 
         self.scheduler.spawn(process, process.name, handle, is_local=True)
         if not self.scheduler.wait(process.ended, FUNCTION_TIMEOUT_SECONDS):
@@ -142,35 +143,34 @@ class Poller:
         response = process.ended.value
         if response is None:
             return {record["messageId"] for record in event["Records"]}
-        self.sandbox = handler
-        return {each["itemIdentifier"] for each in response["batchItemFailures"]}
+        self.warm_handler = handler
+        return {failure["itemIdentifier"] for failure in response["batchItemFailures"]}
 
 
 class TaskPool(Executor):
-    """Runs calls side by side as tasks of the process that asks for it."""
+    """Runs calls side by side, as tasks of the calling process."""
 
     def __init__(self, scheduler: Scheduler, threads: int) -> None:
-        """Run on the scheduler, at most so many at a time."""
         self._scheduler = scheduler
         self._threads = threads
 
     def map(self, fn: Any, *iterables: Any, **_: Any) -> Iterator[Any]:
-        """Call for each, side by side; yield the results in order."""
-        calls = [(args, Promise()) for args in zip(*iterables, strict=True)]
+        """Run the calls side by side; yield their results in order."""
+        calls = [(args, Future()) for args in zip(*iterables, strict=True)]
         waiting = deque(calls)
 
         def work() -> None:
             while waiting:
-                args, promise = waiting.popleft()
-                self._scheduler.keep(promise, fn(*args))
+                args, future = waiting.popleft()
+                self._scheduler.resolve(future, fn(*args))
 
         process = self._scheduler.process
         for _thread in range(min(self._threads, len(calls))):
             name = f"{process.name}/{len(process.tasks)}"
             self._scheduler.spawn(process, name, work)
-        for _args, promise in calls:
-            self._scheduler.wait(promise)
-            yield promise.value
+        for _args, future in calls:
+            self._scheduler.wait(future)
+            yield future.value
 
     def shutdown(self, *_: Any, **__: Any) -> None:
-        """Do nothing: who was killed waits for nobody."""
+        """Do nothing: a killed process waits for no task."""

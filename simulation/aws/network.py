@@ -1,4 +1,4 @@
-"""The way from a worker to a service: slow, lossy, and never sure."""
+"""The network between a worker and a service: slow and lossy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ import botocore.parsers
 
 from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
-from simulation.engine.scheduler import FOREVER, Process, Promise, Scheduler
+from simulation.engine.scheduler import FOREVER, Future, Process, Scheduler
 from simulation.faults import KILLS, Fault, FaultPlan
 from simulation.history import History
 from ticket_numbering.bootstrap import CLIENT_CONFIG
@@ -19,33 +19,33 @@ from ticket_numbering.bootstrap import CLIENT_CONFIG
 SERVICES: Final = "services"
 ENDPOINT: Final = "https://simulated"
 MAX_LATENESS_SECONDS: Final = 20.0
-"""How long after the caller has given up a late request is still served."""
+"""How long after the caller's timeout a late request can still be served."""
 
 AROUND_REDELIVERY: Final = (0.3, 0.1)
-"""Seconds before and after, within which two try the same."""
+"""Seconds before and after a redelivery, in which a dead caller's request may land."""
 
-MAX_RETRY_PAUSE_SECONDS: Final = 0.05
-"""botocore's first pause after an error that is not throttling, at most."""
+MAX_BACKOFF_SECONDS: Final = 0.05
+"""botocore's longest first backoff after an error that is not throttling."""
 
 Request = Mapping[str, Any]
 
 
 class Service(Protocol):
-    """Anything that answers requests."""
+    """A service that answers requests."""
 
     def serve(
         self, operation: str, request: Request, *, partly: bool
     ) -> dict[str, Any]:
-        """Answer a request; do only a part of a batch, if told so.
+        """Answer a request; do only a part of a batch if `partly`.
 
         Raises:
-            ServiceError: It is refused.
+            ServiceError: The request is refused.
         """
         ...
 
 
 STEPS_A_CALL: Final = 20
-"""Items of a common transaction."""
+"""The items of a usual transaction."""
 
 RETRIED_CODES: Final = frozenset(
     {
@@ -55,34 +55,34 @@ RETRIED_CODES: Final = frozenset(
     }
 )
 RETRIED_STATUSES: Final = frozenset({500, 502, 503, 504})
-"""Of botocore's standard mode, what the model answers; botocore/retries/standard.py."""
+"""What botocore's standard mode retries; botocore/retries/standard.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long things take, in seconds."""
+    """How long calls and transactions take, in seconds."""
 
     shortest: float = 0.002
     longest: float = 0.02
     stalls: float = 0.0
-    """How often something takes up to `stall` seconds instead."""
+    """The share of calls that take up to `stall` seconds instead."""
     stall: float = 8.0
     steps_a_call: int = STEPS_A_CALL
     """With 1, each item of a transaction takes as long as a call."""
     phase: tuple[float, float] | None = None
-    """How long all items of a transaction take, to prepare and again to commit.
+    """How long it takes to prepare, and to commit, all items of a transaction.
 
-    They do so side by side, however many they are; none: each takes its own time.
+    They go side by side; without it each item takes its own time.
     """
 
     def sample(self, choices: Choices) -> float:
-        """Return how long it takes this time."""
+        """Return how long a request takes one way."""
         if self.stalls and choices.chance(self.stalls):
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest)
 
     def sample_step(self, choices: Choices, steps: int) -> float:
-        """Return how long one item of a transaction takes, of so many."""
+        """Return how long one of a transaction's items takes."""
         if self.phase:
             return choices.duration(*self.phase) / steps
         if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
@@ -92,7 +92,7 @@ class Latency:
 
 @dataclass
 class Network:
-    """Carries calls, as botocore makes them with the worker's configuration."""
+    """Carries calls as botocore makes them with the worker's configuration."""
 
     scheduler: Scheduler
     choices: Choices
@@ -100,23 +100,23 @@ class Network:
     latency: Latency
     history: History
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
-    patience: float = CLIENT_CONFIG["read_timeout"]
-    """Seconds after which the client gives up; for ever, if a fault alone decides."""
+    read_timeout: float = CLIENT_CONFIG["read_timeout"]
+    """Seconds to the client's timeout; FOREVER if only a fault causes one."""
     redelivery: float = 0.0
-    """Seconds until another gets the messages of who was killed.
+    """Seconds until a killed caller's messages are redelivered.
 
-    What the killed one asked for may be done as late as that; 0: it is done at once.
+    Its last request can take effect as late as that; 0: it takes effect at once.
     """
     slow_calls: Mapping[str, float] = field(default_factory=dict)
-    """Seconds that calls of these names take on top."""
+    """Additional seconds that calls of these names take."""
     services: Process = field(default_factory=lambda: Process(SERVICES))
     calls: int = 0
 
     def call(self, service: Service, operation: str, request: Request) -> Any:
-        """Send a request; again, if botocore would.
+        """Send a request; retry it as botocore does.
 
         Raises:
-            Exception: What botocore raises.
+            Exception: As of botocore.
         """
         for attempt in range(1, self.attempts + 1):
             try:
@@ -127,7 +127,7 @@ class Network:
             except ServiceError as error:
                 if attempt == self.attempts or not _is_retried(error):
                     raise
-            if pause := self.choices.duration(0.0, MAX_RETRY_PAUSE_SECONDS):
+            if pause := self.choices.duration(0.0, MAX_BACKOFF_SECONDS):
                 self.scheduler.sleep(pause)
         raise AssertionError
 
@@ -136,7 +136,7 @@ class Network:
         fault = self.faults.next(operation)
         self.history.called(operation, request, fault)
         if fault:
-            self.scheduler.learn(fault.name)
+            self.scheduler.observe(fault.name)
         if fault is Fault.KILLED_BEFORE:
             self.scheduler.kill(self.scheduler.process)
         if fault in _NOT_DONE:
@@ -144,7 +144,7 @@ class Network:
                 self.scheduler.sleep(pause)
             raise self._error(fault)
         if fault is Fault.HUNG:
-            self.scheduler.sleep(self.patience)
+            self.scheduler.sleep(self.read_timeout)
             raise self._error(fault)
         serve = partial(
             service.serve, operation, request, partly=fault is Fault.PARTIAL
@@ -156,7 +156,7 @@ class Network:
             raise self._error(fault)
         self.history.answered(operation, answer)
         if self.choices.are_exhaustive:
-            self.scheduler.learn(str(answer))
+            self.scheduler.observe(str(answer))
         if isinstance(answer, ServiceError):
             raise answer
         return answer
@@ -164,23 +164,23 @@ class Network:
     def _answer(
         self, operation: str, serve: "partial[dict[str, Any]]", fault: Fault | None
     ) -> Any:
-        """Let the service work, and wait for it as long as the client does."""
-        promise = Promise()
+        """Start the service's task, and wait for its answer up to the timeout."""
+        future = Future()
         delay = self.latency.sample(self.choices)
         delay += self.slow_calls.get(operation, 0.0)
-        pause = 0.0 if self.patience == FOREVER else self.patience
+        pause = 0.0 if self.read_timeout == FOREVER else self.read_timeout
         if fault is Fault.LATE:
             delay += pause + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
         if fault is Fault.KILLED_DURING and self.redelivery:
-            delay += self._lateness_of_the_dead()
+            delay += self._redelivery_delay()
         caller = self.scheduler.process
         caller.calls += 1
         self.scheduler.spawn(
             self.services,
             f"{caller.name}/{caller.calls}",
-            lambda: self._serve(serve, promise),
+            lambda: self._serve(serve, future),
             delay,
-            knows=f"{serve.args} {serve.keywords}"
+            observed=f"{serve.args} {serve.keywords}"
             if self.choices.are_exhaustive
             else (),
         )
@@ -190,27 +190,26 @@ class Network:
             if pause:
                 self.scheduler.sleep(pause)
             raise self._error(fault)
-        if not self.scheduler.wait(promise, self.patience):
+        if not self.scheduler.wait(future, self.read_timeout):
             self.history.answered(operation, Fault.LATE)
             raise self._error(Fault.LATE)
-        return promise.value
+        return future.value
 
-    def _lateness_of_the_dead(self) -> float:
-        """Return 0, or the time until somebody else tries the same."""
+    def _redelivery_delay(self) -> float:
+        """Return 0, or a time around the redelivery of the caller's messages."""
         if self.choices.chance(0.5):
             return 0.0
         early, late = AROUND_REDELIVERY
         return self.choices.duration(self.redelivery - early, self.redelivery + late)
 
-    def _serve(self, serve: Callable[[], Any], promise: Promise) -> None:
+    def _serve(self, serve: Callable[[], Any], future: Future) -> None:
         try:
             answer: Any = serve()
         except ServiceError as error:
             answer = error
-        back = self.latency.sample(self.choices)
-        if back:
-            self.scheduler.sleep(back)
-        self.scheduler.keep(promise, answer)
+        if delay := self.latency.sample(self.choices):
+            self.scheduler.sleep(delay)
+        self.scheduler.resolve(future, answer)
 
     def _error(self, fault: Fault) -> Exception:
         match fault:
@@ -236,5 +235,5 @@ _DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
 
 
 def _is_retried(error: ServiceError) -> bool:
-    """Tell what botocore's standard mode tries again."""
+    """Return whether botocore's standard mode retries the error."""
     return error.code in RETRIED_CODES or error.status in RETRIED_STATUSES

@@ -1,4 +1,4 @@
-"""SQS standard queues: at least once, in any order, with a dead-letter queue."""
+"""SQS standard queues: delivery at least once, in any order; a dead-letter queue."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from simulation.aws.batches import entries_of, take
 from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
-from simulation.engine.scheduler import Promise
+from simulation.engine.scheduler import Future
 
 MAX_SEND_BYTES: Final = 1024 * 1024
 MAX_ATTRIBUTES: Final = 10
@@ -33,9 +33,9 @@ class Message:
     receives: int = 0
     visible_at: float = 0.0
     token: str | None = None
-    """What a FIFO queue recognizes a repeat by."""
+    """The deduplication id on a FIFO queue."""
     sequence: int | None = None
-    """Its place in a FIFO queue."""
+    """The sequence number on a FIFO queue."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Queue:
     """A standard queue."""
 
     delivers_twice: ClassVar[bool] = True
-    """Whether two can have the same message at a time."""
+    """Whether two pollers can receive the same message at the same time."""
 
     name: str
     choices: Choices
@@ -53,10 +53,10 @@ class Queue:
     dead_letters: "Queue | None" = None
     messages: dict[str, Message] = field(default_factory=dict)
     arrived: list[Message] = field(default_factory=list)
-    """Every message that ever came."""
+    """Every message that ever arrived."""
     on_send: Callable[[], None] = lambda: None
-    idle: list[Promise] = field(default_factory=list)
-    """Who waits for a message."""
+    idle: list[Future] = field(default_factory=list)
+    """Of the pollers that wait for a message."""
     on_delete: Callable[[Message], None] = lambda _: None
     _serial: "count[int]" = field(default_factory=lambda: count(1))
 
@@ -65,7 +65,7 @@ class Queue:
         body: str,
         attributes: Mapping[str, Mapping[str, Any]] | None = None,
         group: str | None = None,
-        token: str | None = None,  # noqa: ARG002 - FIFO queues have a use for it.
+        token: str | None = None,  # noqa: ARG002 - for FIFO queues.
     ) -> Message:
         """Put a message on the queue, under a new id."""
         message_id = f"{self.name}-{next(self._serial)}"
@@ -74,24 +74,24 @@ class Queue:
         return message
 
     def receive(self, at_most: int) -> list[Message]:
-        """Hide and return some visible messages; move away what was seen too often."""
+        """Hide and return visible messages; redrive those received too often."""
         received: list[Message] = []
         for message in self._available():
             if len(received) == at_most:
                 break
             if self.dead_letters and message.receives >= self.max_receives:
                 del self.messages[message.id]
-                self.dead_letters._take_in(message)  # noqa: SLF001 - one of us.
+                self.dead_letters._take_in(message)  # noqa: SLF001 - of the same class.
                 continue
             self.deliver(message)
             received.append(message)
         return received
 
     def _available(self) -> Sequence[Message]:
-        """Return what can be received, in an order in which it can come."""
+        """Return the visible messages in any order."""
         now = self.clock()
         return self.choices.order(
-            [each for each in self.messages.values() if each.visible_at <= now]
+            [message for message in self.messages.values() if message.visible_at <= now]
         )
 
     def deliver(self, message: Message) -> None:
@@ -100,19 +100,20 @@ class Queue:
         message.visible_at = self.clock() + self.visibility_seconds
 
     def delete(self, message_id: str) -> None:
-        """Delete a message; one that is gone is no error."""
+        """Delete a message, if it is there."""
         if message := self.messages.get(message_id):
             self.on_delete(message)
             del self.messages[message_id]
 
     def next_visible_at(self) -> float:
-        """Return when there will be something to receive, if nothing is sent."""
+        """Return when the next message in flight becomes visible."""
         return min(
-            (each.visible_at for each in self.messages.values()), default=float("inf")
+            (message.visible_at for message in self.messages.values()),
+            default=float("inf"),
         )
 
     def move_to(self, queue: "Queue") -> int:
-        """Redrive every message: it gets a new id there. Return how many."""
+        """Redrive every message under a new id; return their number."""
         moved = list(self.messages.values())
         self.messages.clear()
         for message in moved:
@@ -120,17 +121,17 @@ class Queue:
         return len(moved)
 
     def state(self) -> Hashable:
-        """Return what stands for the queue's future."""
+        """Return what stands for the queue's state."""
         return tuple(
             sorted(
                 (
-                    each.id,
-                    each.body,
-                    each.receives,
-                    each.visible_at,
-                    str(each.attributes),
+                    message.id,
+                    message.body,
+                    message.receives,
+                    message.visible_at,
+                    str(message.attributes),
                 )
-                for each in self.messages.values()
+                for message in self.messages.values()
             )
         )
 
@@ -143,10 +144,10 @@ class Queue:
     def serve(
         self, operation: str, request: Mapping[str, Any], *, partly: bool
     ) -> dict[str, Any]:
-        """Answer a request of a client.
+        """Answer a client's request.
 
         Raises:
-            ServiceError: It is refused as a whole.
+            ServiceError: The request is refused as a whole.
         """
         if operation == "delete_message":
             self.delete(request["ReceiptHandle"])
@@ -170,20 +171,20 @@ class Queue:
         ).id
 
     def _check_order(self, entry: Mapping[str, Any]) -> None:
-        """See that an entry asks for no order that there is not.
+        """Check that an entry has no member that only FIFO queues take.
 
         Raises:
-            ServiceError: It does.
+            ServiceError: It has one.
         """
         if "MessageDeduplicationId" in entry:
             raise ServiceError("InvalidParameterValue")
 
 
 def _check(entry: Mapping[str, Any]) -> None:
-    """See that the queue takes an entry, whatever stands beside it.
+    """Check the attributes and the texts of an entry.
 
     Raises:
-        ServiceError: It does not; the code is of no matter to the worker.
+        ServiceError: The entry is refused; the worker does not look at the code.
     """
     attributes = entry.get("MessageAttributes", {})
     if len(attributes) > MAX_ATTRIBUTES:
@@ -207,7 +208,7 @@ EPOCH_SECONDS: Final = 1_795_000_000
 
 
 def record_of(message: Message) -> dict[str, Any]:
-    """Return the message as Lambda puts it into an event."""
+    """Return the message as a record of a Lambda event."""
     attributes = {
         "ApproximateReceiveCount": str(message.receives),
         "SentTimestamp": str(int((EPOCH_SECONDS + message.sent_at) * MILLISECONDS)),

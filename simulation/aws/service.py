@@ -1,11 +1,11 @@
-"""What a service answers when it does not do what it was asked."""
+"""The errors of the services."""
 
 from http import HTTPStatus
 from typing import Any
 
 
 class ServiceError(Exception):
-    """An answer of 4xx or 5xx, before a client makes an exception of it."""
+    """An answer of 4xx or 5xx, before the client turns it into a ClientError."""
 
     def __init__(
         self,
@@ -14,7 +14,6 @@ class ServiceError(Exception):
         status: int = HTTPStatus.BAD_REQUEST,
         **members: Any,
     ) -> None:
-        """Take the code, and whatever else the answer holds."""
         super().__init__(code, message)
         self.code = code
         self.message = message
@@ -22,10 +21,10 @@ class ServiceError(Exception):
         self.members = members
 
     def __str__(self) -> str:
-        """Return all that the caller is told, so that no two answers look the same."""
+        """Return the whole answer, so that no two answers look the same."""
         return f"{self.status:d} {self.code} {self.message} {self.members}"
 
 
 def validation(message: str) -> ServiceError:
-    """Return the error of a request that no service takes."""
+    """Return the error of an invalid request."""
     return ServiceError("ValidationException", message)

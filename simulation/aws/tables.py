@@ -1,4 +1,4 @@
-"""What a DynamoDB holds: items, locks, the past, and each partition's throughput."""
+"""The tables of DynamoDB: items, locks, past values, and partition throughput."""
 
 from bisect import insort
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,16 +15,16 @@ PARTITION_UNITS: Final = 1000.0
 
 
 class Observer(Protocol):
-    """Sees every change of the tables at the moment that it is decided."""
+    """Sees every change of the tables at the moment of its decision."""
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See what holds from now on; None stands for a deletion."""
+        """See the items that hold from now on; None stands for a deletion."""
         ...
 
 
 @dataclass
 class Tables:
-    """The tables, and the means to let others act in between."""
+    """The tables, and the hooks that let other tasks run in between."""
 
     schema: Mapping[str, Mapping[str, str]]
     """The names and types of each table's key attributes."""
@@ -32,18 +32,18 @@ class Tables:
     observer: Observer
     clock: Callable[[], float]
     step: Callable[[int], None]
-    """Lets others act; a transaction takes so many steps one after the other."""
-    learn: Callable[[Any], None]
-    """Notes what a transaction saw."""
+    """Lets other tasks run; gets the number of steps of the transaction's phase."""
+    observe: Callable[[Any], None]
+    """Adds what a transaction saw to the state of its task."""
     hold: Callable[[], None] = lambda: None
-    """Lets others act between a transaction's preparation and its decision."""
+    """Lets other tasks run between a transaction's preparation and its decision."""
     partition_units: float = PARTITION_UNITS
-    crowds: Mapping[str, float] = field(default_factory=dict)
-    """Projects whose throughput is used up by others, and until when."""
-    on_obstacle: Callable[[Address, str], None] = lambda *_: None
-    """Sees for which item a transaction is cancelled, and why."""
-    silence: float = 0.0
-    """How often a cancellation tells only some of its reasons."""
+    throttled: Mapping[str, float] = field(default_factory=dict)
+    """Projects whose partition is throttled, and until when."""
+    on_failed_action: Callable[[Address, str], None] = lambda *_: None
+    """Called with the item for which a transaction is cancelled, and the code."""
+    partial_reasons: float = 0.0
+    """The share of cancellations that report only some of their reasons."""
 
     locked: set[Address] = field(default_factory=set)
     units_written: float = 0.0
@@ -62,7 +62,7 @@ class Tables:
         """Return the address of the request's item.
 
         Raises:
-            ServiceError: It has none.
+            ServiceError: The key does not match the schema.
         """
         table = request["TableName"]
         schema = self.schema_of(table)
@@ -76,7 +76,7 @@ class Tables:
         """Return the names and types of a table's key attributes.
 
         Raises:
-            ServiceError: There is no such table.
+            ServiceError: The table does not exist.
         """
         try:
             return self.schema[table]
@@ -84,7 +84,7 @@ class Tables:
             raise ServiceError("ResourceNotFoundException") from None
 
     def read(self, address: Address, ago: float = 0.0) -> Item | None:
-        """Return the committed item, as it is or was so many seconds ago."""
+        """Return the committed item as it was this many seconds ago."""
         item = self._items.get(address.table, {}).get(address.key)
         if ago:
             for time, changed, before in reversed(self._past):
@@ -95,12 +95,14 @@ class Tables:
         return item
 
     def partition(self, table: str, value: str | Decimal, ago: float) -> Sequence[Key]:
-        """Return the keys of a partition's committed items in their order."""
+        """Return the sorted keys of a partition's committed items."""
         keys = self._sorted.get((table, value), [])
         if not ago:
             return keys
-        gone = {each.key for _, each, _ in self._past if each.table == table}
-        known = sorted({*keys, *(key for key in gone if key[0] == value)})
+        changed = {
+            address.key for _, address, _ in self._past if address.table == table
+        }
+        known = sorted({*keys, *(key for key in changed if key[0] == value)})
         return [key for key in known if self.read(Address(table, key), ago)]
 
     def items(self, table: str) -> list[Item]:
@@ -108,7 +110,7 @@ class Tables:
         return list(self._items.get(table, {}).values())
 
     def state(self) -> Hashable:
-        """Return what stands for the tables' future, but for their throughput."""
+        """Return what stands for the tables' state, but for their throughput."""
         held = sorted(
             (name, str(key), str(item))
             for name, table in self._items.items()
@@ -117,11 +119,11 @@ class Tables:
         return tuple(held), tuple(sorted(map(str, self.locked)))
 
     def decide(self, writes: Mapping[Address, Item | None]) -> None:
-        """Make it so, though it is yet to be written."""
+        """Decide on writes; they are not written yet."""
         self.observer.decided(writes)
 
     def write(self, address: Address, item: Item | None) -> None:
-        """Write or delete what is decided."""
+        """Write or delete an item that was decided on."""
         table = self._items.setdefault(address.table, {})
         before = table.get(address.key)
         self._past.append((self.now, address, before))
@@ -135,8 +137,8 @@ class Tables:
             insort(keys, address.key)
 
     def charge(self, address: Address, units: float) -> bool:
-        """Take units of the partition's throughput; tell whether it had them."""
-        if self.now < self.crowds.get(str(address.key[0]), 0.0):
+        """Take units of the partition's throughput; return whether it had them."""
+        if self.now < self.throttled.get(str(address.key[0]), 0.0):
             return False
         filled, since = self._used.get(address.partition, (0.0, 0.0))
         left = max(0.0, filled - (self.now - since) * self.partition_units)

@@ -1,4 +1,4 @@
-"""SNS, as far as the worker relies on it: it remembers what was published."""
+"""SNS, as far as the worker relies on it."""
 
 import json
 from collections import defaultdict
@@ -14,13 +14,13 @@ MAX_PUBLISH_BYTES: Final = 256 * 1024
 
 @dataclass
 class Topic:
-    """One topic and all that was published to it."""
+    """A topic and every message published to it."""
 
     choices: Choices
     published: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Messages by the id of their event."""
+    """Messages by the ids of their events."""
     on_publish: Callable[[Any], None] = lambda _: None
-    """Sees an event before anybody hears of it."""
+    """Called with an event before a subscriber receives it."""
 
     def serve(
         self, operation: str, request: Mapping[str, Any], *, partly: bool
@@ -28,7 +28,7 @@ class Topic:
         """Publish a batch.
 
         Raises:
-            ServiceError: It is refused as a whole.
+            ServiceError: The request is refused as a whole.
         """
         assert operation == "publish_batch", operation
         entries = request["PublishBatchRequestEntries"]
@@ -44,5 +44,5 @@ class Topic:
         self.on_publish(event)
         event_id = event["id"]
         self.published[event_id].append(entry["Message"])
-        # No serial number: it would tell the caller how often the event came before.
+        # No serial number: it would reveal how often the event was published before.
         return str(event_id)

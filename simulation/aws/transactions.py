@@ -1,7 +1,7 @@
 """Transactions: prepared item by item, decided at once, committed item by item.
 
-Between the decision and the last commit a Query can see the middle of a block, and
-whoever is refused for a conflict may have lost to a transaction that fails itself.
+Between the decision and the last commit a Query can see a part of a block.
+A transaction can be cancelled for a conflict with one that is cancelled itself.
 Sources: DynamoDB developer guide, "DynamoDB transactions: how it works"; "Distributed
 Transactions at Scale in Amazon DynamoDB", USENIX ATC 2023.
 """
@@ -17,26 +17,25 @@ from simulation.aws.tables import Tables
 from simulation.engine.scheduler import FOREVER
 
 TOKEN_SECONDS: Final = 600.0
-"""How long a token is remembered; TransactWriteItems API reference."""
+"""How long DynamoDB remembers a token; TransactWriteItems API reference."""
 
 UNITS_FACTOR: Final = 2
-"""Each item is written twice: prepared and committed."""
+"""Each item costs two writes: to prepare and to commit."""
 
 
 @dataclass(slots=True)
 class Token:
-    """What is known of a client's request token."""
+    """The request of a client's token, and when it was done."""
 
     request: Mapping[str, Any]
     done_at: float = FOREVER
-    """In the future, as long as the transaction runs."""
+    """FOREVER while the transaction runs."""
 
 
 class Transactions:
     """The coordinator of every transaction."""
 
     def __init__(self, tables: Tables) -> None:
-        """Work on the tables."""
         self._tables = tables
         self._tokens: dict[str, Token] = {}
 
@@ -44,7 +43,7 @@ class Transactions:
         """Do all of it or nothing.
 
         Raises:
-            ServiceError: Nothing was done, or it is not known yet.
+            ServiceError: Nothing was done, or the same token is in progress.
         """
         token = request.get("ClientRequestToken")
         content = {k: v for k, v in request.items() if k != "ClientRequestToken"}
@@ -62,7 +61,7 @@ class Transactions:
         return answer
 
     def state(self) -> Hashable:
-        """Return what stands for the tokens that are remembered."""
+        """Return what stands for the remembered tokens."""
         return tuple(
             sorted((token, str(entry)) for token, entry in self._tokens.items())
         )
@@ -82,7 +81,7 @@ class Transactions:
         held: list[Address] = []
         reasons: dict[Address, Reason] = {}
         ordered = self._tables.choices.order(actions)
-        self._tables.learn(tuple(action.address for action in ordered))
+        self._tables.observe(tuple(action.address for action in ordered))
         for position, action in enumerate(ordered):
             if position:
                 self._tables.step(len(ordered))
@@ -91,8 +90,8 @@ class Transactions:
                 held.append(action.address)
             else:
                 reasons[action.address] = reason
-                self._tables.on_obstacle(action.address, reason["Code"])
-                self._tables.learn((action.address, str(reason)))
+                self._tables.on_failed_action(action.address, reason["Code"])
+                self._tables.observe((action.address, str(reason)))
         if reasons:
             self._cancel(actions, held, reasons)
         self._tables.hold()
@@ -100,7 +99,7 @@ class Transactions:
         return {}
 
     def _prepare(self, action: Action) -> Reason | None:
-        """Lock the item, or say why not."""
+        """Lock the item, or return the reason why not."""
         tables = self._tables
         if action.address in tables.locked:
             return {"Code": "TransactionConflict", "Message": "in use"}
@@ -121,31 +120,31 @@ class Transactions:
         held: Sequence[Address],
         reasons: Mapping[Address, Reason],
     ) -> None:
-        """Let go of what is held, and tell some of the reasons, or all."""
+        """Unlock the items; raise with all of the reasons, or with some."""
         for address in held:
             self._tables.step(len(held))
             self._tables.locked.discard(address)
-        told = self._told(list(reasons))
+        reported = self._reported(list(reasons))
         listed = [
-            reasons[each.address] if each.address in told else {"Code": NONE}
-            for each in actions
+            reasons[action.address] if action.address in reported else {"Code": NONE}
+            for action in actions
         ]
         raise cancelled(listed)
 
-    def _told(self, failed: list[Address]) -> list[Address]:
-        """Nobody says that DynamoDB reports every reason: it may stop at one."""
+    def _reported(self, failed: list[Address]) -> list[Address]:
+        """Return the items to report: DynamoDB does not promise every reason."""
         choices = self._tables.choices
-        if len(failed) == 1 or not choices.chance(self._tables.silence):
+        if len(failed) == 1 or not choices.chance(self._tables.partial_reasons):
             return failed
         return [*choices.order(failed)][: 1 + choices.pick(len(failed) - 1)]
 
     def _commit(self, actions: Sequence[Action]) -> None:
-        """Decide, which is the moment that counts, and then write item by item."""
+        """Decide, and then write item by item."""
         tables = self._tables
-        writes = [each for each in actions if each.kind in {"Put", "Delete"}]
-        tables.decide({each.address: each.item for each in writes})
+        writes = [action for action in actions if action.kind in {"Put", "Delete"}]
+        tables.decide({action.address: action.item for action in writes})
         ordered = tables.choices.order(actions)
-        tables.learn(tuple(action.address for action in ordered))
+        tables.observe(tuple(action.address for action in ordered))
         for action in ordered:
             tables.step(len(ordered))
             if action in writes:

@@ -1,1 +1,1 @@
-"""Who is next: the scheduler, the choices, and the exhaustive exploration."""
+"""The scheduler, its choices, and the exhaustive exploration."""

@@ -1,4 +1,4 @@
-"""Where a history's chance comes from: a seed, or every possibility in turn."""
+"""The choices of a history: drawn from a seed, or every possibility in turn."""
 
 import random
 from collections.abc import Sequence
@@ -8,51 +8,49 @@ Thing = TypeVar("Thing")
 
 
 class Choices(Protocol):
-    """Decides whatever the real world leaves open."""
+    """Decides what the services and the network leave open."""
 
     are_exhaustive: bool
-    """Whether every possibility is tried in turn, without chance and without delays."""
+    """Whether every possibility is tried in turn; then nothing takes time."""
 
     def pick(self, count: int) -> int:
         """Return one of `range(count)`."""
         ...
 
     def chance(self, probability: float) -> bool:
-        """Tell whether something happens."""
+        """Return whether an event of this probability happens."""
         ...
 
     def duration(self, shortest: float, longest: float) -> float:
-        """Return how many seconds something takes."""
+        """Return a number of seconds between the two."""
         ...
 
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return the things in some order."""
+        """Return the things in any order."""
         ...
 
 
 class RandomChoices:
-    """One seed, one history."""
+    """Draws every choice from one seed."""
 
     are_exhaustive = False
 
     def __init__(self, seed: int) -> None:
-        """Take the seed."""
-        # Not for secrets, but to come out the same every time.
-        self._random = random.Random(seed)  # noqa: S311
+        self._random = random.Random(seed)  # noqa: S311 - a history, not a secret.
 
     def pick(self, count: int) -> int:
         """Return one of `range(count)`."""
-        # Quicker than randrange(), and just as fair for such counts.
+        # Faster than randrange(), and as fair for such small counts.
         return int(self._random.random() * count)
 
     def chance(self, probability: float) -> bool:
-        """Tell whether something happens."""
+        """Return whether an event of this probability happens."""
         return self._random.random() < probability
 
     def duration(self, shortest: float, longest: float) -> float:
-        """Return how many seconds something takes."""
+        """Return a number of seconds between the two."""
         return shortest + (longest - shortest) * self._random.random()
 
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return the things in some order."""
+        """Return the things in any order."""
         return self._random.sample(things, len(things))

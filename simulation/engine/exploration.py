@@ -1,8 +1,8 @@
-"""Exhaustive exploration of a small world: every state, and every transition of it.
+"""Exhaustive exploration of a configuration: every state and every transition.
 
-A run follows a path of choices and then always takes the first one; what it could
-have taken instead is tried later.
-Where a run comes into a state that another was in before, what follows is known.
+A run follows a path of choices and then always takes the first one; later runs take
+the other choices.
+A run ends where it reaches a known state, for what follows is known as well.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from simulation.aws.network import Latency
 from simulation.engine.scheduler import FOREVER
-from simulation.environment import THE_REAL_WAY, Way
+from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import EveryFault, Fault
 from simulation.scenario import Scenario, Sending
 from simulation.world import Outcome, World
@@ -22,51 +22,50 @@ from simulation.world import Outcome, World
 Thing = TypeVar("Thing")
 Node = int
 
-THE_END: Final[Node] = 0
-THE_BEGINNING: Final[Node] = 1
+END: Final[Node] = 0
+START: Final[Node] = 1
 
 
-class KnownState(Exception):  # noqa: N818 - no error: the rest was seen before.
-    """The world is in a state in which it was before."""
+class KnownState(Exception):  # noqa: N818 - no error, only the end of a run.
+    """The run reached a state that another run was in before."""
 
 
 def digest(state: Hashable) -> bytes:
-    """Return 128 bits for a state, for the states themselves would fill the memory."""
+    """Return 128 bits for a state; the states themselves would fill the memory."""
     return blake2b(repr(state).encode(), digest_size=16).digest()
 
 
 @dataclass
 class Graph:
-    """The states of a world, and where each choice leads from them."""
+    """The states of a configuration, and the state that each choice leads to."""
 
-    widths: dict[Node, int] = field(default_factory=lambda: {THE_BEGINNING: 1})
+    widths: dict[Node, int] = field(default_factory=lambda: {START: 1})
     edges: dict[tuple[Node, int], Node] = field(default_factory=dict)
     nodes: dict[bytes, Node] = field(default_factory=dict)
-    """By what stands for the world; a choice on the way to the next has no name."""
+    """By the digest of the state; a choice between two scheduling points has none."""
 
     def new(self, width: int) -> Node:
-        """Add a state with so many choices."""
+        """Add a state with this number of choices."""
         node = len(self.widths) + 1
         self.widths[node] = width
         return node
 
 
 class ExhaustiveChoices(ABC):
-    """Leaves nothing to chance: what may happen is a choice, and takes no time."""
+    """Leaves nothing to chance: every event is a choice, and takes no time."""
 
     are_exhaustive = True
 
     def __init__(self, *, reverses: bool = False) -> None:
-        """Take whether lists are tried in reverse too."""
         self._reverses = reverses
         self._state: Callable[[], Hashable] | None = None
 
     def at(self, state: Callable[[], Hashable]) -> None:
-        """Take what stands for the world, while the next task is chosen."""
+        """Take the state's function; the next choice is that of the next task."""
         self._state = state
 
     def pick(self, count: int) -> int:
-        """Return a choice, where there is one."""
+        """Return a choice; a single possibility is none."""
         state, self._state = self._state, None
         return 0 if count == 1 else self.choose(count, state)
 
@@ -76,47 +75,46 @@ class ExhaustiveChoices(ABC):
 
         Args:
             count: More than one.
-            state: Returns what stands for the world, while the next task is chosen.
+            state: Returns the state, if the choice is that of the next task.
         """
 
     def chance(self, probability: float) -> bool:
-        """Leave chance out: what may happen is a choice, or does not."""
+        """Return False: what may happen is a choice, or does not happen."""
         del probability
         return False
 
     def duration(self, shortest: float, longest: float) -> float:
-        """Let nothing take time: what takes longer than what is a choice."""
+        """Return 0: the order of events is a choice."""
         del shortest, longest
         return 0.0
 
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return the things in the order given, or also in the reverse one."""
+        """Return the things as given; where reversal is on, that is a choice."""
         if not self._reverses or len(things) == 1 or self.pick(2) == 0:
             return things
         return things[::-1]
 
 
 class PathChoices(ExhaustiveChoices):
-    """Follows a path, and then always takes the first choice; draws the graph."""
+    """Follows a path, then always takes the first choice; extends the graph."""
 
     def __init__(
         self, path: Sequence[int], graph: Graph, *, reverses: bool = False
     ) -> None:
-        """Take the path, and whether lists are tried in reverse too."""
         super().__init__(reverses=reverses)
         self.taken: list[int] = []
         self.widths: list[int] = []
         self._path = path
         self._graph = graph
-        self._at = (THE_BEGINNING, 0)
+        self._at = (START, 0)
 
     def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
         """Return the path's choice.
 
         Raises:
-            KnownState: The path is at its end, in a state known from another.
+            KnownState: The path is at its end, in a known state.
         """
-        node = self._graph.edges.get(self._at) or self._draw(count, state)
+        node = self._graph.edges.get(self._at) or self._extend(count, state)
         is_new = len(self.taken) >= len(self._path)
         choice = 0 if is_new else self._path[len(self.taken)]
         self.taken.append(choice)
@@ -125,11 +123,11 @@ class PathChoices(ExhaustiveChoices):
         return choice
 
     def end(self) -> None:
-        """Draw that nothing follows."""
-        self._graph.edges[self._at] = THE_END
+        """Add the edge to the end."""
+        self._graph.edges[self._at] = END
 
-    def _draw(self, count: int, state: Callable[[], Hashable] | None) -> Node:
-        """Draw the edge that leads here, and the node where this choice is made."""
+    def _extend(self, count: int, state: Callable[[], Hashable] | None) -> Node:
+        """Add the edge that leads here; return the node of this choice."""
         graph = self._graph
         name = digest(state()) if state else None
         known = graph.nodes.get(name) if name else None
@@ -143,39 +141,38 @@ class PathChoices(ExhaustiveChoices):
 
 @dataclass
 class Exploration:
-    """What the exploration of a small world came to."""
+    """The graph of a configuration, or the first violation."""
 
     graph: Graph = field(default_factory=Graph)
-    runs: int = 0
     violation: Outcome | None = None
 
     @property
     def states(self) -> int:
-        """How many different states there were."""
+        """The number of different states."""
         return len(self.graph.widths)
 
     @property
     def transitions(self) -> int:
-        """How many choices there were in all states; each was played once."""
+        """The number of choices in all states; each was played once."""
         return len(self.graph.edges)
 
 
 @dataclass(frozen=True)
-class SmallWorld:
-    """A scenario of two workers, and what can go wrong in it."""
+class Configuration:
+    """A scenario of two workers, and the faults that can happen in it."""
 
     name: str
     bodies: Sequence[str]
     faults: int = 0
-    """How many faults a history has at most."""
+    """The highest number of faults in a history."""
     kinds: Sequence[Fault] = ()
-    """What can go wrong."""
+    """The kinds of faults."""
     batch_size: int = 1
     visibility_seconds: float = 180.0
     reverses: bool = False
-    """Whether what a service does in any order is also tried in reverse."""
+    """Whether lists that a service may reorder are also tried in reverse."""
     is_quick: bool = True
-    """Whether it is played in `make test` too."""
+    """Whether `make test` explores it, too."""
 
     @property
     def scenario(self) -> Scenario:
@@ -190,26 +187,29 @@ class SmallWorld:
             latency=Latency(0.0, 0.0),
         )
 
-    def history(self, choices: ExhaustiveChoices, way: Way = THE_REAL_WAY) -> World:
-        """Set the scene for one history; one request a call, without botocore's own."""
+    def world(
+        self, choices: ExhaustiveChoices, algorithm: Algorithm = SHIPPED
+    ) -> World:
+        """Return the world of one run, without botocore's retries and timeouts."""
         faults = EveryFault(choices, self.faults, self.kinds)
-        world = World(self.scenario, choices, faults, way)
+        world = World(self.scenario, choices, faults, algorithm)
         world.network.attempts = 1
-        world.network.patience = FOREVER
-        world.scheduler.watch = lambda: choices.at(world.state)
+        world.network.read_timeout = FOREVER
+        world.scheduler.before_choice = lambda: choices.at(world.state)
         return world
 
 
-def explore(small: SmallWorld, way: Way = THE_REAL_WAY) -> Exploration:
-    """Play every transition of a small world, up to the first violation."""
+def explore(
+    configuration: Configuration, algorithm: Algorithm = SHIPPED
+) -> Exploration:
+    """Play every transition of a configuration, up to the first violation."""
     result = Exploration()
     paths: list[list[int]] = [[]]
     while paths:
         path = paths.pop()
-        choices = PathChoices(path, result.graph, reverses=small.reverses)
-        result.runs += 1
+        choices = PathChoices(path, result.graph, reverses=configuration.reverses)
         with suppress(KnownState):
-            outcome = small.history(choices, way).run()
+            outcome = configuration.world(choices, algorithm).run()
             choices.end()
             if outcome.violation:
                 result.violation = outcome

@@ -1,7 +1,7 @@
 """A deterministic scheduler of greenlets on a virtual clock.
 
-The code that runs on it is ordinary synchronous code: it is switched away from where
-it would block.
+The code that runs on it is ordinary synchronous code; where it would block, the
+scheduler switches to another task.
 """
 
 import heapq
@@ -19,23 +19,23 @@ FOREVER: Final = float("inf")
 
 
 @dataclass(eq=False)
-class Promise:
-    """An answer that somebody may wait for."""
+class Future:
+    """A result that a task can wait for."""
 
-    kept: bool = False
+    done: bool = False
     value: Any = None
-    waiting: "Wake | None" = None
+    waiting: "Wakeup | None" = None
 
 
 @dataclass(eq=False)
 class Process:
-    """What dies together: the tasks of one invocation, or of one service."""
+    """Tasks that are killed together: those of one invocation, or of all services."""
 
     name: str
     alive: bool = True
     tasks: list["Task"] = field(default_factory=list)
-    ended: Promise = field(default_factory=Promise)
-    """Kept without a value if the process is killed."""
+    ended: Future = field(default_factory=Future)
+    """Resolved with None if the process is killed."""
     calls: int = 0
 
 
@@ -45,181 +45,182 @@ class Task(greenlet):
     def __init__(
         self, hub: greenlet, process: Process, name: str, action: Callable[[], None]
     ) -> None:
-        """Belong to a process; return to the hub."""
         super().__init__(action, hub)
         self.process = process
         self.name = name
-        self.experience: Hashable = ()
-        """Stands for all that the task was told; its state follows from it."""
+        self.observed: Hashable = ()
+        """Stands for every response that the task received."""
         self.turns = 0
 
 
 @dataclass(eq=False, slots=True)
-class Wake:
-    """A task's turn, at a time."""
+class Wakeup:
+    """A task and the time at which it goes on."""
 
     task: Task
     time: float
     is_local: bool = False
-    """What follows touches nothing that others see, so it need not be a choice."""
+    """What follows touches nothing that other tasks see, so it need not be a choice."""
     cancelled: bool = False
 
 
 class Scheduler:
-    """Runs tasks one at a time; which one of those that are ready is a choice."""
+    """Runs one task at a time; which of the ready tasks is a choice."""
 
     def __init__(self, choices: Choices) -> None:
-        """Begin at time 0."""
         self.now = 0.0
         self.steps = 0
-        self.watch: Callable[[], None] = lambda: None
+        self.before_choice: Callable[[], None] = lambda: None
         """Called before every choice of the next task."""
         self._choices = choices
-        self._serial = count()
-        self._ready: list[Wake] = []
-        self._later: list[tuple[float, int, Wake]] = []
-        self._doomed: deque[Process] = deque()
+        self._serials = count()
+        self._ready: list[Wakeup] = []
+        self._later: list[tuple[float, int, Wakeup]] = []
+        self._killed: deque[Process] = deque()
         self._processes: dict[Process, None] = {}
         self._hub = getcurrent()
 
-    # What a task calls.
+    # Called by tasks.
 
-    def spawn(  # noqa: PLR0913 - the last two are for the rare caller.
+    def spawn(  # noqa: PLR0913 - few callers need the last two.
         self,
         process: Process,
         name: str,
         action: Callable[[], None],
         delay: float = 0.0,
         *,
-        knows: Hashable = (),
+        observed: Hashable = (),
         is_local: bool = False,
     ) -> None:
-        """Start a task; it runs after the delay, when it is chosen.
+        """Start a task; it may be chosen after the delay.
 
         Args:
-            process: What it dies with.
-            name: Unique among the tasks alive.
-            action: What it does.
+            process: The task is killed with it.
+            name: Unique among the living tasks.
+            action: Runs in the task.
             delay: Seconds.
-            knows: Stands for what the action was made from.
-            is_local: Whether it begins with what touches nothing that others see.
+            observed: Stands for what the action was made of.
+            is_local: Whether its beginning touches nothing that other tasks see.
         """
         task = Task(self._hub, process, name, action)
-        task.experience = knows
+        task.observed = observed
         process.tasks.append(task)
         self._processes.setdefault(process)
         self._at(self.now + delay, task).is_local = is_local
 
     def sleep(self, seconds: float) -> None:
-        """Give way to others for so long."""
-        self._at(self.now + seconds, self._me())
-        self._give_way()
+        """Let other tasks run for this time."""
+        self._at(self.now + seconds, self._running())
+        self._switch()
 
-    def wait(self, promise: Promise, seconds: float = FOREVER) -> bool:
-        """Wait for the promise, but not longer; tell whether it was kept."""
-        if not promise.kept:
-            promise.waiting = self._at(self.now + seconds, self._me())
-            self._give_way()
-        return promise.kept
+    def wait(self, future: Future, seconds: float = FOREVER) -> bool:
+        """Wait for the future, this long at most; return whether it is done."""
+        if not future.done:
+            future.waiting = self._at(self.now + seconds, self._running())
+            self._switch()
+        return future.done
 
-    def keep(self, promise: Promise, value: Any = None) -> None:
-        """Keep the promise, which wakes who waits for it."""
-        if promise.kept:
+    def resolve(self, future: Future, value: Any = None) -> None:
+        """Set the future's value and wake the task that waits for it."""
+        if future.done:
             return
-        promise.kept, promise.value = True, value
-        if promise.waiting is not None and not promise.waiting.cancelled:
-            promise.waiting.cancelled = True
-            self._at(self.now, promise.waiting.task).is_local = True
+        future.done, future.value = True, value
+        if future.waiting is not None and not future.waiting.cancelled:
+            future.waiting.cancelled = True
+            self._at(self.now, future.waiting.task).is_local = True
 
-    def learn(self, fact: Hashable) -> None:
-        """Note what the running task was told."""
-        me = self._me()
-        me.experience = hash((me.experience, fact))
+    def observe(self, fact: Hashable) -> None:
+        """Add a response to what the running task observed."""
+        task = self._running()
+        task.observed = hash((task.observed, fact))
 
-    def forget(self, *facts: Hashable) -> None:
-        """Note that the running task begins anew and remembers nothing else."""
-        me = self._me()
-        me.experience = facts
-        me.turns = 0
+    def restart(self, *facts: Hashable) -> None:
+        """Start the running task over, with a state that these facts stand for."""
+        task = self._running()
+        task.observed = facts
+        task.turns = 0
 
     def kill(self, process: Process) -> None:
         """End every task of the process where it stands.
 
         Raises:
-            GreenletExit: In the caller, if it is one of them.
+            GreenletExit: The running task is one of them.
         """
         process.alive = False
-        self.keep(process.ended)
-        self._doomed.append(process)
-        if self._me().process is process:
+        self.resolve(process.ended)
+        self._killed.append(process)
+        if self._running().process is process:
             raise GreenletExit
 
-    # What the owner calls.
+    # Called by the owner.
 
     def run(self) -> None:
-        """Run until nothing is left to do.
+        """Run until no task is left that can go on.
 
         Raises:
-            Exception: A task's, which ends the history.
+            Exception: Of a task; it ends the history.
         """
-        while (wake := self._next()) is not None:
+        while (wakeup := self._next()) is not None:
             self.steps += 1
-            wake.cancelled = True
-            wake.task.turns += 1
-            wake.task.switch()
-            self._bury()
+            wakeup.cancelled = True
+            wakeup.task.turns += 1
+            wakeup.task.switch()
+            self._end_killed()
 
     @property
     def process(self) -> Process:
         """The process of the running task."""
-        return self._me().process
+        return self._running().process
 
     def state(self) -> Hashable:
         """Return what stands for everything that the tasks will do.
 
-        Code that is told the same does the same, so what a task was told, and how
-        often it had its turn, stand for where it is.
+        A task's state is a function of the responses it received and of the number of
+        its turns, so these stand for the task.
         """
-        turns = self._ready + [wake for _, _, wake in self._later]
-        times = {wake.task: wake.time for wake in turns if not self._is_over(wake)}
+        turns = self._ready + [wakeup for _, _, wakeup in self._later]
+        times = {
+            wakeup.task: wakeup.time for wakeup in turns if not self._is_over(wakeup)
+        }
         tasks = [task for process in self._processes for task in process.tasks]
         return tuple(
             sorted(
-                (times.get(task, FOREVER), task.name, task.turns, hash(task.experience))
+                (times.get(task, FOREVER), task.name, task.turns, hash(task.observed))
                 for task in tasks
                 if not task.dead
             )
         )
 
-    def _me(self) -> Task:
-        me = getcurrent()
-        if not isinstance(me, Task):
-            message = "only a task can do that"
-            raise TypeError(message)
-        return me
+    def _running(self) -> Task:
+        task = getcurrent()
+        if not isinstance(task, Task):
+            raise TypeError("only a task can do that")
+        return task
 
-    def _at(self, time: float, task: Task) -> Wake:
-        wake = Wake(task, time)
+    def _at(self, time: float, task: Task) -> Wakeup:
+        wakeup = Wakeup(task, time)
         if time <= self.now:
-            self._ready.append(wake)
+            self._ready.append(wakeup)
         elif time < FOREVER:
-            heapq.heappush(self._later, (time, next(self._serial), wake))
-        return wake
+            heapq.heappush(self._later, (time, next(self._serials), wakeup))
+        return wakeup
 
-    def _give_way(self) -> None:
-        me = self._me()
-        if not me.process.alive:  # A `finally` of a killed task.
+    def _switch(self) -> None:
+        task = self._running()
+        if not task.process.alive:  # It is in a `finally` of a killed task.
             raise GreenletExit
         self._hub.switch()
 
-    def _next(self) -> Wake | None:
+    def _next(self) -> Wakeup | None:
         while True:
-            self._ready = [wake for wake in self._ready if not self._is_over(wake)]
-            for position, wake in enumerate(self._ready):
-                if wake.is_local:
+            self._ready = [
+                wakeup for wakeup in self._ready if not self._is_over(wakeup)
+            ]
+            for position, wakeup in enumerate(self._ready):
+                if wakeup.is_local:
                     return self._ready.pop(position)
             if self._ready:
-                self.watch()
+                self.before_choice()
                 return self._ready.pop(self._choices.pick(len(self._ready)))
             while self._later and self._is_over(self._later[0][2]):
                 heapq.heappop(self._later)
@@ -229,18 +230,18 @@ class Scheduler:
             while self._later and self._later[0][0] <= self.now:
                 self._ready.append(heapq.heappop(self._later)[2])
 
-    def _is_over(self, wake: Wake) -> bool:
-        return wake.cancelled or wake.task.dead
+    def _is_over(self, wakeup: Wakeup) -> bool:
+        return wakeup.cancelled or wakeup.task.dead
 
     def end(self) -> None:
-        """End who still waits: a suspended greenlet keeps all that it knows alive."""
-        self._doomed += self._processes
+        """End the waiting tasks: a suspended greenlet keeps its objects alive."""
+        self._killed += self._processes
         for process in self._processes:
             process.alive = False
-        self._bury()
+        self._end_killed()
 
-    def _bury(self) -> None:
-        while self._doomed:
-            for task in self._doomed.popleft().tasks:
+    def _end_killed(self) -> None:
+        while self._killed:
+            for task in self._killed.popleft().tasks:
                 if not task.dead:
                     task.throw()

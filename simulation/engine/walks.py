@@ -1,43 +1,42 @@
-"""Random walks through an explored world: is all that they meet in its graph?
+"""Random walks through an explored configuration: is all that they meet in its graph?
 
-The exploration stops at a state that it knows, so it sees what follows after one way
-into the state only.
-A walk goes on: after every other way into it the same must follow.
-Where it does not, the state leaves out something that decides what follows.
+The exploration stops at a known state, so it sees what follows on one path into the
+state alone.
+A walk goes on: what follows must be the same on every path.
+Where it is not, the state leaves out something that decides what follows.
 """
 
 from collections.abc import Callable, Hashable, Iterator
 
 from simulation.engine.choices import RandomChoices
 from simulation.engine.exploration import (
-    THE_BEGINNING,
-    THE_END,
+    END,
+    START,
+    Configuration,
     ExhaustiveChoices,
     Graph,
     Node,
-    SmallWorld,
     digest,
 )
 
 
 class Comparison:
-    """What walks met, and what of it the exploration did not."""
+    """Compares what walks meet with the graph of a complete exploration."""
 
     def __init__(self, graph: Graph) -> None:
-        """Compare with the graph of an exploration that came to its end."""
         self.steps = 0
         self.missing_states: set[bytes] = set()
         self.missing_transitions: set[tuple[Node, Node]] = set()
         self._graph = graph
-        self._states = {THE_END, *graph.nodes.values()}
+        self._states = {END, *graph.nodes.values()}
 
     @property
     def missing(self) -> int:
-        """How many different states and transitions the exploration did not meet."""
+        """The number of states and transitions that are not in the graph."""
         return len(self.missing_states) + len(self.missing_transitions)
 
     def enter(self, state: Hashable) -> Node | None:
-        """Return where the state is in the graph, if it is there."""
+        """Return the state's node; count the state as missing if it has none."""
         self.steps += 1
         name = digest(state)
         node = self._graph.nodes.get(name)
@@ -46,12 +45,12 @@ class Comparison:
         return node
 
     def follow(self, node: Node, successor: Node) -> None:
-        """See whether one state follows the other in the graph, too."""
+        """Count the transition as missing unless it is in the graph."""
         if successor not in self._successors(node):
             self.missing_transitions.add((node, successor))
 
     def _successors(self, node: Node) -> Iterator[Node]:
-        """Return the states that follow, whatever is chosen on the way."""
+        """Return every state that follows, whatever is chosen between the two."""
         for choice in range(self._graph.widths[node]):
             following = self._graph.edges[node, choice]
             if following in self._states:
@@ -66,21 +65,20 @@ class WalkChoices(ExhaustiveChoices):
     def __init__(
         self, seed: int, comparison: Comparison, *, reverses: bool = False
     ) -> None:
-        """Take the seed, and who compares what is met."""
         super().__init__(reverses=reverses)
         self._random = RandomChoices(seed)
         self._comparison = comparison
-        self._at: Node | None = THE_BEGINNING
+        self._at: Node | None = START
 
     def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
-        """Return any choice."""
+        """Return a random choice."""
         if state is not None:
             self._arrive(self._comparison.enter(state()))
         return self._random.pick(count)
 
     def end(self) -> None:
-        """See that nothing follows in the graph either."""
-        self._arrive(THE_END)
+        """Compare the end of the walk with the graph."""
+        self._arrive(END)
 
     def _arrive(self, node: Node | None) -> None:
         before, self._at = self._at, node
@@ -88,11 +86,11 @@ class WalkChoices(ExhaustiveChoices):
             self._comparison.follow(before, node)
 
 
-def walk(small: SmallWorld, graph: Graph, walks: int) -> Comparison:
-    """Walk through a small world to its end, so many times."""
+def walk(configuration: Configuration, graph: Graph, walks: int) -> Comparison:
+    """Walk through a configuration to its end, this number of times."""
     comparison = Comparison(graph)
     for seed in range(walks):
-        choices = WalkChoices(seed, comparison, reverses=small.reverses)
-        small.history(choices).run()
+        choices = WalkChoices(seed, comparison, reverses=configuration.reverses)
+        configuration.world(choices).run()
         choices.end()
     return comparison

@@ -1,1 +1,1 @@
-"""Algorithms that are known to be wrong, and variants that only cost more."""
+"""Known-bad algorithms, and correct ones that only cost more."""

@@ -1,8 +1,8 @@
-"""Ways to number tickets that are known to be wrong: the simulation must tell."""
+"""Algorithms that are known to be wrong: the simulation must refute each of them."""
 
 from collections.abc import Callable, Sequence
 
-from simulation.environment import Site, Way, as_boto3
+from simulation.execution_environment import Algorithm, ExecutionEnvironment, as_boto3
 from simulation.known_bad.caches import (
     NeverTooOld,
     OneForAll,
@@ -35,41 +35,53 @@ from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket
 
 
-def _by_record(name: str, number: Callable[[Site, CreateTicket], int]) -> Way:
-    return Way(name, lambda site: RecordByRecord(site, number), has_key_records=False)
+def _by_record(
+    name: str, number: Callable[[ExecutionEnvironment, CreateTicket], int]
+) -> Algorithm:
+    return Algorithm(
+        name,
+        lambda environment: RecordByRecord(environment, number),
+        has_key_records=False,
+    )
 
 
-WRONG_WAYS: Sequence[Way] = (
-    Way("increment on any cancellation", deciding(increment_on_any_cancellation)),
-    Way("a conflict is a number taken", deciding(conflict_is_taken)),
-    Way("increment by the block's length", deciding(increment_by_block_length)),
-    Way("a number remembered from a block only tried", caching_what_it_tries),
-    Way("one memory for all projects", caching(OneForAll)),
+KNOWN_BAD: Sequence[Algorithm] = (
+    Algorithm("increment on any cancellation", deciding(increment_on_any_cancellation)),
+    Algorithm("a conflict is a number taken", deciding(conflict_is_taken)),
+    Algorithm("increment by the block's length", deciding(increment_by_block_length)),
+    Algorithm("a number remembered from a block only tried", caching_what_it_tries),
+    Algorithm("one memory for all projects", caching(OneForAll)),
     _by_record("the textbook loop: query, put, plus one", textbook),
     _by_record("a counter row with ADD, then the ticket", counter),
     _by_record("read and retry everything, no idempotency key", retry_everything),
     _by_record("a three-step idempotency wrapper", three_steps),
-    Way(
+    Algorithm(
         "a replay is not announced",
-        lambda site: build_handler(
-            site.worker(publisher=SilentReplays(as_boto3(site.sns), "topic"))
+        lambda environment: build_handler(
+            environment.worker(
+                publisher=SilentReplays(as_boto3(environment.sns), "topic")
+            )
         ),
     ),
-    Way("the message id as key", keyed_by_message_id),
-    Way(
+    Algorithm("the message id as key", keyed_by_message_id),
+    Algorithm(
         "deleted before it is sent to the dead-letter queue",
-        lambda site: build_handler(
-            site.worker(dead_letters=HastyDeadLetters(site, site.dead_letters()))
+        lambda environment: build_handler(
+            environment.worker(
+                dead_letters=HastyDeadLetters(environment, environment.dead_letters())
+            )
         ),
     ),
-    Way(
+    Algorithm(
         "`Failed` is ignored",
-        lambda site: build_handler(
-            site.worker(publisher=DeafPublisher(as_boto3(site.sns), "topic"))
+        lambda environment: build_handler(
+            environment.worker(
+                publisher=DeafPublisher(as_boto3(environment.sns), "topic")
+            )
         ),
     ),
-    Way("a stale read is trusted", with_store(StaleAndTrusted)),
-    Way(
+    Algorithm("a stale read is trusted", with_store(StaleAndTrusted)),
+    Algorithm(
         "the newest ticket gets deleted",
         deleting_the_top,
         has_key_records=False,
@@ -77,14 +89,14 @@ WRONG_WAYS: Sequence[Way] = (
     ),
 )
 
-REPLAY_LEFT_TO_THE_HOLDER = Way(
-    "a replay that it learns of beside a conflict is not announced",
+REPLAY_LEFT_TO_THE_HOLDER = Algorithm(
+    "a replay found beside a conflict is not announced",
     leaving_replays_to_the_holder,
 )
-"""Takes an interleaving so rare that only the exhaustive exploration must find it."""
+"""Its interleaving is so rare that only the exhaustive exploration must find it."""
 
-RIGHT_WAYS: Sequence[Way] = (
-    Way("a stale read is checked by the condition", with_store(StaleAndChecked)),
-    Way("a remembered number never gets old", caching(NeverTooOld)),
+CORRECT_BUT_COSTLY: Sequence[Algorithm] = (
+    Algorithm("a stale read is checked by the condition", with_store(StaleAndChecked)),
+    Algorithm("a remembered number never gets old", caching(NeverTooOld)),
 )
-"""Not what ships, but right: what they leave out is only there to save requests."""
+"""Correct: what they leave out of the shipped algorithm only saves requests."""

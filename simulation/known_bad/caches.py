@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
-from simulation.environment import Site
+from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.handler import build_handler
 from ticket_numbering.ports import Block, TicketStore
 from ticket_numbering.sequence_cache import SequenceCache
@@ -30,11 +30,11 @@ class CachesWhatItTries:
         return self.real.write_block(block)
 
 
-def caching_what_it_tries(site: Site) -> Handler:
+def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
     """Build the worker with a cache of numbers that were only tried."""
-    real = site.allocator(site.store())
-    store: Any = CachesWhatItTries(real.store, real.cache, site.now)
-    return build_handler(site.worker(allocator=replace(real, store=store)))
+    real = environment.allocator(environment.store())
+    store: Any = CachesWhatItTries(real.store, real.cache, environment.now)
+    return build_handler(environment.worker(allocator=replace(real, store=store)))
 
 
 class OneForAll(SequenceCache):
@@ -61,12 +61,12 @@ class NeverTooOld(SequenceCache):
         return number
 
 
-def caching(kind: type[SequenceCache]) -> Callable[[Site], Handler]:
+def caching(kind: type[SequenceCache]) -> Callable[[ExecutionEnvironment], Handler]:
     """Build the worker with another cache."""
 
-    def build(site: Site) -> Handler:
-        real = site.allocator(site.store())
+    def build(environment: ExecutionEnvironment) -> Handler:
+        real = environment.allocator(environment.store())
         cache = kind(real.cache.ttl, real.cache.entries)
-        return build_handler(site.worker(allocator=replace(real, cache=cache)))
+        return build_handler(environment.worker(allocator=replace(real, cache=cache)))
 
     return build

@@ -1,4 +1,4 @@
-"""Wrong ways that change one thing in the real code."""
+"""Known-bad algorithms that change one thing in the shipped code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
-from simulation.environment import Site, as_boto3
+from simulation.execution_environment import ExecutionEnvironment, as_boto3
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
 from ticket_numbering.cancellation import NextStep, next_step
@@ -58,12 +58,12 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
-def deciding(decide: Decision) -> Callable[[Site], Handler]:
+def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
     """Build the worker with another decision after a cancelled block."""
 
-    def build(site: Site) -> Handler:
-        allocator = replace(site.allocator(site.store()), decide=decide)
-        return build_handler(site.worker(allocator=allocator))
+    def build(environment: ExecutionEnvironment) -> Handler:
+        allocator = replace(environment.allocator(environment.store()), decide=decide)
+        return build_handler(environment.worker(allocator=allocator))
 
     return build
 
@@ -122,19 +122,23 @@ class KeyedByMessageId(DynamoDBTicketStore):
             yield put
 
 
-def with_store(kind: type[DynamoDBTicketStore]) -> Callable[[Site], Handler]:
+def with_store(
+    kind: type[DynamoDBTicketStore],
+) -> Callable[[ExecutionEnvironment], Handler]:
     """Build the worker with another store."""
-    return lambda site: build_handler(
-        site.worker(
-            allocator=site.allocator(kind(as_boto3(site.dynamodb), TICKETS, KEYS))
+    return lambda environment: build_handler(
+        environment.worker(
+            allocator=environment.allocator(
+                kind(as_boto3(environment.dynamodb), TICKETS, KEYS)
+            )
         )
     )
 
 
-def keyed_by_message_id(site: Site) -> Handler:
+def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
     """Build the worker with a store that knows messages, not requests."""
-    store = KeyedByMessageId(as_boto3(site.dynamodb), TICKETS, KEYS)
-    real = build_handler(site.worker(allocator=site.allocator(store)))
+    store = KeyedByMessageId(as_boto3(environment.dynamodb), TICKETS, KEYS)
+    real = build_handler(environment.worker(allocator=environment.allocator(store)))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         ids: dict[RequestKey, str] = {}
@@ -159,7 +163,7 @@ class SilentReplays(SNSPublisher):
         return super().publish(fresh, time_left)
 
 
-def leaving_replays_to_the_holder(site: Site) -> Handler:
+def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
     """Build the worker so that it leaves a replay beside a conflict unannounced.
 
     It takes whoever holds the ticket's number for the one that will announce it.
@@ -191,9 +195,9 @@ def leaving_replays_to_the_holder(site: Site) -> Handler:
             left.clear()
             return super().publish(own, time_left)
 
-    publisher = LeavingPublisher(as_boto3(site.sns), "topic")
-    allocator = replace(site.allocator(site.store()), decide=decide)
-    real = build_handler(site.worker(allocator=allocator, publisher=publisher))
+    publisher = LeavingPublisher(as_boto3(environment.sns), "topic")
+    allocator = replace(environment.allocator(environment.store()), decide=decide)
+    real = build_handler(environment.worker(allocator=allocator, publisher=publisher))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()
@@ -226,7 +230,7 @@ class DeafPublisher(SNSPublisher):
 class HastyDeadLetters:
     """Deletes a poison message, and then sends it to the dead-letter queue."""
 
-    site: Site
+    environment: ExecutionEnvironment
     real: SQSDeadLetters
 
     def send(
@@ -234,23 +238,23 @@ class HastyDeadLetters:
     ) -> dict[str, DeadLetterError]:
         """Send what is no longer on the queue."""
         for letter in letters:
-            self.site.source.delete_message(
+            self.environment.source.delete_message(
                 QueueUrl="queue", ReceiptHandle=letter.record.message_id
             )
         return self.real.send(letters, time_left)
 
 
-def deleting_the_top(site: Site) -> Handler:
+def deleting_the_top(environment: ExecutionEnvironment) -> Handler:
     """Let somebody tidy up the newest ticket now and then."""
-    real = build_handler(site.worker())
-    store = site.store()
+    real = build_handler(environment.worker())
+    store = environment.store()
 
     def handle(event: dict[str, Any], context: Any) -> Any:
-        if site.choices.chance(0.2):
+        if environment.choices.chance(0.2):
             try:
                 if number := store.last_number("P0"):
                     key = {"project_id": {"S": "P0"}, "number": {"N": str(number)}}
-                    site.dynamodb.delete_item(TableName=TICKETS, Key=key)
+                    environment.dynamodb.delete_item(TableName=TICKETS, Key=key)
             except Exception:  # noqa: BLE001 - who tidies up does not insist.
                 return real(event, context)
         return real(event, context)

@@ -1,4 +1,4 @@
-"""Wrong ways as samples and blog posts have them: whole, one record after the other."""
+"""Known-bad algorithms from samples and blog posts: one record after the other."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from simulation.aws.queues import MILLISECONDS
-from simulation.environment import SETTINGS, Site
+from simulation.execution_environment import SETTINGS, ExecutionEnvironment
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.aws_errors import code_of
 from ticket_numbering.dynamodb_items import ticket_item
@@ -19,15 +19,15 @@ from ticket_numbering.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
 STAMP: Final = "2026-11-21T00:00:00.000Z"
-"""The same for all: these ways do not keep the time with the number."""
+"""The same for all: these algorithms do not store the time."""
 
 
 @dataclass
 class RecordByRecord:
     """A handler that numbers one record after the other."""
 
-    site: Site
-    number: Callable[[Site, CreateTicket], int]
+    environment: ExecutionEnvironment
+    number: Callable[[ExecutionEnvironment, CreateTicket], int]
 
     def __call__(self, event: dict[str, Any], context: Any) -> Any:
         """Handle a batch."""
@@ -46,16 +46,16 @@ class RecordByRecord:
         parsed = SQSRecord.of(record)
         try:
             request = parsed.parse()
-            number = self.number(self.site, request)
+            number = self.number(self.environment, request)
         except PoisonMessageError as error:
             self._dead_letter(DeadLetter(parsed, error), left)
             return
         event = TicketNumberAssigned.of(request, number, STAMP)
         announcement = Announcement(event, replayed=False)
-        _raise_any(self.site.publisher().publish([announcement], left))
+        _raise_any(self.environment.publisher().publish([announcement], left))
 
     def _dead_letter(self, letter: DeadLetter, left: TimeLeft) -> None:
-        _raise_any(self.site.dead_letters().send([letter], left))
+        _raise_any(self.environment.dead_letters().send([letter], left))
 
 
 def _raise_any(failures: Mapping[str, Exception]) -> None:
@@ -63,10 +63,12 @@ def _raise_any(failures: Mapping[str, Exception]) -> None:
         raise error
 
 
-def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
-    """Write the ticket if the number is free; tell whether it was."""
+def _put_ticket(
+    environment: ExecutionEnvironment, request: CreateTicket, number: int
+) -> bool:
+    """Write the ticket if the number is free; return whether it was."""
     try:
-        site.dynamodb.put_item(
+        environment.dynamodb.put_item(
             TableName=TICKETS,
             Item=serialized(ticket_item(request, number, STAMP)),
             ConditionExpression=NOT_THERE.format("project_id"),
@@ -78,17 +80,17 @@ def _put_ticket(site: Site, request: CreateTicket, number: int) -> bool:
     return True
 
 
-def textbook(site: Site, request: CreateTicket) -> int:
+def textbook(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Query, put, and on a collision plus one: the loop of the AWS blog."""
-    number = site.store().last_number(request.project_id) + 1
-    while not _put_ticket(site, request, number):
+    number = environment.store().last_number(request.project_id) + 1
+    while not _put_ticket(environment, request, number):
         number += 1
     return number
 
 
-def counter(site: Site, request: CreateTicket) -> int:
-    """Count in a row of its own with ADD, then write the ticket."""
-    answer = site.dynamodb.update_item(
+def counter(environment: ExecutionEnvironment, request: CreateTicket) -> int:
+    """Count in an item of its own with ADD, then write the ticket."""
+    answer = environment.dynamodb.update_item(
         TableName=KEYS,
         Key={"id": {"S": request.project_id}},
         UpdateExpression="ADD last :one",
@@ -96,21 +98,21 @@ def counter(site: Site, request: CreateTicket) -> int:
         ReturnValues="UPDATED_NEW",
     )
     number = int(answer["Attributes"]["last"]["N"])
-    _put_ticket(site, request, number)
+    _put_ticket(environment, request, number)
     return number
 
 
-def retry_everything(site: Site, request: CreateTicket) -> int:
-    """Read and try again whatever the failure was, with nothing that remembers."""
+def retry_everything(environment: ExecutionEnvironment, request: CreateTicket) -> int:
+    """Read and retry on every failure, without an idempotency key."""
     for attempt in range(SETTINGS.max_attempts):
         try:
-            number = site.store().last_number(request.project_id) + 1
+            number = environment.store().last_number(request.project_id) + 1
             put = {
                 "TableName": TICKETS,
                 "Item": serialized(ticket_item(request, number, STAMP)),
                 "ConditionExpression": NOT_THERE.format("project_id"),
             }
-            site.dynamodb.transact_write_items(TransactItems=[{"Put": put}])
+            environment.dynamodb.transact_write_items(TransactItems=[{"Put": put}])
         except Exception:
             if attempt == SETTINGS.max_attempts - 1:
                 raise
@@ -119,18 +121,18 @@ def retry_everything(site: Site, request: CreateTicket) -> int:
     raise AssertionError
 
 
-def three_steps(site: Site, request: CreateTicket) -> int:
+def three_steps(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Mark as begun, do the work, mark as done: an idempotency wrapper."""
     key = {"id": {"S": "#".join(request.key)}}
-    begun = _begin(site, key, request.fingerprint)
+    begun = _begin(environment, key, request.fingerprint)
     if begun is not None:
         return begun
     try:
-        number = textbook(site, request)
+        number = textbook(environment, request)
     except Exception:
-        site.dynamodb.delete_item(TableName=KEYS, Key=key)
+        environment.dynamodb.delete_item(TableName=KEYS, Key=key)
         raise
-    site.dynamodb.put_item(
+    environment.dynamodb.put_item(
         TableName=KEYS,
         Item={
             **key,
@@ -141,11 +143,13 @@ def three_steps(site: Site, request: CreateTicket) -> int:
     return number
 
 
-def _begin(site: Site, key: dict[str, Any], fingerprint: str) -> int | None:
-    """Return the number if the work was done; None if it is ours to do."""
-    expiry = {"N": str(int(site.scheduler.now) + 30)}
+def _begin(
+    environment: ExecutionEnvironment, key: dict[str, Any], fingerprint: str
+) -> int | None:
+    """Return the number if the work was done; None if it is to be done here."""
+    expiry = {"N": str(int(environment.scheduler.now) + 30)}
     try:
-        site.dynamodb.put_item(
+        environment.dynamodb.put_item(
             TableName=KEYS,
             Item={**key, "expires": expiry},
             ConditionExpression=NOT_THERE.format("id"),
@@ -155,14 +159,14 @@ def _begin(site: Site, key: dict[str, Any], fingerprint: str) -> int | None:
             raise
     else:
         return None
-    item = site.dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)["Item"]
+    item = environment.dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)[
+        "Item"
+    ]
     if item.get("fingerprint", {"S": fingerprint}) != {"S": fingerprint}:
-        message = "used for another ticket"
-        raise IdempotencyMismatchError(message)
+        raise IdempotencyMismatchError("used for another ticket")
     if "number" in item:
         return int(item["number"]["N"])
-    if int(item["expires"]["N"]) > site.scheduler.now:
-        message = "somebody is at it"
-        raise RuntimeError(message)
-    site.dynamodb.put_item(TableName=KEYS, Item={**key, "expires": expiry})
+    if int(item["expires"]["N"]) > environment.scheduler.now:
+        raise RuntimeError("in progress")
+    environment.dynamodb.put_item(TableName=KEYS, Item={**key, "expires": expiry})
     return None

@@ -149,7 +149,7 @@ class TestSilence:
         self, seed: int
     ) -> None:
         """What is not told looks innocent; the positions stay."""
-        backend = backend_of(Simulation(RandomChoices(seed), silence=1.0))
+        backend = backend_of(Simulation(RandomChoices(seed), partial_reasons=1.0))
         actions = [put_ticket(backend, 1), put_ticket(backend, 2)]
         write(backend, *actions, put_key(backend, "a"))
 

@@ -1,4 +1,4 @@
-"""What numbering costs: figures of the model, which hold on every machine."""
+"""The costs of numbering on the model, the same on every machine."""
 
 from dataclasses import replace
 from typing import Final
@@ -15,7 +15,7 @@ SEEDS: Final = range(1, 31)
 
 
 def calm_day(messages: int, pollers: int, times: int = 1) -> Scenario:
-    """Return a day of one hot project, on which nothing goes wrong."""
+    """Return a day of one hot project, without faults."""
     bodies = [request("P", f"key-{number}") for number in range(messages)]
     return Scenario([Sending(0.0, body) for body in bodies * times], pollers=pollers)
 
@@ -30,16 +30,16 @@ def played(scenario: Scenario, seed: int = 1) -> Outcome:
 
 
 class TestCostOfAnUndisturbedBatch:
-    """One Query, one TransactWriteItems, one PublishBatch, if nothing is remembered."""
+    """One Query, one TransactWriteItems, one PublishBatch, if no number is cached."""
 
-    def test_batch_of_ten_takes_three_requests_and_four_units_a_ticket(self) -> None:
+    def test_batch_of_ten_takes_three_requests_when_nothing_is_cached(self) -> None:
         """Each item is written twice, and a ticket has two items."""
         outcome = played(calm_day(10, pollers=1))
 
         assert (outcome.tickets, outcome.calls) == (10, 3)
         assert outcome.write_units / outcome.tickets == 4.0
 
-    def test_batch_of_large_tickets_pays_by_the_kilobyte(self) -> None:
+    def test_write_units_grow_by_the_kilobyte_when_tickets_are_large(self) -> None:
         """A ticket of 3 KB takes 2 x 3 units, its key 2."""
         large = Sending(0.0, request("P", "key", description="x" * 2500))
 
@@ -49,17 +49,16 @@ class TestCostOfAnUndisturbedBatch:
 
 
 class TestCostOfBatchesThatFollowEachOther:
-    """The number after the last block is known, so no batch but the first reads."""
+    """The number after the last block is cached, so only the first batch reads."""
 
     @pytest.mark.parametrize(
         ("latency", "calls"),
         [(Latency(0.001, 0.002), 1 + 10 * 2), (Latency(0.03, 0.05), 10 * 3)],
         ids=["at once", "after a pause"],
     )
-    def test_ten_batches_read_once_when_they_follow_at_once(
+    def test_query_is_left_out_when_batches_follow_at_once(
         self, latency: Latency, calls: int
     ) -> None:
-        """What takes longer may have let others pass, so it reads."""
         day = replace(calm_day(100, pollers=1), latency=latency)
 
         outcomes = [played(day, seed) for seed in SEEDS]
@@ -69,7 +68,7 @@ class TestCostOfBatchesThatFollowEachOther:
 
 
 class TestCostOfContention:
-    """Workers on one project are in each other's way, within bounds."""
+    """Contention of workers on one project costs a bounded amount."""
 
     @pytest.mark.parametrize(
         ("pollers", "attempts", "units"), [(2, 2.5, 9.0), (5, 4.5, 16.0)]
@@ -81,11 +80,12 @@ class TestCostOfContention:
         outcomes = [played(calm_day(10 * pollers, pollers), seed) for seed in SEEDS]
 
         tickets = sum(outcome.tickets for outcome in outcomes)
-        assert sum(each.attempts for each in outcomes) / (tickets / 10) <= attempts
-        assert sum(each.write_units for each in outcomes) / tickets <= units
+        assert (
+            sum(outcome.attempts for outcome in outcomes) / (tickets / 10) <= attempts
+        )
+        assert sum(outcome.write_units for outcome in outcomes) / tickets <= units
 
-    def test_message_sent_twice_costs_no_second_ticket(self) -> None:
-        """The second one is found by a read, or by a condition that fails."""
+    def test_no_second_ticket_is_paid_for_when_messages_are_sent_twice(self) -> None:
         outcomes = [played(calm_day(10, 2, times=2), seed) for seed in SEEDS]
 
         assert all(outcome.tickets == 10 for outcome in outcomes)

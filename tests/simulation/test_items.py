@@ -1,11 +1,11 @@
-"""Conditions and updates, as the other ways to number tickets write them."""
+"""Conditions and updates of the known-bad and the compared algorithms."""
 
 import pytest
 
 from simulation.aws.items import Item, holds, updated
 from simulation.aws.service import ServiceError
 
-# As Powertools writes its record, if nobody else is at the same request.
+# Of Powertools, to begin a request that is not in progress.
 POWERTOOLS = {
     "ConditionExpression": (
         "attribute_not_exists(#id) OR #expiry < :now OR (#status = :inprogress AND"
@@ -39,7 +39,7 @@ def record(status: str, expiry: int, in_progress: int | None = None) -> Item:
 
 
 class TestConditions:
-    """What the other ways make their writes depend on."""
+    """Conditions of single writes."""
 
     @pytest.mark.parametrize(
         ("item", "expected"),
@@ -55,7 +55,6 @@ class TestConditions:
     def test_equality_holds_when_the_attribute_is_the_same(
         self, item: Item | None, *, expected: bool
     ) -> None:
-        """The counter is as it was read."""
         request = {
             "ConditionExpression": "last_number = :last",
             "ExpressionAttributeValues": {":last": {"N": "4"}},
@@ -76,32 +75,27 @@ class TestConditions:
         ids=[
             "new",
             "done",
-            "done and forgotten",
+            "expired",
             "in progress",
-            "given up",
+            "in progress too long",
             "in progress without an end",
             "done in time",
         ],
     )
-    def test_powertools_condition_holds_when_nobody_is_at_the_request(
+    def test_powertools_condition_holds_when_the_request_is_not_in_progress(
         self, item: Item | None, *, expected: bool
     ) -> None:
-        """Or nobody any more."""
         assert holds(POWERTOOLS, item) is expected
 
     @pytest.mark.parametrize("item", [None, {"id": {"S": "P"}}])
-    def test_nothing_is_in_the_way_when_there_is_no_condition(
-        self, item: Item | None
-    ) -> None:
-        """An item that is there is replaced."""
+    def test_write_is_allowed_when_it_has_no_condition(self, item: Item | None) -> None:
         assert holds({}, item)
 
 
 class TestUpdates:
-    """Attributes that are set, and counters that are counted up."""
+    """Attributes that are set, and counters that are incremented."""
 
     def test_attributes_are_set_when_there_are_several(self) -> None:
-        """By their own names or by others."""
         request = {
             "UpdateExpression": "SET #data = :data, expiration = :expiry, #s = :status",
             "ExpressionAttributeNames": {"#data": "data", "#s": "status"},
@@ -125,7 +119,6 @@ class TestUpdates:
     def test_counter_is_counted_up_when_added_to(
         self, item: Item | None, expected: str
     ) -> None:
-        """From nothing if there is none."""
         request = {
             "UpdateExpression": "ADD last :one",
             "ExpressionAttributeValues": {":one": {"N": "1"}},
@@ -133,7 +126,6 @@ class TestUpdates:
         assert updated(request, item) == {"last": {"N": expected}}
 
     def test_every_counter_is_counted_up_when_there_are_two(self) -> None:
-        """Each by its own amount."""
         request = {
             "UpdateExpression": "ADD last :one, #t :two",
             "ExpressionAttributeNames": {"#t": "total"},
@@ -146,7 +138,6 @@ class TestUpdates:
         "expression", ["SET a = a + :one", "REMOVE a", "SET a = :one REMOVE b"]
     )
     def test_update_is_refused_when_it_is_not_modelled(self, expression: str) -> None:
-        """A wrong answer would be worse than none."""
         request = {
             "UpdateExpression": expression,
             "ExpressionAttributeValues": {":one": {"N": "1"}},

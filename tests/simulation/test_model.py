@@ -1,4 +1,4 @@
-"""The model's tables and transactions: what they hold, and how long they take."""
+"""The model's tables, latencies and transactions."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -27,22 +27,20 @@ def address(number: int, project: str = "P") -> Address:
     return Address("tickets", (project, Decimal(number)))
 
 
-class World:
-    """Empty tables, a clock that is set by hand, and who sees what is decided."""
+class Stage:
+    """Empty tables, a clock set by hand, and an observer of decisions."""
 
     def __init__(self, **parts: Any) -> None:
-        """Begin at time 0; the parts are the tables'."""
         self.now = 0.0
         self.decisions: list[Mapping[Address, Item | None]] = []
         usual: dict[str, Callable[..., Any]] = {
             "clock": lambda: self.now,
             "step": lambda _: None,
-            "learn": lambda _: None,
+            "observe": lambda _: None,
         }
         self.tables = Tables(SCHEMA, CHOICES, self, **usual | parts)
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See a change."""
         self.decisions.append(writes)
 
     def write(self, *numbers: int, project: str = "P") -> None:
@@ -57,69 +55,62 @@ class World:
 
 
 class TestPartition:
-    """A partition's keys come in their order, as they are or as they were."""
+    """A partition's keys are sorted, now and in the past."""
 
     def test_keys_are_sorted_when_written_in_any_order(self) -> None:
-        """As numbers, and not as texts."""
-        world = World()
-        world.write(10, 2, 1, 9)
-        assert world.numbers() == [1, 2, 9, 10]
+        stage = Stage()
+        stage.write(10, 2, 1, 9)
+        assert stage.numbers() == [1, 2, 9, 10]
 
     def test_key_comes_once_when_its_item_is_written_again(self) -> None:
-        """A Put replaces."""
-        world = World()
-        world.write(1, 2, 1)
-        assert world.numbers() == [1, 2]
+        stage = Stage()
+        stage.write(1, 2, 1)
+        assert stage.numbers() == [1, 2]
 
     def test_key_is_gone_when_its_item_is_deleted(self) -> None:
-        """Once is enough; and it can come back."""
-        world = World()
-        world.write(1, 2, 3)
+        stage = Stage()
+        stage.write(1, 2, 3)
         for _ in range(2):
-            world.tables.write(address(2), None)
-        assert world.numbers() == [1, 3]
+            stage.tables.write(address(2), None)
+        assert stage.numbers() == [1, 3]
 
-        world.write(2)
-        assert world.numbers() == [1, 2, 3]
+        stage.write(2)
+        assert stage.numbers() == [1, 2, 3]
 
     def test_keys_are_the_partition_s_own_when_there_are_two(self) -> None:
-        """Other projects, other tables."""
-        world = World()
-        world.write(1, 2)
-        world.write(7, project="Q")
-        world.tables.write(Address("keys", ("P",)), {"id": {"S": "P"}})
-        assert world.numbers() == [1, 2]
-        assert world.numbers(project="Q") == [7]
-        assert world.numbers(project="R") == []
+        stage = Stage()
+        stage.write(1, 2)
+        stage.write(7, project="Q")
+        stage.tables.write(Address("keys", ("P",)), {"id": {"S": "P"}})
+        assert stage.numbers() == [1, 2]
+        assert stage.numbers(project="Q") == [7]
+        assert stage.numbers(project="R") == []
 
     def test_stale_read_sees_the_past_when_items_were_deleted(self) -> None:
-        """And not what came later."""
-        world = World()
-        world.write(3, 1)
-        world.now = 10.0
-        world.tables.write(address(1), None)
-        world.write(2)
-        world.now = 11.0
+        stage = Stage()
+        stage.write(3, 1)
+        stage.now = 10.0
+        stage.tables.write(address(1), None)
+        stage.write(2)
+        stage.now = 11.0
 
-        assert world.numbers() == [2, 3]
-        assert world.numbers(ago=0.5) == [2, 3]
-        assert world.numbers(ago=5.0) == [1, 3]
+        assert stage.numbers() == [2, 3]
+        assert stage.numbers(ago=0.5) == [2, 3]
+        assert stage.numbers(ago=5.0) == [1, 3]
 
     def test_stale_read_sees_nothing_when_all_came_later(self) -> None:
-        """It is no error."""
-        world = World()
-        world.now = 10.0
-        world.write(1)
-        assert world.numbers(ago=1.0) == []
+        stage = Stage()
+        stage.now = 10.0
+        stage.write(1)
+        assert stage.numbers(ago=1.0) == []
 
     def test_stale_read_sees_the_partition_alone_when_others_changed(self) -> None:
-        """What was deleted elsewhere stays there."""
-        world = World()
-        world.write(1)
-        world.write(5, project="Q")
-        world.now = 10.0
-        world.tables.write(address(5, "Q"), None)
-        assert world.numbers(ago=1.0) == [1]
+        stage = Stage()
+        stage.write(1)
+        stage.write(5, project="Q")
+        stage.now = 10.0
+        stage.tables.write(address(5, "Q"), None)
+        assert stage.numbers(ago=1.0) == [1]
 
 
 class TestLatency:
@@ -127,55 +118,50 @@ class TestLatency:
 
     @pytest.mark.parametrize("steps", [1, 4, 100])
     def test_phase_takes_as_long_when_it_has_more_items(self, steps: int) -> None:
-        """They are prepared side by side."""
         latency = Latency(phase=(1.0, 1.0))
         assert steps * latency.sample_step(CHOICES, steps) == pytest.approx(1.0)
 
     def test_phase_is_within_its_bounds_when_sampled(self) -> None:
-        """And not the same each time."""
         latency = Latency(phase=(0.5, 1.5))
         found = [latency.sample_step(CHOICES, 2) for _ in range(100)]
         assert 0.25 <= min(found) < 0.35
         assert 0.65 < max(found) <= 0.75
 
     def test_item_takes_its_own_time_when_there_is_no_phase(self) -> None:
-        """However many there are."""
         latency = Latency(1.0, 1.0, steps_a_call=20)
         for steps in (1, 100):
             assert latency.sample_step(CHOICES, steps) == pytest.approx(0.05)
 
 
 class TestHold:
-    """A transaction has prepared everything for a while before it is decided."""
+    """A transaction can be prepared for a while before it is decided."""
 
     def test_items_are_locked_and_undecided_when_a_transaction_is_held(self) -> None:
-        """Whoever comes now is in conflict."""
         seen: list[tuple[set[Address], int, list[int]]] = []
-        world: World = World(hold=lambda: seen.append(self._state(world)))
+        stage: Stage = Stage(hold=lambda: seen.append(self._state(stage)))
 
-        Transactions(world.tables).run(_puts(1, 2))
+        Transactions(stage.tables).run(_puts(1, 2))
 
         assert seen == [({address(1), address(2)}, 0, [])]
-        assert len(world.decisions) == 1
-        assert world.numbers() == [1, 2]
-        assert world.tables.locked == set()
+        assert len(stage.decisions) == 1
+        assert stage.numbers() == [1, 2]
+        assert stage.tables.locked == set()
 
     def test_transaction_is_not_held_when_it_is_cancelled(self) -> None:
-        """There is nothing to decide."""
         held: list[None] = []
-        world = World(hold=lambda: held.append(None))
-        world.write(2)
+        stage = Stage(hold=lambda: held.append(None))
+        stage.write(2)
 
         with pytest.raises(ServiceError, match="TransactionCanceledException"):
-            Transactions(world.tables).run(_puts(1, 2))
+            Transactions(stage.tables).run(_puts(1, 2))
 
         assert held == []
-        assert world.decisions == []
-        assert world.tables.locked == set()
+        assert stage.decisions == []
+        assert stage.tables.locked == set()
 
     @staticmethod
-    def _state(world: World) -> tuple[set[Address], int, list[int]]:
-        return {*world.tables.locked}, len(world.decisions), [*world.numbers()]
+    def _state(stage: Stage) -> tuple[set[Address], int, list[int]]:
+        return {*stage.tables.locked}, len(stage.decisions), [*stage.numbers()]
 
 
 def _puts(*numbers: int) -> Mapping[str, Any]:

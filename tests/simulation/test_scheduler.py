@@ -1,4 +1,4 @@
-"""The ground that the simulation stands on: one seed, one history."""
+"""The scheduler: virtual time, killed processes, and histories that replay."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from simulation.engine.choices import RandomChoices
-from simulation.engine.scheduler import Process, Promise, Scheduler
+from simulation.engine.scheduler import Future, Process, Scheduler
 from simulation.faults import RandomFaults
 from simulation.scenario import random_scenario
 from simulation.world import World, play, quiet
@@ -22,12 +22,11 @@ def scheduler() -> Scheduler:
 
 
 class TestVirtualTime:
-    """Sleeping takes no time of ours, and time never goes back."""
+    """Sleeping takes no real time, and time never goes back."""
 
-    def test_sleepers_wake_in_the_order_of_their_times(
+    def test_tasks_wake_in_order_when_they_sleep_for_a_year(
         self, scheduler: Scheduler
     ) -> None:
-        """A year is over at once."""
         woken: list[float] = []
 
         def sleeper(seconds: float) -> None:
@@ -44,34 +43,34 @@ class TestVirtualTime:
 
         assert woken == [1.0, 2.0, 31_536_000.0]
 
-    @pytest.mark.parametrize(("patience", "kept"), [(5.0, True), (0.5, False)])
-    def test_promise_is_waited_for_only_so_long(
-        self, scheduler: Scheduler, patience: float, *, kept: bool
+    @pytest.mark.parametrize(("timeout", "expected"), [(5.0, True), (0.5, False)])
+    def test_wait_ends_when_the_future_is_done_or_its_time_is_over(
+        self, scheduler: Scheduler, timeout: float, *, expected: bool
     ) -> None:
-        """Who waits is told whether it was worth it."""
-        promise = Promise()
+        future = Future()
         seen: list[tuple[float, bool]] = []
 
-        def keeper() -> None:
+        def resolver() -> None:
             scheduler.sleep(1.0)
-            scheduler.keep(promise)
+            scheduler.resolve(future)
 
         def waiter() -> None:
-            arrived = scheduler.wait(promise, patience)
+            arrived = scheduler.wait(future, timeout)
             seen.append((scheduler.now, arrived))
 
-        scheduler.spawn(Process("p"), "keeper", keeper)
+        scheduler.spawn(Process("p"), "resolver", resolver)
         scheduler.spawn(Process("p"), "waiter", waiter)
         scheduler.run()
 
-        assert seen == [(min(1.0, patience), kept)]
+        assert seen == [(min(1.0, timeout), expected)]
 
 
 class TestDeath:
-    """A killed process does nothing more, not even tidy up among others."""
+    """A killed process does nothing more, not even clean up."""
 
-    def test_killed_process_never_goes_on(self, scheduler: Scheduler) -> None:
-        """Its siblings die where they stand."""
+    def test_task_never_goes_on_when_its_process_is_killed(
+        self, scheduler: Scheduler
+    ) -> None:
         went_on: list[str] = []
         process = Process("p")
 
@@ -92,10 +91,10 @@ class TestDeath:
         scheduler.run()
 
         assert went_on == []
-        assert process.ended.kept
+        assert process.ended.done
 
-    def test_history_leaves_nothing_behind(self) -> None:
-        """Who waits for ever is ended with it, or millions would fill the memory."""
+    def test_world_is_collected_when_its_history_is_over(self) -> None:
+        """Millions of tasks that wait for ever would fill the memory."""
         choices = RandomChoices(3)
         world = World(random_scenario(choices), choices, RandomFaults(choices, 0.1))
         with quiet():
@@ -109,19 +108,18 @@ class TestDeath:
 
 
 class TestReplay:
-    """A seed is all that it takes to see a history again."""
+    """A history follows from its seed alone."""
 
     @pytest.mark.parametrize("seed", [3, 10, 23, 77])
-    def test_seed_replays_exactly(self, seed: int) -> None:
-        """Line by line, faults included."""
+    def test_history_is_the_same_when_its_seed_is_played_again(self, seed: int) -> None:
         with quiet():
             first, second = play(seed), play(seed)
 
         assert first.history.lines() == second.history.lines()
         assert len(first.history.lines()) > 10
 
-    def test_seed_replays_exactly_in_another_process(self) -> None:
-        """Python hashes texts differently in each, and sets come in another order."""
+    def test_history_is_the_same_when_played_in_another_process(self) -> None:
+        """Each process hashes strings differently, so its sets have another order."""
         stories = {
             subprocess.run(
                 [sys.executable, "-m", "simulation", "seed", "2"],
@@ -134,15 +132,13 @@ class TestReplay:
 
         assert len(stories) == 1
 
-    def test_seeds_differ(self) -> None:
-        """Another seed is another history."""
+    def test_histories_differ_when_their_seeds_differ(self) -> None:
         with quiet():
             histories = {tuple(play(seed).history.lines()) for seed in range(1, 20)}
 
         assert len(histories) == 19
 
-    def test_history_says_who_did_what_and_what_was_answered(self) -> None:
-        """A line for each event, with the time, the actor, the call and its answer."""
+    def test_history_shows_calls_answers_and_faults_when_printed(self) -> None:
         with quiet():
             lines = play(4).history.lines()
 

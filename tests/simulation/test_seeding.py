@@ -1,7 +1,7 @@
-"""The real seed and the real import among real workers: nothing is given between.
+"""The shipped seed and import among shipped workers: no number is given between.
 
-They run at any moment of histories in which everything goes wrong, are killed at any
-point and run again, by up to two operators at a time.
+They run at any moment of histories in which everything fails, are killed at any point
+and run again, by up to two operators at a time.
 """
 
 from collections import Counter
@@ -15,7 +15,12 @@ from botocore.exceptions import ClientError
 from simulation.aws.network import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import RandomChoices
-from simulation.environment import THE_REAL_WAY, Site, Way, as_boto3
+from simulation.execution_environment import (
+    SHIPPED,
+    Algorithm,
+    ExecutionEnvironment,
+    as_boto3,
+)
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS
 from simulation.scenario import (
@@ -35,14 +40,14 @@ BUSY_DAYS: Final = range(1, 1001, 2)
 FIFO_EVERY: Final = 4
 
 STALLING: Final = Latency(0.0, 0.001, stalls=0.1, stall=2.5)
-"""A worker's write waits so long that a seed and an import are done meanwhile."""
+"""A worker's write can take as long as a seed and an import."""
 
 Item = Mapping[str, Any]
 
 
 @dataclass
 class Played:
-    """What the histories came to."""
+    """The sums over the histories."""
 
     violations: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -50,11 +55,11 @@ class Played:
     jumps: int = 0
     imported: int = 0
     given: int = 0
-    """Tickets given between the two steps of a seed."""
+    """Tickets numbered between the two steps of a seed."""
 
 
 def busy_scenario(choices: RandomChoices) -> Scenario:
-    """Draw a day on which workers are on one project while operators come."""
+    """Draw a day on which workers number the project that operators seed."""
     count = 20 + choices.pick(40)
     sendings = [
         Sending(choices.duration(0.0, 1.0), request(PROJECT, f"key-{serial}"))
@@ -64,7 +69,7 @@ def busy_scenario(choices: RandomChoices) -> Scenario:
         sendings,
         pollers=2 + choices.pick(4),
         batch_size=(2, 5, 10)[choices.pick(3)],
-        silence=(0.0, 0.3)[choices.pick(2)],
+        partial_reasons=(0.0, 0.3)[choices.pick(2)],
         latency=(*LATENCIES, STALLING)[choices.pick(len(LATENCIES) + 1)],
         fault_rate=(0.0, 0.03, 0.15)[choices.pick(3)],
     )
@@ -72,7 +77,7 @@ def busy_scenario(choices: RandomChoices) -> Scenario:
 
 def play(
     seeds: range,
-    way: Way = THE_REAL_WAY,
+    algorithm: Algorithm = SHIPPED,
     wrapper: Wrapper = lambda client: client,
 ) -> Played:
     """Play histories until one breaks a promise."""
@@ -83,13 +88,13 @@ def play(
             draw = busy_scenario if number % 2 else random_scenario
             scenario = replace(
                 draw(choices),
-                # On others, and through outages, a seed would not pass in time.
+                # With less throughput or in an outage a seed would not end in time.
                 partition_units=PARTITION_UNITS,
                 outages=(),
                 fifo=number % FIFO_EVERY == 0,
             )
             faults = RandomFaults(choices, scenario.fault_rate)
-            world = SeededWorld(scenario, choices, faults, way, wrapper)
+            world = SeededWorld(scenario, choices, faults, algorithm, wrapper)
             outcome = world.run()
             played.outcomes += world.outcomes
             played.refusals += outcome.refusals
@@ -105,7 +110,7 @@ def play(
 
 @dataclass(frozen=True)
 class WithoutSecondStep:
-    """An operator's client through which a seed reserves its last number alone."""
+    """An operator's client that drops the second step of a seed."""
 
     real: Any
 
@@ -114,7 +119,7 @@ class WithoutSecondStep:
         return getattr(self.real, name)
 
     def put_item(self, **request: Any) -> Any:
-        """Say that the second step is done."""
+        """Pass on the first step only."""
         if "reserved_after" in request["Item"]:
             return self.real.put_item(**request)
         return {}
@@ -122,7 +127,7 @@ class WithoutSecondStep:
 
 @dataclass(frozen=True)
 class SecondStepFirst(WithoutSecondStep):
-    """An operator's client through which a seed does the second step first."""
+    """An operator's client that swaps the two steps of a seed."""
 
     def put_item(self, **request: Any) -> Any:
         """Reserve the number after the one that was read, and then the last."""
@@ -138,7 +143,7 @@ class SecondStepFirst(WithoutSecondStep):
 
 @dataclass(frozen=True)
 class Blind:
-    """A worker's client that does not show where some numbers come from."""
+    """A worker's client that hides the origin of some numbers."""
 
     real: Any
     is_hidden: Callable[[Item], bool]
@@ -148,7 +153,7 @@ class Blind:
         return getattr(self.real, name)
 
     def transact_write_items(self, **request: Any) -> Any:
-        """Show numbers from elsewhere as tickets of ours."""
+        """Show numbers from elsewhere as tickets of a worker."""
         try:
             return self.real.transact_write_items(**request)
         except ClientError as error:
@@ -159,15 +164,15 @@ class Blind:
             raise
 
 
-def blind(name: str, is_hidden: Callable[[Item], bool]) -> Way:
-    """Return a worker that increments past such numbers from elsewhere."""
+def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
+    """Return an algorithm that increments past such numbers from elsewhere."""
 
-    def build(site: Site) -> Any:
-        client = as_boto3(Blind(site.dynamodb, is_hidden))
+    def build(environment: ExecutionEnvironment) -> Any:
+        client = as_boto3(Blind(environment.dynamodb, is_hidden))
         store = DynamoDBTicketStore(client, TICKETS, KEYS)
-        return build_handler(site.worker(allocator=site.allocator(store)))
+        return build_handler(environment.worker(allocator=environment.allocator(store)))
 
-    return Way(name, build)
+    return Algorithm(name, build)
 
 
 @pytest.fixture(scope="module")
@@ -177,20 +182,18 @@ def played() -> Played:
 
 
 class TestSeedAmongWorkers:
-    """Contiguous up to where it began, and from where it ends; nothing between."""
+    """Contiguous up to the seed, and from its last number on; nothing between."""
 
     def test_no_number_is_given_between_when_seeded_at_any_moment(
         self, played: Played
     ) -> None:
-        """What was given before the second step is told; all other promises hold."""
         assert played.violations == []
         assert played.jumps > SEEDS
         assert played.imported > SEEDS
 
-    def test_operators_meet_workers_and_each_other_in_the_middle(
+    def test_operators_contend_with_workers_when_seeding_at_any_moment(
         self, played: Played
     ) -> None:
-        """A test in which nobody was in the way would prove nothing."""
         assert played.refusals["ConditionalCheckFailed"] > SEEDS / 2
         assert played.refusals["TransactionConflict"] > SEEDS / 10
         assert played.outcomes["refused"] > SEEDS / 20
@@ -201,27 +204,25 @@ class TestSeedAmongWorkers:
 
 
 class TestKnownBad:
-    """What the protocol must not be."""
+    """Known-bad protocols are caught."""
 
     @pytest.mark.parametrize("wrapper", [WithoutSecondStep, SecondStepFirst])
     def test_seed_is_caught_when_its_steps_are_wrong(self, wrapper: Wrapper) -> None:
-        """The last number alone, or the last number last."""
         caught = play(BUSY_DAYS, wrapper=wrapper)
 
         assert caught.violations
 
     @pytest.mark.parametrize(
-        "way",
+        "algorithm",
         [
             blind("increments past a reserved number", lambda item: "status" in item),
             blind("increments past an imported ticket", lambda item: "title" in item),
         ],
-        ids=lambda way: way.name,
+        ids=lambda algorithm: algorithm.name,
     )
     def test_worker_is_caught_when_it_increments_past_a_number_from_elsewhere(
-        self, way: Way
+        self, algorithm: Algorithm
     ) -> None:
-        """The number behind it may be free, and is not the worker's to give."""
-        caught = play(BUSY_DAYS, way)
+        caught = play(BUSY_DAYS, algorithm)
 
         assert "was committed below" in caught.violations[0]

@@ -49,7 +49,7 @@ class Simulation:
         faults: FaultPlan | None = None,
         latency: Latency | None = None,
         pace: float = 0.01,
-        silence: float = 0.0,
+        partial_reasons: float = 0.0,
     ) -> None:
         """Start with empty tables; a transaction takes a step each `pace` seconds."""
         choices = choices or RandomChoices(7)
@@ -61,7 +61,7 @@ class Simulation:
             latency or Latency(),
             History(lambda: self.scheduler.now, lambda: "caller"),
             attempts=1,
-            patience=FOREVER,
+            read_timeout=FOREVER,
         )
         self.tables = Tables(
             SCHEMA,
@@ -69,8 +69,8 @@ class Simulation:
             self,
             clock=lambda: self.scheduler.now,
             step=lambda _: self.scheduler.sleep(pace),
-            learn=self.scheduler.learn,
-            silence=silence,
+            observe=self.scheduler.observe,
+            partial_reasons=partial_reasons,
         )
         self.topic = Topic(choices)
         dead = Queue("dead", choices, lambda: self.scheduler.now)

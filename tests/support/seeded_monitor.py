@@ -1,4 +1,4 @@
-"""What holds of a sequence that is seeded: it jumps, and nothing is given between."""
+"""The monitor of seeded sequences: they jump, and no number is given between."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -12,21 +12,21 @@ from ticketctl.sequences.seeding import Seeded
 
 @dataclass
 class Jump:
-    """What a seed left behind when it reserved its last number."""
+    """A jump of a sequence: a seed reserved its last number."""
 
     before: int
-    """The highest number at that moment."""
+    """The highest number before the jump."""
     last: int
     open_at: int | None
-    """What whoever read before may still write; none once it is taken."""
+    """The number that a stale worker may still write; None once it is taken."""
     given: list[int] = field(default_factory=list)
-    """Tickets that were committed between, from then on."""
-    told: set[int] = field(default_factory=set)
+    """Tickets committed below the last number after the jump."""
+    reported: set[int] = field(default_factory=set)
 
 
 @dataclass
 class SeededMonitor(Monitor):
-    """Knows that a sequence may jump, by a seed, and where to."""
+    """Accepts the jumps of seeds, and imported tickets."""
 
     jumps: dict[str, list[Jump]] = field(default_factory=lambda: defaultdict(list))
     reserved: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -54,18 +54,18 @@ class SeededMonitor(Monitor):
         return [jump for jump in self.jumps[project] if jump.open_at is not None]
 
     def done(self, seeded: Seeded) -> None:
-        """See that from now on nothing is given between, and that what was is told."""
-        told = {*seeded.given_within}
-        if told - self.issued[seeded.project_id]:
-            broken(f"{told} were told as given, and were not")
+        """See a finished seed: it reported every ticket that was given between."""
+        reported = {*seeded.given_within}
+        if reported - self.issued[seeded.project_id]:
+            broken(f"{reported} were reported as given, and were not")
         for jump in self.jumps[seeded.project_id]:
             if jump.last != seeded.last:
                 continue
-            jump.told |= told
+            jump.reported |= reported
             if jump.open_at is not None:
                 broken(f"the seed up to {jump.last} left {jump.open_at} open")
-            if {*jump.given} - jump.told:
-                broken(f"{jump.given} were given, but {jump.told} told")
+            if {*jump.given} - jump.reported:
+                broken(f"{jump.given} were given, but {jump.reported} reported")
 
     def _see_reserved(self, project: str, number: int) -> None:
         if number in self.reserved[project]:
@@ -90,7 +90,7 @@ class SeededMonitor(Monitor):
         self.imported[project].add(number)
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
-        """See that tickets follow the last number, or one that is still open."""
+        """Check that tickets follow the last number, or fill an open place."""
         if new[0] > self.last[project]:
             super()._check_sequence(project, new)
             return
@@ -108,7 +108,7 @@ class SeededMonitor(Monitor):
                 jump.open_at = None
 
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
-        """See that what was decided was written, and that no seed is unfinished."""
+        """Check that everything decided was written, and every seed finished."""
         tickets = [item for item in items[TICKETS] if "origin" not in item]
         super()._check_tables({TICKETS: tickets, KEYS: items[KEYS]})
         elsewhere = defaultdict(set)

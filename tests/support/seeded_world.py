@@ -16,7 +16,7 @@ from simulation.aws.items import plain
 from simulation.aws.network import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Process
-from simulation.environment import THE_REAL_WAY, Way
+from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import FaultPlan
 from simulation.monitor import KEYS, TICKETS, Violation
 from simulation.scenario import Scenario
@@ -36,14 +36,14 @@ SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 
 TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
-PATIENCE_SECONDS: Final = 10.0
+LONGEST_PAUSE_SECONDS: Final = 10.0
 MOST_CALLS: Final = 100
 
 QUICK: Final = Latency(0.0, 0.001)
-"""Of an operator who is done while a worker's call is on its way."""
+"""Of an operator whose command ends during one call of a worker."""
 
 Wrapper = Callable[[Any], Any]
-"""Wraps an operator's client: the real way leaves it as it is."""
+"""Wraps an operator's client, to change the protocol."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SimulatedStack:
 
 @dataclass(frozen=True)
 class Order:
-    """What an operator wants, and calls for until it is done."""
+    """A seed or an import that an operator repeats until it is done."""
 
     name: str
     last: int
@@ -107,18 +107,17 @@ class Order:
 
 
 class SeededWorld(World):
-    """A world with operators; each calls again when a call fails or is killed."""
+    """A world with operators, who repeat a command that fails or is killed."""
 
     def __init__(
         self,
         scenario: Scenario,
         choices: Choices,
         faults: FaultPlan,
-        way: Way = THE_REAL_WAY,
+        algorithm: Algorithm = SHIPPED,
         wrapper: Wrapper = lambda client: client,
     ) -> None:
-        """Let the other monitor look on."""
-        super().__init__(scenario, choices, faults, way)
+        super().__init__(scenario, choices, faults, algorithm)
         self.seeded = SeededMonitor(self.topic, self.queue, self.dead_letters)
         self.monitor = self.tables.observer = self.seeded
         self.queue.on_delete = self.seeded.deleted
@@ -138,20 +137,17 @@ class SeededWorld(World):
         return super().run()
 
     def _work(self, name: str) -> None:
-        """Give two orders, at some time, and carry them out."""
+        """Carry out two orders, each at a random time."""
         for turn in range(2):
             at_most = TIMES[self.choices.pick(len(TIMES))]
             self.scheduler.sleep(self.choices.duration(0.0, at_most))
             self._carry_out(self._order(f"{name} {turn}"))
 
-    def _check_attempts(self) -> None:
-        """Leave that to the histories without a seed: who seeds tries more often."""
-
-    def _check_units(self) -> None:
-        """Leave that, too: who seeds writes without a transaction."""
+    def _check_costs(self) -> None:
+        """Leave the costs to histories without a seed, which writes on its own."""
 
     def _order(self, name: str) -> Order:
-        """Draw a seed, or an import with numbers where workers are."""
+        """Draw a seed, or an import with numbers near those of the workers."""
         last = LAST_NUMBERS[self.choices.pick(len(LAST_NUMBERS))]
         if self.choices.chance(0.5):
             return Order(name, last)
@@ -161,16 +157,15 @@ class SeededWorld(World):
         return Order(name, last, (*some, last))
 
     def _carry_out(self, order: Order) -> None:
-        """Call until it says that it is done, or that it makes no sense."""
+        """Repeat the command until it is done or refused."""
         for call in range(MOST_CALLS):
             if self._call(order, call) in {"done", "refused"}:
                 return
-            self.scheduler.sleep(self.choices.duration(0.0, PATIENCE_SECONDS))
-        message = f"{order} never got through"
-        raise Violation(message)
+            self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
+        raise Violation(f"{order} never got through")
 
     def _call(self, order: Order, call: int) -> str:
-        """Run the command once; return how it ended."""
+        """Run the command once; return its outcome."""
         process = Process(f"{order.name} up to {order.last}, call {call}")
         command = partial(self._command, process, order)
         self.scheduler.spawn(process, process.name, command)
@@ -179,7 +174,7 @@ class SeededWorld(World):
         return str(process.ended.value)
 
     def _command(self, process: Process, order: Order) -> None:
-        """Run the real code; the process may be killed in between."""
+        """Run the shipped code; the process may be killed in between."""
         try:
             if order.imports:
                 self._import(order)
@@ -194,7 +189,7 @@ class SeededWorld(World):
             outcome = "busy"
         except (BotoCoreError, ClientError, ResponseParserError):
             outcome = "failed"
-        self.scheduler.keep(process.ended, outcome)
+        self.scheduler.resolve(process.ended, outcome)
 
     def _import(self, order: Order) -> None:
         seeded = plant_for_import(self.stack, PROJECT, order.last, self.pace)
@@ -206,8 +201,7 @@ class SeededWorld(World):
             self.outcomes[fate] += 1
             there = self.seeded.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
-                message = f"{number} was {fate}, and is not there"
-                raise Violation(message)
+                raise Violation(f"{number} was {fate}, and is not there")
 
 
 def _existing(order: Order, number: int) -> Existing:

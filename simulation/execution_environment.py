@@ -1,4 +1,4 @@
-"""What a sandbox is built of: the real handler, worker and adapters on the model."""
+"""The execution environment of a worker: shipped code on the model's clients."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -32,8 +32,8 @@ SETTINGS = Settings(
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where a sandbox stands: its clients, its clock, and its luck."""
+class ExecutionEnvironment:
+    """The clients, clock and choices that a handler is built of."""
 
     scheduler: Scheduler
     choices: Choices
@@ -41,21 +41,21 @@ class Site:
     sns: SNSClient
     sqs: SQSClient
     source: SQSClient
-    """The queue that the messages come from, which only a wrong way touches."""
+    """The source queue, which only a known-bad algorithm calls."""
     clock: Clock
     max_attempts: int = SETTINGS.max_attempts
     cache: SequenceCache = field(default_factory=SequenceCache)
-    """Of the sandbox that stands here now."""
+    """Of the current execution environment; a cold start empties it."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def now(self) -> datetime:
-        """Return the time of day, as far as the sandbox knows it."""
+        """Return the time of day by the execution environment's clock."""
         return self.clock.now()
 
-    def remembered(self) -> Hashable:
-        """Return what stands for the cache; the backoff's delay is of no matter.
+    def cache_state(self) -> Hashable:
+        """Return what stands for the sequence cache.
 
-        It only is where things take time, and there nobody asks.
+        The backoff is left out: where the state is asked for, nothing takes time.
         """
         now = self.now()
         return tuple(
@@ -102,17 +102,17 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Way:
+class Algorithm:
     """A way to write the function: the real one, or a wrong one."""
 
     name: str
-    build: Callable[[Site], Handler]
+    build: Callable[[ExecutionEnvironment], Handler]
     has_key_records: bool = True
     """Whether each ticket has a record of its key, as ours has."""
     deletes_tickets: bool = False
 
 
-THE_REAL_WAY = Way("what ships", lambda site: build_handler(site.worker()))
+SHIPPED = Algorithm("shipped", lambda environment: build_handler(environment.worker()))
 
 
 class NextStore(DynamoDBTicketStore):
@@ -125,12 +125,14 @@ class NextStore(DynamoDBTicketStore):
             yield {"Put": put["Put"] | {"Item": item}}
 
 
-def _next_version(site: Site) -> Handler:
-    store = NextStore(as_boto3(site.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS)
-    return build_handler(site.worker(allocator=site.allocator(store)))
+def _next_version(environment: ExecutionEnvironment) -> Handler:
+    store = NextStore(
+        as_boto3(environment.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS
+    )
+    return build_handler(environment.worker(allocator=environment.allocator(store)))
 
 
-THE_NEXT_VERSION = Way("a later release: other items, other settings", _next_version)
+NEXT_VERSION = Algorithm("a later release: other items, other settings", _next_version)
 
 
 def as_boto3(client: Any) -> Any:

@@ -1,0 +1,81 @@
+"""Every state of small configurations, not a sample."""
+
+from typing import Final
+
+import pytest
+
+from simulation.configurations import (
+    CONFIGURATIONS,
+    SENT_TWICE,
+    TWO_MESSAGES,
+    Findings,
+    explore_on_all_cores,
+    with_faults,
+)
+from simulation.engine.exploration import Configuration, explore
+from simulation.execution_environment import Algorithm
+from simulation.faults import Fault
+from simulation.known_bad.algorithms import REPLAY_LEFT_TO_THE_HOLDER
+from simulation.totals import ALGORITHMS
+from simulation.world import quiet
+
+TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Findings]:
+    """Explore the quick configurations, on all cores."""
+    quick = [
+        configuration for configuration in CONFIGURATIONS if configuration.is_quick
+    ]
+    return [*explore_on_all_cores(quick)]
+
+
+class TestEveryInterleaving:
+    """Two workers, two or three messages: nothing that can happen breaks a promise."""
+
+    def test_no_transition_breaks_a_promise_when_every_state_is_explored(
+        self, found: list[Findings]
+    ) -> None:
+        assert len(found) == 5
+        for findings in found:
+            assert findings.violation is None, findings.history
+            assert findings.states > 500
+            assert findings.transitions > findings.states
+
+    def test_random_walks_meet_nothing_new_when_every_state_is_explored(
+        self, found: list[Findings]
+    ) -> None:
+        """A state that leaves out what a task observed would hide what follows."""
+        for findings in found:
+            assert findings.missing == 0, findings.configuration.name
+
+    @pytest.mark.parametrize(
+        ("configuration", "algorithm", "broken"),
+        [
+            (
+                TWO_MESSAGES,
+                ALGORITHMS["increment on any cancellation"],
+                "was committed after",
+            ),
+            (
+                TRIED_IN_VAIN,
+                ALGORITHMS["a number remembered from a block only tried"],
+                "was committed after",
+            ),
+            (
+                SENT_TWICE,
+                REPLAY_LEFT_TO_THE_HOLDER,
+                "was deleted before it was done",
+            ),
+        ],
+        ids=["increment", "remembered", "unannounced"],
+    )
+    def test_exploration_finds_the_violation_when_the_algorithm_is_known_bad(
+        self, configuration: Configuration, algorithm: Algorithm, broken: str
+    ) -> None:
+        with quiet():
+            found = explore(configuration, algorithm)
+
+        assert found.violation is not None
+        assert broken in str(found.violation.violation)
