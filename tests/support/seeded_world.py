@@ -27,8 +27,8 @@ from ticketctl.cli.errors import BusyError, InputError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import plant_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
+from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed
-from ticketctl.sequences.transactions import Pace
 
 PROJECT: Final = "P0"  # Every scenario has it.
 STAMP: Final = "2019-05-04T10:00:00.000Z"
@@ -127,7 +127,7 @@ class SeededWorld(World):
         self.stack = SimulatedStack(
             RangeQueries(wrapper(DynamoDBClient(self.dynamodb, network)))
         )
-        self.pace = Pace(sleep=self.scheduler.sleep, jitter=choices.duration)
+        self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
 
     def run(self) -> Outcome:
@@ -180,7 +180,7 @@ class SeededWorld(World):
                 self._import(order)
             else:
                 self.seeded.done(
-                    Seed(self.stack, PROJECT, order.last, pace=self.pace).plant()
+                    Seed(self.stack, PROJECT, order.last, retry=self.retry).plant()
                 )
             outcome = "done"
         except InputError:
@@ -192,10 +192,10 @@ class SeededWorld(World):
         self.scheduler.resolve(process.ended, outcome)
 
     def _import(self, order: Order) -> None:
-        seeded = plant_for_import(self.stack, PROJECT, order.last, self.pace)
+        seeded = plant_for_import(self.stack, PROJECT, order.last, self.retry)
         if seeded:
             self.seeded.done(seeded)
-        target = Import(self.stack, pace=self.pace)
+        target = Import(self.stack, retry=self.retry)
         for number in order.imports:
             fate = target.write(_existing(order, number))
             self.outcomes[fate] += 1

@@ -94,7 +94,7 @@ class Finding:
 
     def _numbers(self) -> str:
         if self.kind not in {Kind.GAP, Kind.UNFINISHED_SEED}:
-            return ", ".join(f"{self.project_id}-{each}" for each in self.numbers)
+            return ", ".join(f"{self.project_id}-{number}" for number in self.numbers)
         first, last = self.numbers
         key = f"{self.project_id}-{first}"
         return key if first == last else f"{key} to {self.project_id}-{last}"

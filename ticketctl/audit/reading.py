@@ -1,36 +1,48 @@
 """Reads both tables for an audit, and keeps what looks wrong.
 
 The tickets come first: a key whose ticket was written after the tickets were read is
-then the common suspicion of a system at work, and is looked up page by page.
+then the common doubt on a system at work, and is looked up page by page.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from threading import Lock
-from typing import Final, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
-from ticketctl.audit.findings import Finding
-from ticketctl.audit.plan import AuditPlan
-from ticketctl.audit.reading_threads import side_by_side
-from ticketctl.audit.recheck import Recheck
-from ticketctl.audit.rows import (
+from ticketctl.audit.findings import Finding, Kind
+from ticketctl.audit.numbers import ProjectNumbers
+from ticketctl.audit.table_reader import Item, TableReader
+from ticketctl.cli.errors import NotThereError
+from ticketctl.system.items import (
     KEY_ATTRIBUTES,
     TICKET_ATTRIBUTES,
-    KeyRow,
-    RowError,
-    TicketRow,
-    key_row,
-    ticket_row,
+    KeyRecord,
+    Ticket,
+    key_record,
+    ticket,
 )
-from ticketctl.audit.table_scan import Item, TableReader
-from ticketctl.audit.ticket_index import TicketIndex
 
-Row = TypeVar("Row", TicketRow, KeyRow)
+Place = tuple[str, int]
+"""Project and number: where a ticket is."""
 
-MOST: Final = 10_000
-"""So many suspicions, or findings, are looked at; more mean that all is wrong."""
+Key = tuple[str, str]
+"""Project and idempotency key."""
+
+MAX_DOUBTS: Final = 10_000
+"""More mean that all is wrong, and need not be listed."""
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """What to audit."""
+
+    tickets_table: str
+    keys_table: str
+    projects: tuple[str, ...] = ()
+    """Only these; all if there are none."""
+    retention: timedelta | None = None
+    """How long keys are kept; for ever if not given."""
 
 
 @dataclass
@@ -40,152 +52,109 @@ class AuditReading:
     reader: TableReader
     plan: AuditPlan
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    index: TicketIndex = field(default_factory=TicketIndex)
-    malformed: set[Finding] = field(default_factory=set)
-    suspects: dict[tuple[str, str], set[int]] = field(
-        default_factory=lambda: defaultdict(set)
+    projects: dict[str, ProjectNumbers] = field(
+        default_factory=lambda: defaultdict(ProjectNumbers)
     )
-    """Keys by project, each with the numbers of tickets that may have it."""
+    malformed: set[Finding] = field(default_factory=set)
+    doubts: set[Key] = field(default_factory=set)
+    """Keys whose records name no ticket of theirs."""
     tickets_read: int = 0
     keys_read: int = 0
-    _lock: Lock = field(default_factory=Lock)
 
-    @property
-    def recheck(self) -> Recheck:
-        """What reads single items again."""
-        plan = self.plan
-        return Recheck(self.reader, plan.tickets_table, plan.keys_table, plan.retention)
-
-    def read_tickets(self) -> None:
-        """Read all tickets, or those of the plan's projects with their keys.
-
-        Raises:
-            ReadingStoppedError: Not all could be read.
-        """
-        plan, reader = self.plan, self.reader
-        try:
-            if plan.projects:
-                read = self._read_project
-                side_by_side(reader.meter, plan.projects, read, plan.segments)
-            else:
-                table, segments = plan.tickets_table, plan.segments
-                reader.scan(table, TICKET_ATTRIBUTES, segments, self._add_tickets)
-        finally:
-            self.index.seal()
-
-    def read_keys(self) -> None:
-        """Read all keys' records, unless it is about single projects.
-
-        Raises:
-            ReadingStoppedError: Not all could be read.
-        """
-        if not self.plan.projects:
-            plan = self.plan
-            self.reader.scan(
-                plan.keys_table, KEY_ATTRIBUTES, plan.segments, self._meet_keys
-            )
-
-    def fill_gaps(self) -> None:
-        """Look again for numbers that the scan did not see.
-
-        Raises:
-            ReadingStoppedError: Not all could be looked for.
-        """
-        late = [
-            item
-            for name, project in self.index.projects.items()
-            for first, last, kind in project.missing()
-            if kind
-            for item in self.recheck.existing(name, first, last)
-        ]
-        if late:
-            self._add([*self._rows(late, self._ticket)])
-            self.index.seal()
+    def read(self) -> None:
+        """Read all tickets and keys, or those of single projects."""
+        if self.plan.projects:
+            for project_id in self.plan.projects:
+                self._read_project(project_id)
+            return
+        for page in self.reader.scan(self.plan.tickets_table, TICKET_ATTRIBUTES):
+            self.add(page)
+        self.sort()
+        for page in self.reader.scan(self.plan.keys_table, KEY_ATTRIBUTES):
+            self._match(page)
 
     def _read_project(self, project_id: str) -> None:
-        table = self.plan.tickets_table
-        for page in self.reader.partition(table, project_id, TICKET_ATTRIBUTES):
-            rows = [*self._rows(page, self._ticket)]
-            named = {each.idempotency_key for each in rows} - {None}
-            keys = [{"id": {"S": f"{project_id}#{each}"}} for each in named]
-            found = self.reader.items(self.plan.keys_table, keys, KEY_ATTRIBUTES)
-            records = [*self._rows([*found], key_row)]
-            met = {(each.idempotency_key, each.number) for each in records}
-            self._add(rows, met)
-            self._count(tickets=len(page), keys=len(records))
+        """Read a project's tickets, and the records of their keys."""
+        for page in self.reader.project(
+            self.plan.tickets_table, project_id, TICKET_ATTRIBUTES
+        ):
+            self._match(self.records(self.add(page)))
 
-    def _add_tickets(self, page: Sequence[Item]) -> None:
-        self._add([*self._rows(page, self._ticket)])
-        self._count(tickets=len(page))
+    def add(self, page: Sequence[Item]) -> set[Key]:
+        """Take tickets in, and return their keys."""
+        self.tickets_read += len(page)
+        keys: set[Key] = set()
+        for found in map(ticket, page):
+            if found.is_malformed:
+                name = f"the ticket {found.project_id}, {found.fields['number']}"
+                self._note_malformed(found.project_id, name)
+            elif found.idempotency_key is not None:
+                keys.add((found.project_id, found.idempotency_key))
+            if found.has_number:  # It is not missing, then, whatever else is wrong.
+                numbers = self.projects[found.project_id]
+                numbers.add(found, is_expired=self._is_expired(found))
+        return keys
 
-    def _ticket(self, item: Item) -> TicketRow:
-        """Read a ticket; what can be read of a malformed one is indexed at once."""
-        try:
-            return ticket_row(item)
-        except RowError as error:
-            if error.row:
-                self._add([error.row])
-            raise
+    def sort(self) -> None:
+        """Put each project's numbers in order."""
+        for numbers in self.projects.values():
+            numbers.sort()
 
-    def _add(
-        self, rows: Sequence[TicketRow], met: Collection[tuple[str | None, int]] = ()
-    ) -> None:
-        """Index tickets; those are met whose key's record is known to name them."""
-        retention, now = self.plan.retention, self.started
-        with self._lock:
-            for row in rows:
-                is_old = bool(retention and row.is_older_than(retention, now))
-                is_met = (row.idempotency_key, row.number) in met
-                self.index.add(row, is_old=is_old, is_met=is_met)
+    def records(self, keys: Iterable[Key]) -> list[Item]:
+        """Read the records of some keys."""
+        ids = [{"id": {"S": f"{project_id}#{key}"}} for project_id, key in keys]
+        return [*self.reader.items(self.plan.keys_table, ids, KEY_ATTRIBUTES)]
 
-    def _meet_keys(self, page: Sequence[Item]) -> None:
-        new: list[KeyRow] = []
-        for row in self._rows(page, key_row):
-            numbers = self.index.meet(row)
-            if numbers:
-                self._suspect(row, numbers)
-            elif numbers is not None:
-                new.append(row)
-        for row in self._without_ticket(new):
-            self._suspect(row, [])
-        self._count(keys=len(page))
-
-    def _without_ticket(self, rows: Sequence[KeyRow]) -> Iterator[KeyRow]:
-        """Keep those whose ticket was not written since the tickets were read."""
-        places = {(each.project_id, each.number) for each in rows}
+    def tickets(self, places: Iterable[Place]) -> list[Ticket]:
+        """Read the tickets of some numbers."""
         keys = [
             {"project_id": {"S": project_id}, "number": {"N": str(number)}}
             for project_id, number in places
         ]
         table = self.plan.tickets_table
-        found = [*self.reader.items(table, keys, TICKET_ATTRIBUTES)]
-        there = {
-            (each.project_id, each.number, each.idempotency_key)
-            for each in self._rows(found, ticket_row)
-        }
-        for row in rows:
-            if (row.project_id, row.number, row.idempotency_key) not in there:
-                yield row
+        return [*map(ticket, self.reader.items(table, keys, TICKET_ATTRIBUTES))]
 
-    def _suspect(self, row: KeyRow, numbers: Sequence[int]) -> None:
-        with self._lock:
-            if len(self.suspects) <= MOST:
-                self.suspects[row.project_id, row.idempotency_key].update(numbers)
-
-    def _rows(
-        self, items: Sequence[Item], read: Callable[[Item], Row]
-    ) -> Iterator[Row]:
-        for item in items:
+    def _match(self, page: Sequence[Item]) -> None:
+        """Let each record find its ticket."""
+        self.keys_read += len(page)
+        lost: list[KeyRecord] = []
+        for item in page:
             try:
-                yield read(item)
-            except RowError as error:
-                if len(self.malformed) <= MOST:
-                    self.malformed.add(error.finding)
+                record = key_record(item)
+            except NotThereError:
+                identity = item["id"]["S"]
+                project_id = identity.partition("#")[0]
+                self._note_malformed(project_id, f"the record {identity}")
+                continue
+            numbers = self.projects.get(record.project_id)
+            if numbers is None or not numbers.match(record):
+                lost.append(record)
+        if len(self.doubts) <= MAX_DOUBTS:
+            self._doubt(lost)
 
-    def _count(self, tickets: int = 0, keys: int = 0) -> None:
-        with self._lock:
-            self.tickets_read += tickets
-            self.keys_read += keys
-            self.plan.on_read(
-                self.tickets_read, self.keys_read, self.reader.meter.units
-            )
+    def _doubt(self, lost: Sequence[KeyRecord]) -> None:
+        """Keep the records whose tickets were not written since."""
+        places = {(record.project_id, record.number) for record in lost}
+        there = {
+            (found.project_id, found.number, found.idempotency_key)
+            for found in self.tickets(places)
+        }
+        self.doubts |= {
+            (record.project_id, record.idempotency_key)
+            for record in lost
+            if (record.project_id, record.number, record.idempotency_key) not in there
+        }
+
+    def _is_expired(self, found: Ticket) -> bool:
+        """Tell whether the record of a ticket's key need not be there any more."""
+        if self.plan.retention is None:
+            return False
+        try:
+            assigned_at = datetime.fromisoformat(found.fields["assigned_at"])
+            return self.started - assigned_at >= self.plan.retention
+        except (KeyError, TypeError, ValueError):  # No time, or one without its offset.
+            return False
+
+    def _note_malformed(self, project_id: str, item: str) -> None:
+        if len(self.malformed) <= MAX_DOUBTS:
+            self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))

@@ -1,126 +1,135 @@
-"""Reads a suspicion again, item by item, before anybody hears of it.
+"""Reads what looked wrong once more, after a pause, before anybody hears of it.
 
 The scans of the two tables are not one moment, and a scan may see the middle of a
-transaction; a GetItem does not. What is found here is so, whoever writes meanwhile.
+transaction. After the pause that transaction is whole, whoever writes meanwhile.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import chain, pairwise
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.rows import (
-    TICKET_ATTRIBUTES,
-    KeyRow,
-    RowError,
-    TicketRow,
-    key_row,
-    ticket_row,
-)
-from ticketctl.audit.table_scan import Item, TableReader
+from ticketctl.audit.numbers import Range
+from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, Key, Place
+from ticketctl.cli.errors import NotThereError
+from ticketctl.system.items import TICKET_ATTRIBUTES, KeyRecord, Ticket, key_record
 
-# A transaction writes at most 50 tickets, so a longer gap is none that was seen
-# half-way, nor two in a row, and a Query of the range is enough.
-_ONE_BY_ONE: Final = 100
+PAUSE_SECONDS: Final = 2.0
+
+_AT_ONCE: Final = 1000  # Keys whose records and tickets are in memory together.
 
 
-@dataclass(frozen=True)
-class Recheck:
-    """Reads single items of both tables."""
+def recheck(reading: AuditReading) -> tuple[list[Finding], bool]:
+    """Return what is wrong with keys and tickets, and whether all was looked at."""
+    gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
+    if gaps or reading.doubts or any(_unmatched(reading)):
+        reading.reader.sleep(PAUSE_SECONDS)
+    _fill(reading, gaps[:MAX_DOUBTS])
+    unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
+    suspects: dict[Key, set[int]] = {key: set() for key in reading.doubts}
+    for ticket in reading.tickets(unmatched[:MAX_DOUBTS]):
+        if ticket.idempotency_key is not None:
+            key = ticket.project_id, ticket.idempotency_key
+            suspects.setdefault(key, set()).add(ticket.number)
+    counts = len(gaps), len(unmatched), len(reading.doubts), len(reading.malformed)
+    found = [*islice(_findings(reading, suspects), MAX_DOUBTS)]
+    return found, max(counts) <= MAX_DOUBTS
 
-    reader: TableReader
-    tickets_table: str
-    keys_table: str
-    retention: timedelta | None
 
-    def finding(
-        self, project_id: str, idempotency_key: str, numbers: Collection[int]
-    ) -> Finding | None:
-        """Say what is wrong with a key and its tickets, if anything is.
+def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
+    for project_id, numbers in reading.projects.items():
+        for missing, kind in numbers.missing():
+            if kind:
+                yield project_id, missing
 
-        Args:
-            project_id: Whose key.
-            idempotency_key: The key.
-            numbers: Tickets that may have it, beside the one that its record names.
-        """
-        try:
-            record = self._key(project_id, idempotency_key)
-        except RowError:
-            return None  # It was found already, as what it is.
-        named = set() if record is None else {record.number}
-        holders = [
-            row
-            for number in sorted(named | set(numbers))
-            if (row := self.ticket(project_id, number))
-            and row.idempotency_key == idempotency_key
-        ]
-        kind = self._kind(record, holders)
-        if kind is None or self._is_found_already(kind, project_id, named):
-            return None
-        found = tuple(each.number for each in holders) or tuple(named)
-        other = named - {*found}
-        return Finding(
-            kind, project_id, found, idempotency_key, next(iter(other), None)
-        )
 
-    def _kind(self, record: KeyRow | None, holders: list[TicketRow]) -> Kind | None:
-        if len(holders) > 1 and not self._expired_between(holders):
-            return Kind.DUPLICATE
-        if record is None:
-            return Kind.TICKET_WITHOUT_KEY if holders else None
-        if not holders:
-            return Kind.KEY_WITHOUT_TICKET
-        # Where a key expired and was used again, its record names the latest.
-        return None if record.number == holders[-1].number else Kind.MISMATCH
+def _unmatched(reading: AuditReading) -> Iterator[Place]:
+    for project_id, numbers in reading.projects.items():
+        for number in numbers.unmatched():
+            yield project_id, number
 
-    def _is_found_already(
-        self, kind: Kind, project_id: str, named: Collection[int]
-    ) -> bool:
-        """Tell whether the missing ticket is there and malformed."""
-        return kind is Kind.KEY_WITHOUT_TICKET and any(
-            self._item(project_id, number) and not self.ticket(project_id, number)
-            for number in named
-        )
 
-    def _expired_between(self, holders: list[TicketRow]) -> bool:
-        """Tell whether a key had expired each time that it was used again."""
-        if not self.retention:
-            return False
-        try:
-            times = [datetime.fromisoformat(each.assigned_at) for each in holders]
-            return all(
-                after - before >= self.retention for before, after in pairwise(times)
-            )
-        except (TypeError, ValueError):
-            return False
+def _fill(reading: AuditReading, gaps: Collection[tuple[str, Range]]) -> None:
+    """Look again for missing numbers."""
+    table = reading.plan.tickets_table
+    for project_id, missing in gaps:
+        for page in reading.reader.project(
+            table, project_id, TICKET_ATTRIBUTES, missing
+        ):
+            reading.add(page)
+    reading.sort()
 
-    def existing(self, project_id: str, first: int, last: int) -> Iterator[Item]:
-        """Return the tickets of a range in which a scan saw none."""
-        if last - first < _ONE_BY_ONE:
-            for number in range(first, last + 1):
-                if item := self._item(project_id, number):
-                    yield item
-            return
-        pages = self.reader.partition(
-            self.tickets_table, project_id, TICKET_ATTRIBUTES, (first, last)
-        )
-        yield from chain.from_iterable(pages)
 
-    def ticket(self, project_id: str, number: int) -> TicketRow | None:
-        """Read a ticket, if there is one that can be read."""
-        item = self._item(project_id, number)
-        try:
-            return ticket_row(item) if item else None
-        except RowError:
-            return None
+def _findings(
+    reading: AuditReading, suspects: Mapping[Key, Collection[int]]
+) -> Iterator[Finding]:
+    rest = iter(suspects)
+    while keys := [*islice(rest, _AT_ONCE)]:
+        records = _records(reading, keys)
+        numbers = {
+            key: {*suspects[key]} | ({record.number} if record else set())
+            for key, record in records.items()
+        }
+        places = {(key[0], number) for key in numbers for number in numbers[key]}
+        tickets = {
+            (ticket.project_id, ticket.number): ticket
+            for ticket in reading.tickets(places)
+        }
+        for key, record in records.items():
+            there = [
+                tickets[key[0], number]
+                for number in sorted(numbers[key])
+                if (key[0], number) in tickets
+            ]
+            if finding := _finding(key, record, there):
+                yield finding
 
-    def _item(self, project_id: str, number: int) -> Item | None:
-        key = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-        return self.reader.item(self.tickets_table, key)
 
-    def _key(self, project_id: str, idempotency_key: str) -> KeyRow | None:
-        key = {"id": {"S": f"{project_id}#{idempotency_key}"}}
-        item = self.reader.item(self.keys_table, key)
-        return key_row(item) if item else None
+def _records(
+    reading: AuditReading, keys: Collection[Key]
+) -> dict[Key, KeyRecord | None]:
+    """Read the keys' records, None if there is none; malformed ones are left out."""
+    items = {item["id"]["S"]: item for item in reading.records(keys)}
+    found: dict[Key, KeyRecord | None] = {}
+    for key in keys:
+        item = items.get("#".join(key))
+        with suppress(NotThereError):
+            found[key] = key_record(item) if item else None
+    return found
+
+
+def _finding(
+    key: Key,
+    record: KeyRecord | None,
+    tickets: Sequence[Ticket],
+) -> Finding | None:
+    """Say what is wrong with a key and its tickets, if anything is.
+
+    Args:
+        key: The key.
+        record: Its record, if there is one.
+        tickets: Those that may have the key, ascending.
+    """
+    project_id, idempotency_key = key
+    holders = [
+        ticket for ticket in tickets if ticket.idempotency_key == idempotency_key
+    ]
+    kind = _kind(record, holders)
+    is_malformed = any(ticket.is_malformed for ticket in tickets)
+    if kind is None or (kind is Kind.KEY_WITHOUT_TICKET and is_malformed):
+        return None  # In order, or found already as what it is.
+    named = (record.number,) if record else ()
+    numbers = tuple(ticket.number for ticket in holders) or named
+    other = next((number for number in named if number not in numbers), None)
+    return Finding(kind, project_id, numbers, idempotency_key, other)
+
+
+def _kind(record: KeyRecord | None, holders: Sequence[Ticket]) -> Kind | None:
+    if len(holders) > 1:
+        return Kind.DUPLICATE
+    if record is None:
+        return Kind.TICKET_WITHOUT_KEY if holders else None
+    if not holders:
+        return Kind.KEY_WITHOUT_TICKET
+    return None if record.number == holders[0].number else Kind.MISMATCH

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.plan import AuditPlan
-
-Range = tuple[int, int]
-"""The first and the last number."""
+from ticketctl.audit.numbers import Range
+from ticketctl.audit.reading import AuditPlan
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class ProjectAudit:
     reserved: int = 0
     voided: int = 0
     expired: int = 0
-    """Tickets whose keys are no longer recorded, as they need not be."""
+    """Tickets whose keys need not be recorded any more."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -47,8 +45,8 @@ class ProjectAudit:
     @property
     def gaps(self) -> tuple[Range, ...]:
         """Missing numbers that nothing explains."""
-        gaps = (each for each in self.findings if each.kind is Kind.GAP)
-        return tuple((each.numbers[0], each.numbers[1]) for each in gaps)
+        gaps = (finding for finding in self.findings if finding.kind is Kind.GAP)
+        return tuple((gap.numbers[0], gap.numbers[1]) for gap in gaps)
 
     @property
     def is_clean(self) -> bool:
@@ -57,45 +55,14 @@ class ProjectAudit:
 
 
 @dataclass(frozen=True)
-class Coverage:
-    """How much of what was to be read was read."""
-
-    tickets: bool
-    """All tickets, and each gap a second time."""
-    keys: bool
-    """All keys, or those that the tickets of single projects name."""
-    suspicions: bool
-    """Everything that looked wrong was read a second time."""
-    single_projects: bool
-    budget_spent: bool
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing was left out."""
-        return self.tickets and self.keys and self.suspicions
-
-    @property
-    def looked_for(self) -> list[Kind]:
-        """What is not there if it was not found."""
-        kinds: list[Kind] = []
-        if self.tickets:
-            kinds += [Kind.GAP, Kind.UNFINISHED_SEED]
-        if self.is_complete:
-            kinds += [Kind.DUPLICATE, Kind.TICKET_WITHOUT_KEY, Kind.MISMATCH]
-            kinds += [Kind.MALFORMED]
-        if self.is_complete and not self.single_projects:
-            kinds += [Kind.KEY_WITHOUT_TICKET]
-        return kinds
-
-
-@dataclass(frozen=True)
 class AuditReport:
     """What an audit came to."""
 
     plan: AuditPlan
-    coverage: Coverage
     projects: tuple[ProjectAudit, ...]
     """By id."""
+    is_complete: bool
+    """Whether all that looked wrong was read a second time."""
     started: datetime
     ended: datetime
     tickets_read: int
@@ -110,6 +77,5 @@ class AuditReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether all was read and nothing is wrong."""
-        whole = all(each.is_clean for each in self.projects)
-        return whole and self.coverage.is_complete
+        """Whether nothing is wrong, and nothing was left out."""
+        return self.is_complete and all(project.is_clean for project in self.projects)

@@ -1,34 +1,21 @@
 """The command that audits the tables."""
 
-from dataclasses import replace
 from datetime import timedelta
-from math import isfinite
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from ticketctl.audit.audit import audit_tables
-from ticketctl.audit.plan import AuditPlan
-from ticketctl.audit.progress import progress
-from ticketctl.audit.read_meter import ReadMeter
+from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.audit.results import AuditReport
-from ticketctl.audit.table_scan import TableReader
+from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import print_json
+from ticketctl.cli.output import notes, print_json
 from ticketctl.show.lookup import checked_project
+from ticketctl.system.rate_limiter import Pace
 from ticketctl.system.stack import Stack
-
-_READING: Final = "Reading"
-
-
-def _finite(value: float | None) -> float | None:
-    """Refuse `inf`, which is a number to Python, and above every minimum."""
-    if value is not None and not isfinite(value):
-        message = f"{value} is not a finite number."
-        raise typer.BadParameter(message)
-    return value
 
 
 @app.command(
@@ -37,7 +24,7 @@ def _finite(value: float | None) -> float | None:
     epilog=examples(
         "ticketctl audit",
         "ticketctl audit --project PROJ --project OPS",
-        "ticketctl audit --segments 16 --read-units-per-second 500",
+        "ticketctl audit --rate 500",
         "ticketctl audit --tickets-table restored-tickets --keys-table restored-keys",
     ),
 )
@@ -48,58 +35,37 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         list[str] | None,
         typer.Option(help="Audit this project alone; can be repeated."),
     ] = None,
+    rate: Annotated[
+        int | None, typer.Option(min=1, help="At most so many read units a second.")
+    ] = None,
     tickets_table: Annotated[
         str | None, typer.Option(help="Another table of tickets: a restored one, say.")
     ] = None,
     keys_table: Annotated[
         str | None, typer.Option(help="The idempotency keys' table that belongs to it.")
     ] = None,
-    max_read_units: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            callback=_finite,
-            help="Use no more than that; a single thread reads then.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    read_units_per_second: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            callback=_finite,
-            help="Read no faster than that, on average.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    segments: Annotated[
-        int,
-        typer.Option(
-            min=1, max=50, help="Threads that read.", rich_help_panel=_READING
-        ),
-    ] = 4,
     as_document: Json = False,
 ) -> None:
     """Check that every project's numbers are exactly 1..n, one for each key.
 
     It reads both tables, consistently, and may run while the worker writes: what
-    looks wrong is read again before it is reported. A project alone costs less, but
-    then keys without a ticket are not looked for. Reading 1 GB takes about 250,000
-    read units. Ends with status 1 if anything was found, or if it had to stop early.
+    looks wrong is read again, after a pause, before it is reported. An audit of single
+    projects does not look for keys without a ticket, and reads a unit for each key.
+    Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
+    found.
     """
     stack = stack_of(ctx)
     if (tickets_table is None) != (keys_table is None):
-        message = "give both --tickets-table and --keys-table: they belong together"
-        raise InputError(message)
+        raise InputError(
+            "give both --tickets-table and --keys-table: they belong together"
+        )
     plan = AuditPlan(
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
         tuple(dict.fromkeys(map(checked_project, project or ()))),
-        1 if max_read_units else segments,  # What others take could not be foreseen.
         _retention(stack),
     )
-    meter = ReadMeter(max_read_units, read_units_per_second)
-    report = _audit(TableReader(stack.client("dynamodb"), meter), plan)
+    report = _audit(stack, plan, rate)
     if as_document:
         print_json(report_json(report, stack.region))
     else:
@@ -108,12 +74,14 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.FOUND)
 
 
-def _audit(reader: TableReader, plan: AuditPlan) -> AuditReport:
-    """Make sure of the tables first: a wrong name is no finding."""
-    tickets = reader.expect(plan.tickets_table, ("project_id", "number"))
-    keys = reader.expect(plan.keys_table, ("id",))
-    with progress(0 if plan.projects else tickets + keys) as on_read:
-        return audit_tables(reader, replace(plan, on_read=on_read))
+def _audit(stack: Stack, plan: AuditPlan, rate: int | None) -> AuditReport:
+    reader = TableReader(stack.client("dynamodb"), Pace(rate))
+    # A wrong name is no finding.
+    reader.check_key(plan.tickets_table, ("project_id", "number"))
+    reader.check_key(plan.keys_table, ("id",))
+    with notes().status("reading") as status:
+        reader.on_page = lambda units: status.update(f"{units:,.0f} read units")
+        return audit_tables(reader, plan)
 
 
 def _retention(stack: Stack) -> timedelta | None:

@@ -8,6 +8,7 @@ from ticketctl.cli.app import NUMBERS, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.cli.prompts import confirm
+from ticketctl.sequences.import_lines import MAX_NUMBER
 from ticketctl.sequences.import_run import (
     import_all,
     plan,
@@ -15,12 +16,11 @@ from ticketctl.sequences.import_run import (
     read_tickets,
 )
 from ticketctl.sequences.importing import Import
-from ticketctl.sequences.publishing import announce
 from ticketctl.sequences.seeding import Seed, Seeded
-from ticketctl.sequences.sequences import MAX_NUMBER, last_number
-from ticketctl.sequences.voiding import check_voidable, checked_reason
+from ticketctl.sequences.voiding import announce, check_voidable, checked_reason
 from ticketctl.sequences.voiding import void as void_ticket
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
+from ticketctl.system.tickets import last_number
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 

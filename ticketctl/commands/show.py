@@ -8,7 +8,6 @@ from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import notes, print_json, print_json_line
 from ticketctl.show.lookup import (
-    HIGHEST,
     checked_project,
     find_record,
     find_recorded_ticket,
@@ -17,7 +16,7 @@ from ticketctl.show.lookup import (
     parse_ticket_key,
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
-from ticketctl.system.items import as_json
+from ticketctl.system.items import HIGHEST, as_json
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 
@@ -78,12 +77,11 @@ def list_tickets(
     found = latest_tickets(stack, checked_project(project), limit, before)
     if not found:
         below = f" below {before}" if before else ""
-        message = f"{project} has no tickets{below}"
-        raise NotThereError(message)
+        raise NotThereError(f"{project} has no tickets{below}")
     shown = found[:limit]
     if as_document:
-        for each in shown:
-            print_json_line(ticket_json(each))
+        for ticket in shown:
+            print_json_line(ticket_json(ticket))
     else:
         print_tickets(shown)
     if len(found) > limit:

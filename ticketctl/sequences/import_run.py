@@ -9,13 +9,13 @@ from rich.progress import Progress
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.send.request_file import read_lines, shown_name
-from ticketctl.sequences.import_lines import Existing, Reading
+from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, Report
+from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, Seeded
-from ticketctl.sequences.sequences import item_from, last_number
-from ticketctl.sequences.timestamps import timestamp
-from ticketctl.sequences.transactions import Pace
+from ticketctl.system.items import timestamp
 from ticketctl.system.stack import System
+from ticketctl.system.tickets import last_number, ticket_from
 
 
 def read_tickets(file: str, project: str | None) -> list[Existing]:
@@ -25,37 +25,34 @@ def read_tickets(file: str, project: str | None) -> list[Existing]:
         InputError: A line is wrong, or there is none.
     """
     name = shown_name(file)
-    reading = Reading(timestamp(), project)
-    reading.read(read_lines(file, "jsonl"))
-    for line, why in reading.wrong:
+    tickets, wrong = check_lines(read_lines(file, "jsonl"), timestamp(), project)
+    for line, why in wrong:
         notes().print(f"{name}:{line}: {visible(why)}", markup=False)
-    if reading.wrong:
-        bad = len({line for line, _ in reading.wrong})
-        message = f"{name}: {bad} bad lines; nothing was imported"
-        raise InputError(message)
-    if not reading.tickets:
-        message = f"{name}: holds no ticket"
-        raise InputError(message)
-    return reading.tickets
+    if wrong:
+        raise InputError(f"{name}: {len(wrong)} bad lines; nothing was imported")
+    if not tickets:
+        raise InputError(f"{name}: holds no ticket")
+    return tickets
 
 
 def highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:
     """Return the highest number of each project."""
     highest: dict[str, int] = {}
-    for each in tickets:
-        highest[each.project_id] = max(each.number, highest.get(each.project_id, 0))
+    for ticket in tickets:
+        project = ticket.project_id
+        highest[project] = max(ticket.number, highest.get(project, 0))
     return highest
 
 
 def plant_for_import(
-    stack: System, project: str, number: int, pace: Pace
+    stack: System, project: str, number: int, retry: Retry
 ) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
-    above = item_from(stack, project, number)
+    above = ticket_from(stack, project, number)
     if above and not above.ends_a_seed:
         return None
     last = above.number if above else number
-    return Seed(stack, project, last, "import", pace).plant()
+    return Seed(stack, project, last, "import", retry).plant()
 
 
 def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
@@ -63,7 +60,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
     screen = notes()
     try:
         for project, number in highest_numbers(tickets).items():
-            seeded = plant_for_import(target.stack, project, number, target.pace)
+            seeded = plant_for_import(target.stack, project, number, target.retry)
             for given in seeded.given_within if seeded else ():
                 screen.print(f"{project}-{given} was given by workers meanwhile")
         with Progress(console=screen, disable=not screen.is_terminal) as progress:
@@ -76,7 +73,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
 
 def plan(stack: System, tickets: Sequence[Existing]) -> str:
     """Tell what an import would do, a line for each project."""
-    counts = Counter(each.project_id for each in tickets)
+    counts = Counter(ticket.project_id for ticket in tickets)
     lines: list[str] = []
     for project, number in highest_numbers(tickets).items():
         last = last_number(stack, project)

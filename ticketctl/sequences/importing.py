@@ -3,16 +3,27 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from typing import Any, Final
 
+from botocore.exceptions import ClientError
+
+from ticket_numbering import dynamodb_items
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.imported_items import SEED_ATTRIBUTES, key_item, ticket_item
-from ticketctl.sequences.sequences import highest_below, item_from
-from ticketctl.sequences.transactions import Pace, Put, Refusal, transact
-from ticketctl.system.items import RESERVED, Ticket, key_record, plain
+from ticketctl.sequences.retry import Retry
+from ticketctl.system.aws_errors import error_code
+from ticketctl.system.items import (
+    ELSEWHERE,
+    RESERVED,
+    Ticket,
+    key_record,
+    plain,
+    serialized,
+)
 from ticketctl.system.stack import System
+from ticketctl.system.tickets import ticket_from, tickets_below
 
 IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
@@ -22,12 +33,35 @@ WRITTEN: Final = "written"
 ALREADY: Final = "there already"
 
 _TRIES_OF_A_LOST_TICKET: Final = 6
-"""Another import may be committing key and ticket; with the pauses, a second or so."""
+"""Another import may be committing key and ticket; with the waits, a second or so."""
 
-_ADDED: Final = frozenset(
-    {"number", "assigned_at", "origin", "status", "voided_at", "voided_reason"}
-)
+SEED_ATTRIBUTES: Final = {"reserved_up_to", "reserved_after"}
+"""What a reserved item says of its seed; a ticket in its place goes on saying it."""
+
+_ADDED: Final = SEED_ATTRIBUTES | {
+    *("number", "assigned_at", "origin", "status", "voided_at", "voided_reason")
+}
 """Attributes of a ticket that its request did not ask for."""
+
+
+def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, Any]:
+    """Return the ticket as the worker writes it, and where its number comes from."""
+    before = reserved.fields if reserved else {}
+    kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
+    item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
+    return serialized(item | kept | {"origin": ELSEWHERE})
+
+
+def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
+    """Return the record of its key; kept from now on, however old the ticket is."""
+    expiry = datetime.now(UTC) + timedelta(days=retention_days)
+    item = dynamodb_items.key_item(
+        ticket.request,
+        ticket.number,
+        ticket.assigned_at,
+        expires_at=int(expiry.timestamp()) if retention_days else None,
+    )
+    return serialized(item)
 
 
 @dataclass
@@ -38,6 +72,15 @@ class Report:
     already: int = 0
     refused: list[tuple[Existing, str]] = field(default_factory=list)
 
+    def add(self, ticket: Existing, fate: str) -> None:
+        """Count what became of a ticket."""
+        if fate == WRITTEN:
+            self.written += 1
+        elif fate == ALREADY:
+            self.already += 1
+        else:
+            self.refused.append((ticket, fate))
+
 
 @dataclass(frozen=True)
 class Import:
@@ -45,7 +88,7 @@ class Import:
 
     stack: System
     retention_days: int = 0
-    pace: Pace = field(default_factory=Pace)
+    retry: Retry = field(default_factory=Retry)
 
     def write_all(
         self, tickets: Iterable[Existing], advance: Callable[[], None]
@@ -57,28 +100,24 @@ class Import:
             advance: Called after each.
         """
         report = Report()
+        rest = iter(tickets)
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
-            for some in _chunks(tickets):
-                for ticket, why in zip(some, pool.map(self.write, some), strict=True):
-                    if why == WRITTEN:
-                        report.written += 1
-                    elif why == ALREADY:
-                        report.already += 1
-                    else:
-                        report.refused.append((ticket, why))
+            while some := [*islice(rest, _AT_A_TIME)]:
+                for ticket, fate in zip(some, pool.map(self.write, some), strict=True):
+                    report.add(ticket, fate)
                     advance()
         return report
 
     def write(self, ticket: Existing) -> str:
         """Write a ticket; return what came of it: `WRITTEN`, `ALREADY`, or why not."""
         lost = count(1)
-        return self.pace.until(
+        return self.retry.until(
             lambda: self._attempt(ticket, lost),
             f"{ticket.ticket_key}: others kept writing it",
         )
 
     def _attempt(self, ticket: Existing, lost: Iterator[int]) -> str | None:
-        there = item_from(self.stack, ticket.project_id, ticket.number)
+        there = ticket_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and there.status != RESERVED:
             return _difference(ticket, there)
         if there is None or not self._is_from_elsewhere(ticket, there):
@@ -86,8 +125,16 @@ class Import:
                 "it is missing among numbers that were given here; see: ticketctl audit"
             )
         puts = self._puts(ticket, there if there.number == ticket.number else None)
-        refusals = transact(self.stack.client("dynamodb"), puts)
-        return _fate(ticket, refusals[-1], lost) if refusals else WRITTEN
+        try:
+            self.stack.client("dynamodb").transact_write_items(
+                TransactItems=[{"Put": put} for put in puts]
+            )
+        except ClientError as error:
+            if error_code(error) != "TransactionCanceledException":
+                raise
+            answer: Mapping[str, Any] = error.response
+            return _fate(ticket, answer["CancellationReasons"][-1], lost)
+        return WRITTEN
 
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
         """Tell whether the number was used elsewhere, for all that the table says.
@@ -96,17 +143,22 @@ class Import:
             ticket: A ticket that is not written.
             there: The item of its number, or else the next above.
         """
-        below = highest_below(self.stack, ticket.project_id, ticket.number)
+        lower = tickets_below(self.stack, ticket.project_id, ticket.number, page=1)
+        below = next(lower, None)
         # Right behind a seed's last number a worker may write, until the next is done.
         is_between = below and below.is_from_elsewhere and not below.ends_a_seed
         is_next = ticket.number == (below.number + 1 if below else 1)
         is_reserved = there.number == ticket.number and is_next
         return there.is_from_elsewhere and bool(is_between or is_reserved)
 
-    def _puts(self, ticket: Existing, reserved: Ticket | None) -> Sequence[Put]:
+    def _puts(
+        self, ticket: Existing, reserved: Ticket | None
+    ) -> Sequence[Mapping[str, Any]]:
         """Return what is written, in place of a reserved item if there is one."""
         outputs = self.stack.outputs
-        condition: Put = {"ConditionExpression": "attribute_not_exists(project_id)"}
+        condition: dict[str, Any] = {
+            "ConditionExpression": "attribute_not_exists(project_id)"
+        }
         if reserved:
             condition = {
                 "ConditionExpression": "#status = :reserved",
@@ -137,22 +189,23 @@ def _difference(ticket: Existing, there: Ticket) -> str:
 
 
 def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
-    added = _ADDED | SEED_ATTRIBUTES
-    return {name: value for name, value in fields.items() if name not in added}
+    return {name: value for name, value in fields.items() if name not in _ADDED}
 
 
-def _fate(ticket: Existing, key: Refusal, lost: Iterator[int]) -> str | None:
+def _fate(
+    ticket: Existing, reason: Mapping[str, Any], lost: Iterator[int]
+) -> str | None:
     """Tell whose the key is; if it was not in the way, it is to be tried again.
 
     Args:
         ticket: What was not written.
-        key: Why its key was not.
+        reason: Why its key was not.
         lost: Counts how often the key was there without its ticket.
     """
-    if not key.is_condition or key.item is None:
+    if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
         return None
     try:
-        record = key_record(key.item)
+        record = key_record(reason["Item"])
     except NotThereError as error:
         return f"its idempotency_key is taken: {error}"
     if record.number != ticket.number:
@@ -160,9 +213,3 @@ def _fate(ticket: Existing, key: Refusal, lost: Iterator[int]) -> str | None:
     if next(lost) < _TRIES_OF_A_LOST_TICKET:
         return None
     return "its idempotency_key is recorded without the ticket; see: ticketctl audit"
-
-
-def _chunks(tickets: Iterable[Existing]) -> Iterator[list[Existing]]:
-    rest = iter(tickets)
-    while some := list(islice(rest, _AT_A_TIME)):
-        yield some

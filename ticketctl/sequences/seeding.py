@@ -7,23 +7,23 @@ number: whoever holds it collides, sees that it is from elsewhere, and reads aga
 `docs/seeding.md` has the argument.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.sequences import (
-    given_between,
-    item_at,
-    items_below,
-    last_number,
-)
-from ticketctl.sequences.timestamps import timestamp
-from ticketctl.sequences.transactions import Pace
+from ticketctl.sequences.retry import Retry
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import ELSEWHERE, RESERVED
+from ticketctl.system.items import ELSEWHERE, RESERVED, timestamp
 from ticketctl.system.stack import System
+from ticketctl.system.tickets import (
+    get_ticket,
+    last_number,
+    tickets_above,
+    tickets_below,
+)
 
 _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
 """Somebody has the number, or a worker's transaction is about to."""
@@ -51,7 +51,7 @@ class Seed:
     project_id: str
     last: int
     reason: str = ""
-    pace: Pace = field(default_factory=Pace)
+    retry: Retry = field(default_factory=Retry)
 
     def plant(self) -> Seeded:
         """Let the sequence go on after the last number; call it again if it fails.
@@ -61,8 +61,8 @@ class Seed:
             BusyError: Workers kept taking the number after the last.
         """
         busy = f"{self.project_id}: others kept taking the next number"
-        before, was_already = self.pace.until(self._jump, busy)
-        self.pace.until(self._close, busy)
+        before, was_already = self.retry.until(self._jump, busy)
+        self.retry.until(self._close, busy)
         within = given_between(self.stack, self.project_id, before, self.last)
         now = last_number(self.stack, self.project_id)
         return Seeded(
@@ -88,15 +88,14 @@ class Seed:
         Raises:
             InputError: There was none: the sequence would step back.
         """
-        there = item_at(self.stack, self.project_id, self.last)
+        there = get_ticket(self.stack, self.project_id, self.last)
         if there and there.is_from_elsewhere and not there.follows_a_sequence:
             # Numbers that were imported or reserved by hand do not say.
             return int(there.fields.get("reserved_after", self.last))
-        message = (
+        raise InputError(
             f"{self.project_id} has numbers up to {highest} already; "
             f"a sequence only goes on, so give a number above {highest}"
         )
-        raise InputError(message)
 
     def _close(self) -> bool | None:
         """Reserve what a worker that read before may still write.
@@ -108,7 +107,7 @@ class Seed:
             None if somebody was faster, and it is to be read again.
         """
         end, above, highest = 0, self.last, None
-        for item in items_below(self.stack, self.project_id, self.last):
+        for item in tickets_below(self.stack, self.project_id, self.last):
             highest = highest or item
             if not item.is_from_elsewhere:
                 end = item.number
@@ -144,3 +143,16 @@ class Seed:
                 raise
             return False
         return True
+
+
+def given_between(stack: System, project_id: str, low: int, high: int) -> Iterator[int]:
+    """Yield the numbers between that workers gave.
+
+    A Query may see a block half committed: what a ticket stands behind was given, too.
+    """
+    for ticket in tickets_above(stack, project_id, low):
+        if ticket.number >= high:
+            return
+        if not ticket.is_from_elsewhere:
+            yield from range(low + 1, ticket.number + 1)
+        low = ticket.number

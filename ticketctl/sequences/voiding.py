@@ -1,19 +1,20 @@
 """Voids a ticket: it keeps its number, says why it should not have been, and stays."""
 
 from dataclasses import dataclass, replace
+from typing import Any, get_args
+from uuid import uuid4
 
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
+from ticket_numbering.field_types import Priority
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_voided import MAX_REASON, TicketVoided
-from ticketctl.sequences.timestamps import timestamp
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import RESERVED, VOIDED, Ticket, ticket
+from ticketctl.system.items import RESERVED, VOIDED, Ticket, ticket, timestamp
+from ticketctl.system.queues import FIFO_SUFFIX
 from ticketctl.system.stack import System
-
-PRIORITIES = ("low", "medium", "high", "urgent")
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,7 @@ def checked_reason(reason: str) -> str:
     """
     if reason.strip() and reason.isprintable() and len(reason) <= MAX_REASON:
         return reason
-    message = f"--reason: give one line of 1 to {MAX_REASON} visible characters"
-    raise InputError(message)
+    raise InputError(f"--reason: give one line of 1 to {MAX_REASON} visible characters")
 
 
 def check_voidable(found: Ticket, reason: str) -> None:
@@ -47,49 +47,37 @@ def check_voidable(found: Ticket, reason: str) -> None:
         NotThereError: It is no ticket as the system writes it.
     """
     if found.status == RESERVED:
-        message = (
+        raise InputError(
             f"{found.ticket_key} is only reserved: it stands for a number that was "
             "used elsewhere, and there is no ticket to void"
         )
-        raise InputError(message)
-    _check_announceable(found, reason)
-    recorded = found.fields.get("voided_reason")
-    if found.status == VOIDED and recorded != reason:
-        message = (
-            f"{found.ticket_key} was voided at {found.fields.get('voided_at')} for "
-            f"another reason: {visible(str(recorded))}"
-        )
-        raise InputError(message)
-
-
-def _check_announceable(found: Ticket, reason: str) -> None:
-    if field := _malformed_field(_as_voided(found, reason)):
-        message = (
-            f"{found.ticket_key} is malformed ({field}) and could not be announced; "
+    voided = found
+    if "status" not in found.fields:
+        marks = {"status": VOIDED, "voided_reason": reason, "voided_at": timestamp()}
+        voided = replace(found, fields={**found.fields, **marks})
+    if not _is_announceable(voided):
+        raise NotThereError(
+            f"{found.ticket_key} is malformed and could not be announced; "
             f"see: ticketctl show {found.ticket_key}"
         )
-        raise NotThereError(message)
+    recorded = voided.fields["voided_reason"]
+    if recorded != reason:
+        raise InputError(
+            f"{found.ticket_key} was voided at {voided.fields['voided_at']} for "
+            f"another reason: {visible(recorded)}"
+        )
 
 
-def _as_voided(found: Ticket, reason: str) -> Ticket:
-    """Return the ticket as it will be; as it is, where a status keeps it from that."""
-    if "status" in found.fields:
-        return found
-    marks = {"status": VOIDED, "voided_reason": reason, "voided_at": timestamp()}
-    return replace(found, fields={**found.fields, **marks})
-
-
-def _malformed_field(voided: Ticket) -> str | None:
-    """Return the first field that keeps a ticket from being announced."""
-    if voided.status != VOIDED:
-        return "status"
-    if voided.fields.get("priority", "medium") not in PRIORITIES:
-        return "priority"
+def _is_announceable(voided: Ticket) -> bool:
     try:
         TicketVoided.of(voided)
-    except ValidationError as error:
-        return str(error.errors()[0]["loc"][-1])
-    return None
+    except ValidationError:
+        return False
+    return voided.status == VOIDED and _priority(voided) in get_args(Priority)
+
+
+def _priority(found: Ticket) -> Any:
+    return found.fields.get("priority", "medium")
 
 
 def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
@@ -121,16 +109,37 @@ def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
     except ClientError as error:
         if error_code(error) != "ConditionalCheckFailedException":
             raise
-        return _as_it_is(error, f"{project_id}-{number}", reason)
+        response: dict[str, Any] = {**error.response}
+        if "Item" not in response:
+            raise NotThereError(f"there is no ticket {project_id}-{number}") from error
+        found = ticket(response["Item"])
+        check_voidable(found, reason)
+        return Voided(found, was_already=True)
     return Voided(ticket(answer["Attributes"]), was_already=False)
 
 
-def _as_it_is(error: ClientError, ticket_key: str, reason: str) -> Voided:
-    response: dict[str, object] = {**error.response}
-    item = response.get("Item")
-    if not isinstance(item, dict):
-        message = f"there is no ticket {ticket_key}"
-        raise NotThereError(message) from error
-    found = ticket(item)
-    check_voidable(found, reason)
-    return Voided(found, was_already=True)
+def announce(stack: System, voided: Voided) -> None:
+    """Publish as the worker does that a ticket is voided; or publish it once more."""
+    event = TicketVoided.of(voided.ticket)
+    topic_arn = stack.outputs["AssignmentsTopicArn"]
+    attributes = {
+        "event_type": event.type,
+        "project_id": event.data.project_id,
+        "priority": _priority(voided.ticket),
+        "replayed": str(voided.was_already).lower(),
+    }
+    request: dict[str, Any] = {
+        "TopicArn": topic_arn,
+        "Message": event.model_dump_json(),
+        "MessageAttributes": {
+            name: {"DataType": "String", "StringValue": value}
+            for name, value in attributes.items()
+        },
+        # SNS passes it on: standard queues that subscribe become fair queues.
+        "MessageGroupId": event.data.project_id,
+    }
+    if topic_arn.endswith(FIFO_SUFFIX):
+        # A repeat is to be heard, also within the 5 minutes that SNS remembers ids.
+        repeat = f"/{uuid4()}" if voided.was_already else ""
+        request["MessageDeduplicationId"] = event.id + repeat
+    stack.client("sns").publish(**request)

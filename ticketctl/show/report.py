@@ -50,10 +50,10 @@ def print_tickets(tickets: Iterable[Ticket]) -> None:
     table.add_column("priority", no_wrap=True)
     table.add_column("title", overflow="fold")
     table.add_column("status", no_wrap=True)
-    for each in tickets:
+    for ticket in tickets:
         names = ("assigned_at", "priority", "title", "status")
-        texts = [visible(str(each.fields.get(name, ""))) for name in names]
-        table.add_row(*map(Text, [str(each.number), *texts]))
+        texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
+        table.add_row(*map(Text, [str(ticket.number), *texts]))
     console().print(table, soft_wrap=False)
 
 
@@ -61,9 +61,9 @@ def _lines(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Give a value as lines, of which only the first has a label."""
     match value:
         case list():
-            lines = [visible(str(each)) for each in value]
+            lines = [visible(str(part)) for part in value]
         case Mapping():
-            lines = [visible(f"{key}: {each}") for key, each in value.items()]
+            lines = [visible(f"{key}: {text}") for key, text in value.items()]
         case _:
             lines = [_visible_line(each) for each in str(value).split("\n")]
     label = visible(name)
@@ -75,4 +75,4 @@ def _lines(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _visible_line(line: str) -> str:
     """Show a line with its spaces: a description may hold code."""
     shown = line.rstrip("\r").replace("\t", "    ")
-    return "".join(each if each.isprintable() else "\ufffd" for each in shown)
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)

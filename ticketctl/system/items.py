@@ -3,11 +3,14 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from boto3.dynamodb.types import TypeDeserializer
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
+from ticket_numbering.dynamodb_items import assignment
+from ticket_numbering.errors import DamagedKeyRecordError
 from ticketctl.cli.errors import NotThereError
 
 ELSEWHERE: Final = "elsewhere"
@@ -25,7 +28,32 @@ PROJECT_ID: Final = re.compile("[A-Za-z0-9._-]{1,64}")
 IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,128}")
 """A request's key, as the worker takes it: visible ASCII characters."""
 
+HIGHEST: Final = 10**19 - 1
+"""The highest number that the tools know: far above any sequence, in 64 bits."""
+
+TICKET_ATTRIBUTES: Final = (
+    "project_id",
+    "number",
+    "idempotency_key",
+    "status",
+    "origin",
+    "assigned_at",
+    "reserved_up_to",
+)
+"""What a `Ticket` needs to know of itself, without what the request asks for."""
+
+KEY_ATTRIBUTES: Final = (
+    "id",
+    "project_id",
+    "idempotency_key",
+    "number",
+    "fingerprint",
+    "assigned_at",
+)
+"""What a `KeyRecord` needs to know of itself."""
+
 _deserialize = TypeDeserializer().deserialize
+_serialize = TypeSerializer().serialize
 
 
 @dataclass(frozen=True)
@@ -58,14 +86,35 @@ class Ticket:
         return self.fields.get("origin") == ELSEWHERE
 
     @property
+    def reserved_up_to(self) -> int:
+        """Where the seed ends that took the number; 0 if none did."""
+        value = self.fields.get("reserved_up_to")
+        return int(value) if isinstance(value, Decimal) else 0
+
+    @property
     def follows_a_sequence(self) -> bool:
         """Whether a seed took it because a worker may have held it."""
-        return bool(self.fields.get("reserved_up_to", 0) > self.number)
+        return self.reserved_up_to > self.number
 
     @property
     def ends_a_seed(self) -> bool:
         """Whether a seed went up to it, be it reserved or imported since."""
-        return bool(self.fields.get("reserved_up_to") == self.number)
+        return self.reserved_up_to == self.number
+
+    @property
+    def has_number(self) -> bool:
+        """Whether its number is one that a ticket can have."""
+        return self.fields["number"] == self.number and 1 <= self.number <= HIGHEST
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether it is not as the system writes it."""
+        key = self.idempotency_key
+        is_right = self.status == RESERVED if key is None else self._can_be_asked(key)
+        return not (self.has_number and is_right)
+
+    def _can_be_asked(self, key: Any) -> bool:
+        return isinstance(key, str) and is_request_key(self.project_id, key)
 
 
 @dataclass(frozen=True)
@@ -84,6 +133,11 @@ def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _deserialize(value) for name, value in item.items()}
 
 
+def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return Python values as a DynamoDB item."""
+    return {name: _serialize(value) for name, value in fields.items()}
+
+
 def ticket(item: Mapping[str, Any]) -> Ticket:
     """Read an item of the tickets' table."""
     fields = plain(item)
@@ -97,15 +151,28 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
         NotThereError: It is not as the system writes it.
     """
     fields = plain(item)
+    is_damaged = isinstance(assignment(item), DamagedKeyRecordError)
     match fields:
         case {
             "project_id": str(project_id),
             "idempotency_key": str(key),
             "number": Decimal() as number,
-        } if fields["id"] == f"{project_id}#{key}":
-            return KeyRecord(project_id, key, int(number), fields)
-    message = f"the record {fields['id']} is malformed; see: ticketctl audit"
-    raise NotThereError(message)
+        } if fields["id"] == f"{project_id}#{key}" and not is_damaged:
+            if is_request_key(project_id, key) and number <= HIGHEST:
+                return KeyRecord(project_id, key, int(number), fields)
+    raise NotThereError(f"the record {fields['id']} is malformed; see: ticketctl audit")
+
+
+def is_request_key(project_id: str, idempotency_key: str) -> bool:
+    """Tell a request's key from others, which may be too long to be looked up."""
+    is_key = IDEMPOTENCY_KEY.fullmatch(idempotency_key)
+    return bool(PROJECT_ID.fullmatch(project_id) and is_key)
+
+
+def timestamp(time: datetime | None = None) -> str:
+    """Return a time as the worker writes it; now if none is given."""
+    utc = (time or datetime.now(UTC)).astimezone(UTC)
+    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:

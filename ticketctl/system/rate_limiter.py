@@ -1,4 +1,4 @@
-"""Keeps to a number of messages a second."""
+"""Keeps to a number of messages, or of read units, a second."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Pace:
-    """Lets so many messages a second go, one batch after the other."""
+    """Lets so many go a second, one batch after the other."""
 
     rate: float | None = None
     """Without one, it never waits."""
@@ -18,8 +18,8 @@ class Pace:
         """Return how many messages to send at once: a second's share at most."""
         return most if self.rate is None else max(1, min(most, int(self.rate)))
 
-    def delay(self, count: int) -> float:
-        """Return how many seconds to wait until so many messages more may go."""
+    def delay(self, count: float) -> float:
+        """Return how many seconds to wait until so many more may go."""
         if self.rate is None:
             return 0
         now = self.clock()

@@ -35,8 +35,6 @@ NEEDED_OUTPUTS: Final = (
 _CONFIG: Final = Config(
     connect_timeout=5,
     read_timeout=30,
-    # Enough for the threads of a parallel scan.
-    max_pool_connections=50,
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 

@@ -1,37 +1,40 @@
 """`audit`: what was planted is found, and what is right is clean."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
-from tests.support.ctl_process import Ctl, Ended
+from tests.support.ctl_process import Ctl
 from tests.support.seed_items import Item, key_item, planted, sequence, ticket_item
 from tests.support.tables import create_table
 from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
 
-# What to plant beside the tickets 1 and 2, and what the audit calls it.
-FLAWS: dict[str, Callable[[str], list[Item]]] = {
-    "gap": lambda project: sequence(project, 4),
-    "two-tickets-of-one-key": lambda project: [ticket_item(project, 3, "key-2")],
-    "key-without-ticket": lambda project: [key_item(project, 3, "lone")],
-    "ticket-without-key": lambda project: [ticket_item(project, 3, "lone")],
-    "key-names-another-ticket": lambda project: [
-        ticket_item(project, 3, "x"),
-        key_item(project, 1, "x"),
-    ],
-    "malformed-item": lambda project: [ticket_item(project, 3, None)],
-}
 
-
-def of(ended: Ended, project_id: str) -> list[dict[str, Any]]:
-    """Return what was found in a project; other tests have tables of their own."""
-    return [each for each in ended.json["findings"] if each["project_id"] == project_id]
+def flaws(project: str) -> dict[str, list[Item]]:
+    """Return what is wrong, project by project, and what the audit calls it."""
+    return {
+        "gap": sequence(f"{project}-A", 1, 3),
+        "two-tickets-of-one-key": [
+            *sequence(f"{project}-B", 1),
+            ticket_item(f"{project}-B", 2, "key-1"),
+        ],
+        "key-without-ticket": [key_item(f"{project}-C", 1, "lone")],
+        "ticket-without-key": [ticket_item(f"{project}-D", 1, "lone")],
+        "key-names-another-ticket": [
+            *sequence(f"{project}-E", 1),
+            ticket_item(f"{project}-E", 2, "x"),
+            key_item(f"{project}-E", 1, "x"),
+        ],
+        "malformed-item": [ticket_item(f"{project}-F", 1, None)],
+        "unfinished-seed": [
+            ticket_item(f"{project}-G", 9, None, status="reserved", origin="elsewhere")
+        ],
+    }
 
 
 @contextmanager
@@ -46,45 +49,56 @@ def tables(deployed: LocalStack, name: str, *items: Item) -> Iterator[list[str]]
     try:
         yield ["--tickets-table", names[0], "--keys-table", names[1]]
     finally:
-        for each in names:
-            dynamodb.delete_table(TableName=each)
+        for table in names:
+            dynamodb.delete_table(TableName=table)
 
 
-class TestFindings:
-    """Whatever is wrong is named, once, and for both kinds of readers."""
+class TestAudit:
+    """Whatever is wrong is named, and status 0 means that nothing is."""
 
-    @pytest.mark.parametrize("kind", FLAWS)
-    def test_audit_finds_what_was_planted(
-        self, deployed: LocalStack, project: str, ctl: Ctl, kind: str
-    ) -> None:
-        """In text and in JSON; and no more when it is gone."""
-        with planted(deployed, *sequence(project, 1, 2)):
-            with planted(deployed, *FLAWS[kind](project)):
-                text, document = ctl("audit"), ctl("audit", "--json")
-            after = ctl("audit", "--json")
-
-        assert (text.status, document.status) == (1, 1)
-        assert [each["kind"] for each in of(document, project)] == [kind]
-        [finding] = of(document, project)
-        assert finding["message"] in text.out
-        assert "NOT CLEAN" in text.out
-        assert document.json["clean"] is False
-        assert of(after, project) == []
-
-    def test_table_shows_all_findings_when_the_terminal_is_narrow(
+    def test_audit_names_each_finding_when_restored_tables_have_all(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
-        """A terminal of 80 columns, and every pipe."""
-        lone = ticket_item(project, 4, "lone")
-        with planted(deployed, *sequence(project, 1, 2), lone):
-            ended = ctl("audit", "--project", project, COLUMNS="80")
+        planted_flaws = flaws(project)
+        items = [item for some in planted_flaws.values() for item in some]
+        with tables(deployed, project, *items) as options:
+            text, document = ctl("audit", *options), ctl("audit", *options, "--json")
 
-        assert f"│ {project:<7} │ 3-3  │     1 │" in ended.out
+        assert (text.status, document.status) == (1, 1)
+        found = document.json["findings"]
+        assert [finding["kind"] for finding in found] == [*planted_flaws]
+        assert all(finding["message"] in text.out for finding in found)
+        assert "NOT CLEAN: 7 findings" in text.out
+        assert document.json["clean"] is False
+
+    def test_audit_is_clean_when_restored_tables_are(
+        self, deployed: LocalStack, project: str, ctl: Ctl
+    ) -> None:
+        items = [*sequence(project, *range(1, 9)), *sequence(f"{project}-B", 1)]
+        with tables(deployed, project, *items) as options:
+            ended = ctl("audit", *options, "--rate", "100", "--json")
+
+        assert ended.status == 0
+        assert ended.json["clean"] is True
+        assert [found["last"] for found in ended.json["projects"]] == [8, 1]
+        assert (ended.json["tickets_read"], ended.json["keys_read"]) == (9, 9)
+
+    def test_project_is_clean_after_the_main_job(
+        self, system: System, project: str, ctl: Ctl
+    ) -> None:
+        system.send(*[ticket_fields(project) for _ in range(5)])
+        system.wait_for(lambda: len(system.events(project)) >= 5)
+
+        ended = ctl("audit", "--project", project)
+
+        assert ended.status == 0
+        assert "1 projects, 5 tickets and 5 keys read consistently" in ended.out
+        assert "keys without a ticket were not looked for" in ended.out
+        assert ended.out.rstrip().endswith("clean")
 
     def test_audit_tells_numbers_from_elsewhere_from_gaps(
         self, deployed: LocalStack, project: str, ctl: Ctl
     ) -> None:
-        """Those between two that another system gave are explained."""
         elsewhere = {"status": "reserved", "origin": "elsewhere"}
         first = ticket_item(project, 3, None, **elsewhere)
         reserved = ticket_item(project, 9, None, **elsewhere)
@@ -111,116 +125,10 @@ class TestFindings:
         }
 
 
-class TestCleanAudit:
-    """Status 0 means that all was looked at and nothing is wrong."""
-
-    def test_project_is_clean_after_the_main_job(
-        self, system: System, project: str, ctl: Ctl
-    ) -> None:
-        """Numbered by the worker; audited alone."""
-        system.send(*[ticket_fields(project) for _ in range(5)])
-        system.wait_for(lambda: len(system.events(project)) >= 5)
-
-        ended = ctl("audit", "--project", project)
-        document = ctl("audit", "--project", project, "--json")
-
-        assert ended.status == 0
-        assert ended.out.rstrip().endswith("clean")
-        assert "keys without a ticket were not looked for" in ended.out
-        assert "key-without-ticket" in document.json["not_looked_for"]
-        assert document.json["tickets_read"] == 5
-        assert document.json["keys_read"] == 5
-
-    def test_restored_tables_are_audited_by_their_names(
-        self, deployed: LocalStack, project: str, ctl: Ctl
-    ) -> None:
-        """Whole, in as many segments as one likes."""
-        items = [*sequence(project, 1, 2, 3), *sequence(f"{project}-B", 1)]
-        with tables(deployed, project, *items) as options:
-            ended = ctl("audit", *options, "--segments", "7", "--json")
-            text = ctl("audit", *options)
-
-        assert (ended.status, text.status) == (0, 0)
-        assert ended.json["clean"] is True
-        assert ended.json["not_looked_for"] == []
-        assert [each["last"] for each in ended.json["projects"]] == [3, 1]
-        assert f"{project}-tickets" in text.out
-        assert "total" in text.out
-
-    def test_restored_tables_may_lack_the_last_moments(
-        self, deployed: LocalStack, project: str, ctl: Ctl
-    ) -> None:
-        """A key came back, and its ticket did not."""
-        items = [*sequence(project, 1), key_item(project, 2, "key-2")]
-        with tables(deployed, project, *items) as options:
-            ended = ctl("audit", *options)
-
-        assert ended.status == 1
-        assert f"{project}-2: named by the key key-2" in ended.out
-
-
-class TestCoverage:
-    """What was not read is not judged."""
-
-    def test_audit_is_incomplete_when_the_budget_is_spent(
-        self, deployed: LocalStack, project: str, ctl: Ctl
-    ) -> None:
-        """Nothing was found, but it is not clean: status 1."""
-        items = [
-            each
-            for number in range(1, 6)
-            for each in (
-                ticket_item(project, number, f"k{number}", description="x" * 300_000),
-                key_item(project, number, f"k{number}"),
-            )
-        ]
-        with tables(deployed, project, *items) as options:
-            budget = [*options, "--max-read-units", "1", "--segments", "1"]
-            text, document = ctl("audit", *budget), ctl("audit", *budget, "--json")
-            enough = ctl("audit", *options, "--max-read-units", "100000")
-
-        assert (text.status, document.status, enough.status) == (1, 1, 0)
-        assert "INCOMPLETE" in text.out
-        assert "nothing wrong so far" in text.out
-        assert document.json["complete"] is False
-        assert document.json["findings"] == []
-        assert document.json["looked_for"] == []
-        assert document.json["keys_read"] == 0
-        assert 0 < document.json["tickets_read"] < 5
-
-    def test_audit_keeps_to_the_budget_when_many_threads_are_asked_for(
-        self, deployed: LocalStack, project: str, ctl: Ctl
-    ) -> None:
-        """Each of them would take what the others had left."""
-        with tables(deployed, project, *sequence(project, *range(1, 41))) as options:
-            budget = [*options, "--max-read-units", "2", "--segments", "50"]
-            ended = ctl("audit", *budget, "--json")
-
-        assert ended.status == 1
-        assert 0 < ended.json["read_units"] <= 2
-
-    def test_audit_is_complete_when_it_reads_slowly(
-        self, deployed: LocalStack, project: str, ctl: Ctl
-    ) -> None:
-        """With pauses between pages."""
-        with tables(deployed, project, *sequence(project, *range(1, 9))) as options:
-            ended = ctl("audit", *options, "--read-units-per-second", "8", "--json")
-
-        assert ended.status == 0
-        assert (ended.json["tickets_read"], ended.json["keys_read"]) == (8, 8)
-
-    def test_unknown_project_is_a_finding(self, project: str, ctl: Ctl) -> None:
-        """A slip of the pen is not clean."""
-        ended = ctl("audit", "--project", project)
-
-        assert ended.status == 1
-        assert "there is no ticket of this project" in ended.out
-
-
 class TestBadInput:
     """One line, and nothing is read."""
 
-    def test_unknown_table_is_refused(self, ctl: Ctl) -> None:
+    def test_audit_is_refused_when_a_table_is_unknown(self, ctl: Ctl) -> None:
         """Status 2: a wrong name is no finding."""
         ended = ctl("audit", "--tickets-table", "absent-t", "--keys-table", "absent-k")
 
@@ -228,34 +136,11 @@ class TestBadInput:
         assert "no table absent-t" in ended.err
         assert ended.err.count("\n") == 1
 
-    def test_tables_that_were_mixed_up_are_refused(
-        self, deployed: LocalStack, ctl: Ctl
-    ) -> None:
-        """Their keys give them away."""
-        outputs = deployed.outputs
-        ended = ctl(
-            "audit",
-            *("--tickets-table", outputs["IdempotencyKeysTableName"]),
-            *("--keys-table", outputs["TicketsTableName"]),
-        )
-
-        assert ended.status == 2
-        assert "its key is id, not project_id, number" in ended.err
-
     @pytest.mark.parametrize(
         "arguments",
-        [
-            ["--tickets-table", "t"],
-            ["--project", "A#B"],
-            ["--segments", "0"],
-            ["--max-read-units", "0"],
-            ["--max-read-units", "inf"],
-            ["--read-units-per-second", "none"],
-            ["--read-units-per-second", "inf"],
-        ],
+        [["--tickets-table", "t"], ["--project", "A#B"], ["--rate", "0"]],
     )
-    def test_options_that_make_no_sense_are_refused(
+    def test_audit_is_refused_when_an_option_makes_no_sense(
         self, ctl: Ctl, arguments: list[str]
     ) -> None:
-        """Status 2."""
         assert ctl("audit", *arguments).status == 2

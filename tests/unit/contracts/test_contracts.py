@@ -18,9 +18,8 @@ from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
 from ticket_numbering.ports import Announcement, DeadLetter
 from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticketctl.sequences.publishing import announce
 from ticketctl.sequences.ticket_voided import TicketVoided
-from ticketctl.sequences.voiding import Voided
+from ticketctl.sequences.voiding import Voided, announce
 from ticketctl.system.items import Ticket
 from tools import contracts
 

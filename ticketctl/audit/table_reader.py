@@ -1,0 +1,137 @@
+"""Reads tables consistently and at a bounded rate: whole, by project, by keys."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from ticketctl.cli.errors import InputError
+from ticketctl.system.aws_errors import error_code
+from ticketctl.system.rate_limiter import Pace
+
+Item = Mapping[str, Any]
+
+_MAX_KEYS: Final = 100  # BatchGetItem API.
+_BUSY_SECONDS: Final = 0.2
+
+
+@dataclass
+class TableReader:
+    """Reads tables with one client; after a page it waits as long as the page cost."""
+
+    dynamodb: Any
+    limiter: Pace = field(default_factory=Pace)
+    sleep: Callable[[float], None] = time.sleep
+    on_page: Callable[[float], None] = lambda _units: None
+    """Called with the read units so far."""
+    units: float = 0.0
+
+    def check_key(self, table: str, key: tuple[str, ...]) -> None:
+        """Make sure that there is such a table with this key.
+
+        Raises:
+            InputError: There is none, or its key is another one.
+        """
+        try:
+            found = self.dynamodb.describe_table(TableName=table)["Table"]
+        except ClientError as error:
+            if error_code(error) != "ResourceNotFoundException":
+                raise
+            place = self.dynamodb.meta.region_name
+            raise InputError(
+                f"no table {table} in {place}; name another, or another --region"
+            ) from error
+        actual = tuple(part["AttributeName"] for part in found["KeySchema"])
+        if actual != key:
+            raise InputError(
+                f"the table {table} cannot be meant: "
+                f"its key is {', '.join(actual)}, not {', '.join(key)}"
+            )
+
+    def scan(self, table: str, attributes: Sequence[str]) -> Iterator[Sequence[Item]]:
+        """Read the whole table, page by page."""
+        return self._pages("scan", TableName=table, **_projection(attributes))
+
+    def project(
+        self,
+        table: str,
+        project_id: str,
+        attributes: Sequence[str],
+        numbers: tuple[int, int] | None = None,
+    ) -> Iterator[Sequence[Item]]:
+        """Read a project's tickets in ascending order, page by page.
+
+        Args:
+            table: The tickets' table.
+            project_id: Whose tickets.
+            attributes: What to return of each; `project_id` and `number` come first.
+            numbers: The first and the last; all, even negative ones, if not given.
+        """
+        # The aliases of the first two attributes: `number` is a reserved word.
+        condition, values = "#0 = :project", {":project": {"S": project_id}}
+        if numbers:
+            condition += " AND #1 BETWEEN :first AND :last"
+            ends = zip((":first", ":last"), numbers, strict=True)
+            values |= {name: {"N": str(number)} for name, number in ends}
+        return self._pages(
+            "query",
+            TableName=table,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            **_projection(attributes),
+        )
+
+    def items(
+        self, table: str, keys: Iterable[Item], attributes: Sequence[str]
+    ) -> Iterator[Item]:
+        """Read the items of these keys, each given once; absent ones are left out."""
+        rest = iter(keys)
+        while batch := [*islice(rest, _MAX_KEYS)]:
+            while batch:
+                request = {"Keys": batch, "ConsistentRead": True}
+                answer = self._read(
+                    "batch_get_item",
+                    RequestItems={table: request | _projection(attributes)},
+                )
+                yield from answer["Responses"].get(table, [])
+                # What DynamoDB leaves out it was too busy for.
+                left = answer.get("UnprocessedKeys", {})
+                batch = left.get(table, {}).get("Keys", [])
+                self.sleep(_BUSY_SECONDS if batch else 0)
+
+    def _pages(self, operation: str, **request: Any) -> Iterator[Sequence[Item]]:
+        while True:
+            answer = self._read(operation, ConsistentRead=True, **request)
+            yield answer["Items"]
+            if not (start := answer.get("LastEvaluatedKey")):
+                return
+            request["ExclusiveStartKey"] = start
+
+    def _read(self, operation: str, **request: Any) -> Mapping[str, Any]:
+        call = getattr(self.dynamodb, operation)
+        answer: Mapping[str, Any] = call(ReturnConsumedCapacity="TOTAL", **request)
+        units = _units(answer)
+        self.units += units
+        self.on_page(self.units)
+        # What a page costs is known afterwards, so the wait comes afterwards, too.
+        self.limiter.delay(units)
+        self.sleep(self.limiter.delay(0))
+        return answer
+
+
+def _projection(attributes: Sequence[str]) -> dict[str, Any]:
+    names = {f"#{place}": name for place, name in enumerate(attributes)}
+    return {
+        "ProjectionExpression": ", ".join(names),
+        "ExpressionAttributeNames": names,
+    }
+
+
+def _units(answer: Mapping[str, Any]) -> float:
+    """BatchGetItem tells it by table; an emulator may not tell it at all."""
+    told = answer.get("ConsumedCapacity") or []
+    tables = told if isinstance(told, list) else [told]
+    return sum(float(table.get("CapacityUnits", 0)) for table in tables)

@@ -1,0 +1,64 @@
+"""Reads a project's tickets, consistently: one by its number, or those beside it."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ticketctl.system.items import Ticket, ticket
+from ticketctl.system.stack import System
+
+_PAGE: Final = 100
+
+
+def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
+    """Return the project's item of that number."""
+    answer = stack.client("dynamodb").get_item(
+        TableName=stack.outputs["TicketsTableName"],
+        Key={"project_id": {"S": project_id}, "number": {"N": str(number)}},
+        ConsistentRead=True,
+    )
+    return ticket(answer["Item"]) if "Item" in answer else None
+
+
+def last_number(stack: System, project_id: str) -> int:
+    """Return the project's highest number; 0 if it has none."""
+    found = _query(stack, project_id, ">", 0, Limit=1, ScanIndexForward=False)
+    return found[0].number if found else 0
+
+
+def ticket_from(stack: System, project_id: str, number: int) -> Ticket | None:
+    """Return the project's item of that number, or else the next above it."""
+    return next(iter(_query(stack, project_id, ">=", number, Limit=1)), None)
+
+
+def tickets_below(
+    stack: System, project_id: str, number: int, page: int = _PAGE
+) -> Iterator[Ticket]:
+    """Yield the project's items below that number, the highest first."""
+    request = {"Limit": page, "ScanIndexForward": False}
+    while found := _query(stack, project_id, "<", number, **request):
+        yield from found
+        number = found[-1].number
+
+
+def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticket]:
+    """Yield the project's items above that number, the lowest first."""
+    while found := _query(stack, project_id, ">", number, Limit=_PAGE):
+        yield from found
+        number = found[-1].number
+
+
+def _query(
+    stack: System, project_id: str, side: str, number: int, **request: Any
+) -> list[Ticket]:
+    answer = stack.client("dynamodb").query(
+        TableName=stack.outputs["TicketsTableName"],
+        KeyConditionExpression=f"project_id = :project AND #number {side} :number",
+        ExpressionAttributeNames={"#number": "number"},
+        ExpressionAttributeValues={
+            ":project": {"S": project_id},
+            ":number": {"N": str(number)},
+        },
+        ConsistentRead=True,
+        **request,
+    )
+    return [ticket(item) for item in answer["Items"]]
