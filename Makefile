@@ -59,7 +59,7 @@ known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is cau
 spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
 	@spec/check $(if $(FULL),full)
 
-mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be explained.
+mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be in the baseline.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants

@@ -1,4 +1,4 @@
-"""Compares the mutants that no test refused with those of `docs/mutants.md`."""
+"""Compares the mutants that no test refused with `tests/mutants-baseline.txt`."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-DOCUMENT = Path("docs/mutants.md")
+BASELINE = Path("tests/mutants-baseline.txt")
 MUTMUT = ".venv-mutation/bin/mutmut"
 
 
@@ -17,24 +17,23 @@ def survivors() -> Iterator[str]:
         yield change(_mutmut("show", name))
 
 
-def explained(document: str) -> set[str]:
-    """Return the changes that a document explains: the parts of its diff blocks."""
-    blocks = re.findall(r"^```diff\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
-    return {change(part) for block in blocks for part in block.split("\n\n")}
+def entries(baseline: str) -> set[str]:
+    """Return the changes that a baseline explains, a paragraph each."""
+    return {change(entry) for entry in baseline.split("\n\n")} - {""}
 
 
 def change(diff: str) -> str:
-    """Return the lines that a diff takes out and puts in."""
-    lines = re.findall(r"^(?:-(?!-- )|\+(?!\+\+ )).*$", diff, re.MULTILINE)
+    """Return a diff's file, and the lines that it takes out and puts in."""
+    lines = re.findall(r"^(?:-|\+(?!\+\+ )).*$", diff, re.MULTILINE)
     return "\n".join(line.rstrip() for line in lines)
 
 
 def main() -> None:
     """Fail if a survivor is not explained, or one is explained that is none."""
-    survived, known = set(survivors()), explained(DOCUMENT.read_text("utf-8"))
+    survived, explained = set(survivors()), entries(BASELINE.read_text("utf-8"))
     problems = [
-        *(f"survived, and not explained:\n{each}" for each in survived - known),
-        *(f"explained, and no survivor:\n{each}" for each in known - survived),
+        *(f"survived, and not explained:\n{mutant}" for mutant in survived - explained),
+        *(f"explained, and no survivor:\n{mutant}" for mutant in explained - survived),
     ]
     if problems:
         sys.exit("\n\n".join(sorted(problems)))

@@ -5,14 +5,18 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-ROOT = Path(__file__).parents[2]
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
-_BLOCK = re.compile(r"^[ \t]*```(\w*)[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
-_SHELLS = frozenset({"bash", "console", "sh", "shell"})
-_INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-# What a shell makes of it: the command ends there.
-_ENDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", ")"})
+ROOT: Final = Path(__file__).parents[2]
+
+MARKDOWN: Final = MarkdownIt().enable("table")
+_SHELLS: Final = frozenset({"bash", "console", "sh", "shell"})
+_SEPARATORS: Final = frozenset(
+    {"$", "|", "||", "&&", "&", ";", ">", ">>", "<", "<<", "(", ")", "until", "do"}
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,8 @@ class Shown:
 
     page: str
     words: tuple[str, ...]
+    is_in_block: bool
+    """Else it stands in a sentence, and may lack its arguments."""
 
     def __str__(self) -> str:
         """Name a test."""
@@ -28,53 +34,70 @@ class Shown:
 
 
 def pages() -> list[Path]:
-    """Return every page that people read."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """Return every page that people read, but what is said of the past."""
+    found = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "spec" / "README.md"}
+    return sorted(found - {ROOT / "CHANGELOG.md"})
 
 
 def blocks(text: str, language: str) -> list[str]:
     """Return the fenced blocks of a language."""
-    return [body for name, body in _BLOCK.findall(text) if name == language]
+    return [
+        token.content
+        for token in MARKDOWN.parse(text)
+        if token.type == "fence" and token.info == language
+    ]
 
 
 def commands(program: str, text: str, page: str = "") -> list[Shown]:
     """Return what a text calls of one program."""
-    lines = [*_block_lines(text), *_INLINE.findall(_BLOCK.sub("", text))]
     return [
-        Shown(page, words) for line in lines for words in _calls(program, line) if words
+        Shown(page, tuple(words[1:]), is_in_block)
+        for token in MARKDOWN.parse(text)
+        for line, is_in_block in _lines(token)
+        for words in _calls(line)
+        if Path(words[0]).name == program and len(words) > 1
     ]
 
 
-def _block_lines(text: str) -> Iterator[str]:
-    """Yield the lines of blocks for a shell; a quoted text may span several."""
-    for language, body in _BLOCK.findall(text):
-        line = ""
-        for part in body.replace("\\\n", " ").splitlines():
-            line = f"{line}\n{part}" if line else part
-            if language in _SHELLS and _is_whole(line):
-                yield line
-                line = ""
+def on_all_pages(program: str) -> list[Shown]:
+    """Return every call of a program that a page shows."""
+    return [
+        shown
+        for page in pages()
+        for shown in commands(program, page.read_text(encoding="utf-8"), page.name)
+    ]
 
 
-def _is_whole(line: str) -> bool:
-    try:
-        shlex.split(line, comments=True)
-    except ValueError:
-        return False
-    return True
+def _lines(token: Token) -> Iterator[tuple[str, bool]]:
+    if token.type == "fence" and token.info in _SHELLS:
+        yield token.content, True
+    for child in token.children or []:
+        if child.type == "code_inline":
+            yield child.content, False
 
 
-def _calls(program: str, line: str) -> Iterator[tuple[str, ...]]:
-    """Yield the calls of a line, at its start and wherever a shell begins one."""
-    starts = rf"(?:^|[|;&(]|\$ |\buntil )\s*(?:\.venv/bin/)?{program}(?= )"
-    for found in re.finditer(starts, line.strip()):
-        yield tuple(_until_end(line.strip()[found.end() :]))
-
-
-def _until_end(rest: str) -> Iterator[str]:
-    lexer = shlex.shlex(rest, posix=True, punctuation_chars="|&;<>()")
+def _calls(text: str) -> Iterator[list[str]]:
+    """Yield the words of each call: a shell begins one at a prompt or a separator."""
+    lexer = shlex.shlex(
+        text.replace("\\\n", " "), posix=True, punctuation_chars="|&;<>()"
+    )
     lexer.whitespace_split = True
-    for word in lexer:
-        if word in _ENDS:
-            return
-        yield word
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if word not in _SEPARATORS:
+                words.append(word)
+                continue
+            yield from _without_variables(words)
+            words = []
+    except ValueError:  # Code of another language, with a quotation mark in it.
+        return
+    yield from _without_variables(words)
+
+
+def _without_variables(words: list[str]) -> Iterator[list[str]]:
+    """Yield a call without the variables that are set for it."""
+    while words and re.match(r"\w+=", words[0]):
+        words = words[1:]
+    if words:
+        yield words

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
+from ticket_numbering.messages import AssignedTicket
 from ticketctl.system.queues import topic_may_send
 from ticketctl.watch.heard import ASSIGNED, VOIDED
 
@@ -72,3 +73,9 @@ class TestSnippetsCanBeDeployed:
     def test_page_names_each_type_that_the_tools_know(self, kind: str) -> None:
         """Whoever subscribes can choose among them."""
         assert f"`{kind}`" in PAGE.read_text()
+
+    def test_page_names_each_field_of_an_announcement(self) -> None:
+        [row] = [line for line in PAGE.read_text().splitlines() if ASSIGNED in line][:1]
+
+        fields = re.findall(r"`(\w+)`", row.split(" | ")[2])
+        assert fields == list(AssignedTicket.model_fields)

@@ -5,16 +5,14 @@ import json
 import re
 import subprocess
 import time
-from functools import cache
 from typing import Any
 
-import botocore.session
 import jmespath  # type: ignore[import-untyped]
 import pytest
 import typer
-from botocore import xform_name
 
 from simulation.aws.lambda_service import Context
+from tests.support.aws_cli import called, sdk
 from tests.support.builders import create_ticket, sqs_event, sqs_record
 from tests.support.fakes import (
     FakeDeadLetters,
@@ -22,7 +20,13 @@ from tests.support.fakes import (
     FakeTicketStore,
     FakeTime,
 )
-from tests.support.markdown_commands import ROOT, Shown, blocks, commands, pages
+from tests.support.markdown_commands import (
+    ROOT,
+    Shown,
+    blocks,
+    commands,
+    on_all_pages,
+)
 from tests.support.template_loader import ids_of, properties, source
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_items import key_item, ticket_item
@@ -35,25 +39,7 @@ from ticketctl.commands import app
 
 OPERATIONS = ROOT / "docs" / "operations.md"
 TEXT = OPERATIONS.read_text(encoding="utf-8")
-
-# The AWS CLI's own, which no service has.
-CLI_COMMANDS = {("sso", "login"), ("configure", "list-profiles"), ("logs", "tail")}
-CLI_SERVICES = {"deploy": "codedeploy"}
-CLI_OPTIONS = {
-    *("cli-input-json", "endpoint-url", "max-items", "no-cli-pager", "no-paginate"),
-    *("output", "page-size", "profile", "query", "region"),
-}
-# SNS's `Endpoint` would be mistaken for the address of the service.
-RENAMED = {("sns", "subscribe", "notification-endpoint")}
-
-
-def on_all_pages(program: str) -> list[Shown]:
-    """Return every call of a program that a page shows."""
-    return [
-        each
-        for page in pages()
-        for each in commands(program, page.read_text(encoding="utf-8"), page.name)
-    ]
+LOG_READERS = [shown for shown in on_all_pages("aws") if shown.words[0] == "logs"]
 
 
 def row(text: str, start: str) -> list[str]:
@@ -117,7 +103,7 @@ class TestAlarms:
         assert commands("ticketctl", first) + commands("aws", first)
         assert remedy.endswith(".")
 
-    @pytest.mark.parametrize("shown", on_all_pages("aws logs"), ids=str)
+    @pytest.mark.parametrize("shown", LOG_READERS, ids=str)
     def test_command_that_reads_the_log_shows_the_newest_lines_of_the_last_hour(
         self, shown: Shown
     ) -> None:
@@ -176,163 +162,6 @@ class TestAlarms:
 
         assert "docs/operations.md" in body
         assert OPERATIONS.is_file()
-
-
-def parameters_of(command: Any) -> dict[str, Any]:
-    """Return a command's options by the words that call them."""
-    return {
-        word: parameter
-        for parameter in command.params
-        for word in (*parameter.opts, *parameter.secondary_opts)
-        if word.startswith("-")
-    }
-
-
-def check_ticketctl(words: tuple[str, ...]) -> None:
-    """Check subcommands, options and the number of arguments against the real program.
-
-    Brackets and bars of a synopsis are taken for spaces; a bar between subcommands for
-    a choice.
-    """
-    command: Any = typer.main.get_command(app)
-    stripped = (re.sub(r"[\[\]]|(?<=\w)\.{3}", "", word) for word in words)
-    rest = [each for each in stripped if each]
-    while rest and hasattr(command, "commands"):
-        if rest[0] in parameters_of(command):
-            del rest[:2]  # They all take a value.
-            continue
-        if rest[0].startswith("-"):
-            break
-        names = rest.pop(0).split("|")
-        assert set(names) <= command.commands.keys(), f"no command {names}"
-        command = command.commands[names[0]]
-    options, arguments = parameters_of(command), 0
-    while rest:
-        word, _, value = rest.pop(0).partition("=")
-        if not word.startswith("-") or word == "-":
-            arguments += word != "..."
-            continue
-        if word in {"--help", "-h"}:
-            continue
-        assert word in options, f"no option {word}"
-        if not (value or getattr(options[word], "is_flag", False)):
-            assert rest, f"{word} needs a value"
-            rest.pop(0)
-    taken = [each for each in command.params if not each.opts[0].startswith("-")]
-    unbounded = any(each.nargs == -1 for each in taken)
-    assert unbounded or arguments <= len(taken), "too many arguments"
-
-
-class TestCommandLines:
-    """What a page tells to type can be typed."""
-
-    @pytest.mark.parametrize("shown", on_all_pages("ticketctl"), ids=str)
-    def test_ticketctl_knows_the_command_and_its_options(self, shown: Shown) -> None:
-        """Checked against the program itself."""
-        check_ticketctl(shown.words)
-
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "ticketctl nonsense",
-            "ticketctl status --nonsense",
-            "ticketctl status surplus",
-            "ticketctl list PROJ --limit",
-        ],
-    )
-    def test_checker_refuses_what_ticketctl_does_not_know(self, line: str) -> None:
-        """Else the test above would prove nothing."""
-        [shown] = commands("ticketctl", f"`{line}`")
-
-        with pytest.raises(AssertionError):
-            check_ticketctl(shown.words)
-
-    @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
-    def test_aws_knows_the_operation_and_its_options(self, shown: Shown) -> None:
-        """Checked against the SDK's description of the service."""
-        check_aws(shown.words)
-
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "aws nonsense list-things",
-            "aws dynamodb restore-table",
-            "aws dynamodb wait table-restored",
-            "aws dynamodb delete-table --name x",
-            "aws lambda update-event-source-mapping --no-uuid",
-            "aws dynamodb delete-table",
-        ],
-    )
-    def test_checker_refuses_what_aws_does_not_know(self, line: str) -> None:
-        """Else the test above would prove nothing."""
-        [shown] = commands("aws", f"`{line}`")
-
-        with pytest.raises(AssertionError):
-            check_aws(shown.words)
-
-    def test_commands_are_found_wherever_they_stand(self) -> None:
-        """In a block, over two lines, in a sentence, behind a pipe, in a loop."""
-        text = """Say `aws s3 a` or `not aws x`.
-```console
-$ aws b 'c d' \\
-    --e | aws f > g
-$ X=$(aws h --i) # it's
-$ until aws j; do sleep 1; done
-$ aws k '{
-    "l": 1}'
-```
-"""
-
-        assert [each.words for each in commands("aws", text)] == [
-            ("b", "c d", "--e"),
-            ("f",),
-            ("h", "--i"),
-            ("j",),
-            ("k", '{\n    "l": 1}'),
-            ("s3", "a"),
-        ]
-
-
-@cache
-def sdk() -> botocore.session.Session:
-    """Return what describes AWS's services, without credentials or network."""
-    return botocore.session.Session()
-
-
-def called(words: tuple[str, ...]) -> tuple[str, str]:
-    """Return the service and the operation that a call of the AWS CLI means."""
-    cli_service, operation, *rest = words
-    service = CLI_SERVICES.get(cli_service, cli_service)
-    assert service in sdk().get_available_services(), f"no service {service}"
-    if operation == "wait":
-        model = sdk().get_waiter_model(service)
-        waiters = {xform_name(name, "-"): name for name in model.waiter_names}
-        assert rest[0] in waiters, f"no waiter {rest[0]}"
-        return service, model.get_waiter(waiters[rest[0]]).operation
-    names = sdk().get_service_model(service).operation_names
-    operations = {xform_name(name, "-"): name for name in names}
-    assert operation in operations, f"no operation {operation}"
-    return service, operations[operation]
-
-
-def check_aws(words: tuple[str, ...]) -> None:
-    """Check service, operation and options of a call of the AWS CLI."""
-    cli_service, operation, *rest = words
-    if (cli_service, operation) in CLI_COMMANDS:
-        return
-    service, name = called(words)
-    shape = sdk().get_service_model(service).operation_model(name).input_shape
-    assert shape is not None
-    members = {xform_name(name, "-"): each for name, each in shape.members.items()}
-    options = [each[2:].partition("=")[0] for each in rest if each.startswith("--")]
-    for option in options:
-        negated = option.removeprefix("no-")
-        is_switch = negated in members and members[negated].type_name == "boolean"
-        renamed = (cli_service, operation, option) in RENAMED
-        known = option in members or option in CLI_OPTIONS or renamed
-        assert known or (negated != option and is_switch), f"no option --{option}"
-    missing = {xform_name(each, "-") for each in shape.required_members} - {*options}
-    assert not missing, f"needs {missing}"
 
 
 def logged_lines(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -545,22 +374,8 @@ def check_action(action: str) -> None:
     assert name in sdk().get_service_model(service).operation_names, f"no {action}"
 
 
-class TestLinks:
-    """A link leads somewhere."""
-
-    def test_sections_that_are_linked_exist(self) -> None:
-        """Within the page, as GitHub makes anchors of headings."""
-        headings = re.findall(r"^#+ (.+)$", TEXT, flags=re.MULTILINE)
-        anchors = {
-            re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings
-        }
-
-        assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= anchors
-
-    @pytest.mark.parametrize("target", re.findall(r"\]\(([^#)]+)[#)]", TEXT))
-    def test_pages_that_are_linked_exist(self, target: str) -> None:
-        """Beside this one."""
-        assert (OPERATIONS.parent / target).exists()
+class TestParameters:
+    """A parameter that the page names can be set."""
 
     def test_parameters_that_are_named_exist(self) -> None:
         """Of the template, or of the function in it."""

@@ -1,0 +1,76 @@
+"""The AWS CLI's calls, as the SDK describes the services behind them."""
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from functools import cache
+from typing import Any, Final
+
+import botocore.session
+from botocore import xform_name
+
+# The AWS CLI's own, which no service has.
+CLI_COMMANDS: Final = {
+    ("sso", "login"),
+    ("configure", "list-profiles"),
+    ("logs", "tail"),
+}
+CLI_SERVICES: Final = {"deploy": "codedeploy"}
+CLI_OPTIONS: Final = (
+    "endpoint-url",
+    "max-items",
+    "output",
+    "profile",
+    "query",
+    "region",
+)
+# SNS's `Endpoint` would be mistaken for the address of the service.
+RENAMED: Final = {("Subscribe", "Endpoint"): "notification-endpoint"}
+
+
+@cache
+def sdk() -> botocore.session.Session:
+    """Return what describes AWS's services, without credentials or network."""
+    return botocore.session.Session()
+
+
+def called(words: tuple[str, ...]) -> tuple[str, str]:
+    """Return the service and the operation that a call means."""
+    cli_service, operation, *rest = words
+    service = CLI_SERVICES.get(cli_service, cli_service)
+    if operation == "wait":
+        waiters = sdk().get_waiter_model(service)
+        names = {xform_name(name, "-"): name for name in waiters.waiter_names}
+        return service, waiters.get_waiter(names[rest[0]]).operation
+    operations = sdk().get_service_model(service).operation_names
+    return service, {xform_name(name, "-"): name for name in operations}[operation]
+
+
+def check_aws(words: tuple[str, ...]) -> None:
+    """Parse the options of a call, and exit as the AWS CLI does if they are wrong."""
+    if words[:2] in CLI_COMMANDS:
+        return
+    service, name = called(words)
+    operation = sdk().get_service_model(service).operation_model(name)
+    parser = ArgumentParser(
+        prog=" ".join(words[:2]), conflict_handler="resolve", allow_abbrev=False
+    )
+    for option in CLI_OPTIONS:
+        parser.add_argument(f"--{option}")
+    shape = operation.input_shape
+    assert shape is not None
+    for member, kind in shape.members.items():
+        option = RENAMED.get((name, member), xform_name(member, "-"))
+        is_required = member in shape.required_members
+        parser.add_argument(
+            f"--{option}", required=is_required, **_value(kind.type_name)
+        )
+    parser.parse_args(words[3 if words[1] == "wait" else 2 :])
+
+
+def _value(type_name: str) -> dict[str, Any]:
+    match type_name:
+        case "boolean":
+            return {"action": BooleanOptionalAction}
+        case "list" | "map":
+            return {"nargs": "+"}
+        case _:
+            return {}

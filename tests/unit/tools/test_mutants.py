@@ -1,0 +1,48 @@
+"""A survivor is explained only by an entry for the very same change."""
+
+from typing import Final
+
+import pytest
+
+from tools.mutants import change, entries
+
+SHOWN: Final = """\
+--- src/ticket_numbering/worker.py
++++ src/ticket_numbering/worker.py
+@@ -1,3 +1,3 @@
+ def is_done(self) -> bool:
+-    return False
++    return True
+"""
+
+BASELINE: Final = """\
+# What this file is.
+
+# Why these may stay.
+--- src/ticket_numbering/worker.py
+-    return False
++    return True
+
+--- src/ticket_numbering/worker.py
+-    return None
++    return 1
+"""
+
+
+class TestBaseline:
+    """The file of explained survivors."""
+
+    def test_entry_explains_the_mutant_when_file_and_lines_are_the_same(self) -> None:
+        assert change(SHOWN) in entries(BASELINE)
+
+    @pytest.mark.parametrize(
+        ("was", "is_now"),
+        [("worker.py", "handler.py"), ("False", "None"), ("True", "1")],
+    )
+    def test_entry_explains_no_mutant_of_another_file_or_line(
+        self, was: str, is_now: str
+    ) -> None:
+        assert change(SHOWN.replace(was, is_now)) not in entries(BASELINE)
+
+    def test_entries_are_the_paragraphs_with_a_change(self) -> None:
+        assert len(entries(BASELINE)) == 2
