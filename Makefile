@@ -79,6 +79,7 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	PYTHONPATH=src:. $(BIN)/lint-imports --no-logo
 	$(BIN)/cfn-lint template.yaml
 
 unit: .venv/ready
