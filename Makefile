@@ -24,7 +24,7 @@ SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/s
 .PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
 
 help:  ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")

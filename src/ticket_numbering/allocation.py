@@ -166,7 +166,9 @@ class Allocator:
                 allocation.next_number = None
                 obstacle = error
             if obstacle is not None:
-                return self._back_off(allocation, obstacle, time_left)
+                delay = self._back_off(allocation, obstacle, time_left)
+                # What is left of a block of replays has nothing to wait for.
+                return delay if allocation.pending else None
         return None
 
     def _in_time(self, time_left: TimeLeft) -> bool:

@@ -1,4 +1,4 @@
-"""Builds the clients and picks the adapters, once per container."""
+"""Builds the clients and picks the adapters, once for each execution environment."""
 
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ CLIENT_CONFIG: Final[dict[str, Any]] = {
     "connect_timeout": 1,
     "read_timeout": 3,
     # Explicit, for botocore's default mode and count have changed between versions;
-    # two tries absorb a dropped connection, longer waits are the worker's business.
+    # two attempts absorb a dropped connection, longer waits are the worker's business.
     "retries": {"mode": "standard", "total_max_attempts": 2},
     "tcp_keepalive": True,
     "max_pool_connections": MAX_PROJECTS_SIDE_BY_SIDE,

@@ -1,4 +1,4 @@
-"""The error tree: it answers whether trying again can help.
+"""The error tree: it answers whether a retry can help.
 
 TicketNumberingError
 +-- PoisonMessageError              it never can: to the dead-letter queue

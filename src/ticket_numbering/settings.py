@@ -10,7 +10,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class Settings(BaseModel):
-    """What the worker is told: names of resources must be given, tuning need not be."""
+    """The worker's configuration; names of resources are required, tuning is not."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -28,7 +28,7 @@ class Settings(BaseModel):
     """How long an idempotency key is kept; 0 means for ever."""
 
     max_attempts: Annotated[int, Field(ge=1)] = 25
-    """Tries for one block before its requests go back to the queue."""
+    """Attempts at one block before its requests go back to the queue."""
 
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
     """No new read or write starts with less left of the invocation's time.

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.audit.table_reader import Item, TableReader
@@ -102,7 +104,10 @@ class AuditReading:
 
     def records(self, keys: Iterable[Key]) -> list[Item]:
         """Read the records of some keys."""
-        ids = [{"id": {"S": f"{project_id}#{key}"}} for project_id, key in keys]
+        ids = [
+            {"id": {"S": key_id(RequestKey(project_id, key))}}
+            for project_id, key in keys
+        ]
         return [*self.reader.items(self.plan.keys_table, ids, KEY_ATTRIBUTES)]
 
     def tickets(self, places: Iterable[Place]) -> list[Ticket]:

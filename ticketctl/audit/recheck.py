@@ -9,6 +9,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, Key, Place
@@ -93,7 +95,7 @@ def _records(
     items = {item["id"]["S"]: item for item in reading.records(keys)}
     found: dict[Key, KeyRecord | None] = {}
     for key in keys:
-        item = items.get("#".join(key))
+        item = items.get(key_id(RequestKey(*key)))
         with suppress(NotThereError):
             found[key] = key_record(item) if item else None
     return found

@@ -7,10 +7,12 @@ number is committed, and only the same request can get it announced: as a replay
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.system.items import IDEMPOTENCY_KEY, PROJECT_ID
+from ticketctl.system.items import is_request_key
 from ticketctl.system.stack import System
 
 _MAX_KEYS: Final = 100  # BatchGetItem API.
@@ -40,8 +42,8 @@ def refuse_numbered(stack: System, letters: Sequence[DeadLetter]) -> None:
 
 def _record_id(letter: DeadLetter) -> str | None:
     project_id, key = letter.project_id or "", letter.idempotency_key or ""
-    if PROJECT_ID.fullmatch(project_id) and IDEMPOTENCY_KEY.fullmatch(key):
-        return f"{project_id}#{key}"
+    if is_request_key(project_id, key):
+        return key_id(RequestKey(project_id, key))
     return None
 
 

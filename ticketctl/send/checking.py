@@ -8,8 +8,7 @@ from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticketctl.send.derived_keys import DerivedKeys
 from ticketctl.send.request_file import Line
-from ticketctl.system.contract import Fields, body_of
-from ticketctl.system.items import PROJECT_ID
+from ticketctl.system.contract import Fields, body_of, is_project_id
 
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"
@@ -106,4 +105,4 @@ class Check:
 def _group(fields: Fields) -> str:
     """Return a group that SQS takes, whatever the project is."""
     project = str(fields.get("project_id"))
-    return project if PROJECT_ID.fullmatch(project) else _NOBODY
+    return project if is_project_id(project) else _NOBODY

@@ -7,11 +7,12 @@ import re
 from itertools import islice
 from typing import Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.system.contract import is_idempotency_key, is_project_id
 from ticketctl.system.items import (
     HIGHEST,
-    IDEMPOTENCY_KEY,
-    PROJECT_ID,
     KeyRecord,
     Ticket,
     key_record,
@@ -28,7 +29,7 @@ def checked_project(project_id: str) -> str:
     Raises:
         InputError: No project can have that id.
     """
-    if not PROJECT_ID.fullmatch(project_id):
+    if not is_project_id(project_id):
         raise InputError(
             f"no project id: {project_id!r}; it has 1 to 64 letters, digits, '.', "
             "'_' and '-'"
@@ -43,7 +44,7 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
         InputError: It is no ticket key.
     """
     project_id, _, number = ticket_key.rpartition("-")
-    if not (PROJECT_ID.fullmatch(project_id) and _NUMBER.fullmatch(number)):
+    if not (is_project_id(project_id) and _NUMBER.fullmatch(number)):
         raise InputError(f"no ticket key: {ticket_key!r}; one looks like PROJ-42")
     return project_id, int(number)
 
@@ -101,14 +102,14 @@ def find_record(stack: System, project_id: str, idempotency_key: str) -> KeyReco
         InputError: No request can have that key.
         NotThereError: Nothing is recorded, or not as the system does it.
     """
-    if not IDEMPOTENCY_KEY.fullmatch(idempotency_key):
+    if not is_idempotency_key(idempotency_key):
         raise InputError(
             f"no idempotency key: {idempotency_key!r}; "
             "it has 1 to 128 visible ASCII characters"
         )
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["IdempotencyKeysTableName"],
-        Key={"id": {"S": f"{project_id}#{idempotency_key}"}},
+        Key={"id": {"S": key_id(RequestKey(project_id, idempotency_key))}},
         ConsistentRead=True,
     )
     if "Item" not in answer:

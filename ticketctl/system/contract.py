@@ -1,12 +1,36 @@
 """Requests as commands handle them: JSON fields, judged by the worker's model."""
 
 import json
-from typing import Any
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.field_types import IdempotencyKey, ProjectId
 from ticket_numbering.messages import CreateTicket
 
 Fields = dict[str, Any]
+
+_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
+_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
+
+
+def is_project_id(text: str) -> bool:
+    """Tell whether the worker takes it for a project's id."""
+    return _is_valid(_PROJECT_ID, text)
+
+
+def is_idempotency_key(text: str) -> bool:
+    """Tell whether the worker takes it for a request's key."""
+    return _is_valid(_IDEMPOTENCY_KEY, text)
+
+
+def _is_valid(kind: TypeAdapter[str], text: str) -> bool:
+    try:
+        kind.validate_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def body_of(fields: Fields) -> str:

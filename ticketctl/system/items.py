@@ -1,6 +1,5 @@
 """What the two tables hold, as the tools read it; `docs/operations.md` describes it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,9 +8,11 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from ticket_numbering.dynamodb_items import assignment
+from ticket_numbering.dynamodb_items import assignment, key_id
 from ticket_numbering.errors import DamagedKeyRecordError
+from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import NotThereError
+from ticketctl.system.contract import is_idempotency_key, is_project_id
 
 ELSEWHERE: Final = "elsewhere"
 """A ticket's `origin`, where another system gave the number; else it has none."""
@@ -21,12 +22,6 @@ RESERVED: Final = "reserved"
 
 VOIDED: Final = "voided"
 """A ticket's `status`, where it should not have been; it keeps its number."""
-
-PROJECT_ID: Final = re.compile("[A-Za-z0-9._-]{1,64}")
-"""A project's id, as the worker takes it."""
-
-IDEMPOTENCY_KEY: Final = re.compile("[!-~]{1,128}")
-"""A request's key, as the worker takes it: visible ASCII characters."""
 
 HIGHEST: Final = 10**19 - 1
 """The highest number that the tools know: far above any sequence, in 64 bits."""
@@ -157,7 +152,7 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
             "project_id": str(project_id),
             "idempotency_key": str(key),
             "number": Decimal() as number,
-        } if fields["id"] == f"{project_id}#{key}" and not is_damaged:
+        } if fields["id"] == key_id(RequestKey(project_id, key)) and not is_damaged:
             if is_request_key(project_id, key) and number <= HIGHEST:
                 return KeyRecord(project_id, key, int(number), fields)
     raise NotThereError(f"the record {fields['id']} is malformed; see: ticketctl audit")
@@ -165,8 +160,7 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
 
 def is_request_key(project_id: str, idempotency_key: str) -> bool:
     """Tell a request's key from others, which may be too long to be looked up."""
-    is_key = IDEMPOTENCY_KEY.fullmatch(idempotency_key)
-    return bool(PROJECT_ID.fullmatch(project_id) and is_key)
+    return is_project_id(project_id) and is_idempotency_key(idempotency_key)
 
 
 def timestamp(time: datetime | None = None) -> str:

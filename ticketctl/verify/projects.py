@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.system.items import plain
 from ticketctl.system.stack import System
 
@@ -73,7 +75,7 @@ def _records(
     stack: System, project_id: str, keys: set[str]
 ) -> Iterator[tuple[str, int]]:
     table = stack.outputs["IdempotencyKeysTableName"]
-    ids = [{"id": {"S": f"{project_id}#{key}"}} for key in sorted(keys)]
+    ids = [{"id": {"S": key_id(RequestKey(project_id, key))}} for key in sorted(keys)]
     for start in range(0, len(ids), _MAX_KEYS):
         wanted = ids[start : start + _MAX_KEYS]
         unread: Any = {table: {"Keys": wanted, "ConsistentRead": True}}

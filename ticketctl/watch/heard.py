@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from ticket_numbering.messages import TicketNumberAssigned
+from ticketctl.sequences.ticket_voided import TicketVoided
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
-VOIDED: Final = "ticket-numbering.TicketVoided.v1"
+VOIDED: Final[str] = TicketVoided.model_fields["type"].default
 
 
 @dataclass(frozen=True)

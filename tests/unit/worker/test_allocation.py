@@ -417,6 +417,20 @@ class TestOncePerKey:
         assert numbers(allocation) == [1, 2, 3, 4, 5]
         assert len(store.blocks) == 1
 
+    @pytest.mark.parametrize("ticket", [Reason.CONFLICT, Reason.THROTTLED])
+    def test_allocate_waits_for_nobody_when_every_request_was_answered_before(
+        self, ticket: Reason
+    ) -> None:
+        """The announcements of the whole batch would wait with it."""
+        store, request, time = FakeTicketStore(), create_ticket(), FakeTime()
+        recorded = Assignment(7, request.fingerprint, "then")
+        store.faults.append(cancelled(Slot(ticket, Reason.CONDITION_FAILED, recorded)))
+
+        allocation = allocate(store, [request], time)
+
+        assert allocation.answers() == {request.key: recorded}
+        assert time.slept == []
+
     def test_allocate_returns_recorded_number_when_the_repeat_cannot_be_written(
         self,
     ) -> None:
