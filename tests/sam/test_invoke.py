@@ -203,10 +203,10 @@ class TestGeneratedEvent:
         assert [each["id"] for each in system.events("GEN")] == ["GEN-1"]
         assert system.audit("GEN").is_clean
 
-    def test_event_of_the_readme_holds_a_ticket_of_ones_own(self) -> None:
+    def test_event_of_the_page_holds_a_ticket_of_ones_own(self) -> None:
         """By the command as it stands there, but for the file that it writes."""
-        readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        [line] = [line for line in readme.splitlines() if "generate-event sqs" in line]
+        page = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+        [line] = [line for line in page.splitlines() if "generate-event sqs" in line]
         command = line.removeprefix("$ ").rpartition(" > ")[0]
 
         printed = subprocess.run(  # noqa: S603 - a page of ours.
