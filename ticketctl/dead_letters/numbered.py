@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ticket_numbering.dynamodb_items import key_id
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.messages import CreateTicket, RequestKey
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import notes
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -21,23 +22,41 @@ _MAX_KEYS: Final = 100  # BatchGetItem API.
 def refuse_numbered(stack: System, letters: Sequence[DeadLetter]) -> None:
     """Refuse dead letters that have a number.
 
-    One with an `ErrorType` has none: the worker did not number it.
-
     Raises:
         InputError: Some have a number; each one is named.
     """
-    moved = [letter for letter in letters if letter.error_type is None]
-    ids = {letter.message_id: id_ for letter in moved if (id_ := _record_id(letter))}
-    numbers = _numbers(stack, set(ids.values()))
-    numbered = [letter for letter in moved if ids.get(letter.message_id) in numbers]
-    for letter in numbered:
-        ticket_key = f"{letter.project_id}-{numbers[ids[letter.message_id]]}"
-        notes().print(f"{letter.message_id}: has {ticket_key}, perhaps not announced")
+    ids = {letter.message_id: id_ for letter in letters if (id_ := _record_id(letter))}
+    records = _records(stack, set(ids.values()))
+    numbered = False
+    for letter in letters:
+        record = records.get(ids.get(letter.message_id, ""))
+        if record and _is_numbered(letter, record):
+            numbered = True
+            number = record.get("number", {}).get("N", "?")
+            notes().print(
+                f"{letter.message_id}: has {letter.project_id}-{number}, "
+                "perhaps not announced"
+            )
     if numbered:
         raise InputError(
             "nothing was done: a number may lack its announcement, which "
             "`ticketctl dead-letters redrive` makes up for (--force goes on without)"
         )
+
+
+def _is_numbered(letter: DeadLetter, record: Mapping[str, Any]) -> bool:
+    """Tell whether the key's number is that of this very request.
+
+    The `ErrorType` of an earlier refusal stays with a message through a redrive, and
+    it may have been numbered since. Without one, its key is taken whatever it records.
+    """
+    if letter.error_type is None:
+        return True
+    try:
+        request = CreateTicket.parse(letter.body)
+    except PoisonMessageError:
+        return False
+    return request.matches(record.get("fingerprint", {}).get("S", ""))
 
 
 def _record_id(letter: DeadLetter) -> str | None:
@@ -47,18 +66,16 @@ def _record_id(letter: DeadLetter) -> str | None:
     return None
 
 
-def _numbers(stack: System, ids: Iterable[str]) -> Mapping[str, str]:
-    """Return the numbers of the requests that have one, by the record's id."""
+def _records(stack: System, ids: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the records of the keys that have one, by their ids."""
     dynamodb = stack.client("dynamodb")
     table = stack.outputs["IdempotencyKeysTableName"]
     keys: list[dict[str, Any]] = [{"id": {"S": id_}} for id_ in ids]
-    numbers = {}
+    records: dict[str, Mapping[str, Any]] = {}
     while keys:
         request = {"Keys": keys[:_MAX_KEYS], "ConsistentRead": True}
         answer = dynamodb.batch_get_item(RequestItems={table: request})
-        for item in answer["Responses"][table]:
-            # Whatever a record lacks, its key is taken.
-            numbers[item["id"]["S"]] = item.get("number", {}).get("N", "?")
+        records |= {item["id"]["S"]: item for item in answer["Responses"][table]}
         unprocessed = answer.get("UnprocessedKeys", {}).get(table, {})
         keys = [*unprocessed.get("Keys", []), *keys[_MAX_KEYS:]]
-    return numbers
+    return records

@@ -17,6 +17,7 @@ from tests.support.dead_letter_queue import (
     refusal,
     text,
 )
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import delete, redrive
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -250,6 +251,19 @@ class TestAnnounced:
         said = capsys.readouterr().err
         assert f"{letters[1].message_id}: has PROJ-7" in said
         assert letters[0].message_id not in said
+
+    def test_nothing_is_deleted_when_one_was_numbered_after_it_had_been_refused(
+        self,
+    ) -> None:
+        """A redrive by SQS keeps the reason of an earlier refusal."""
+        letter = asking("k-1", ErrorType="InvalidMessageError")
+        fingerprint = CreateTicket.parse(letter.body).fingerprint
+        site: Any = Site(Sqs([letter]), Keys({"PROJ#k-1": 7}, fingerprint))
+
+        with pytest.raises(InputError, match="nothing was done"):
+            delete(site.context, everything=True, yes=True)
+
+        assert site.sqs.dead_letters == [letter]
 
     def test_every_number_is_named_when_there_are_more_than_one_request_takes(
         self, capsys: pytest.CaptureFixture[str]

@@ -544,8 +544,7 @@ class TestTooLarge:
         "text",
         cases(
             {
-                "valid-but-for-padding": body()
-                + " " * (MAX_BODY_BYTES + 1 - len(body())),
+                "valid-but-for-padding": body().ljust(MAX_BODY_BYTES + 1),
                 "whitespace": " " * (MAX_BODY_BYTES + 1),
                 "not-json": "{" * (MAX_BODY_BYTES + 1),
                 "surrogates": "\ud800" * (MAX_BODY_BYTES // 3 + 1),
