@@ -60,7 +60,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
     if left := len(report.projects) - len(_shown(report.projects)):
         yield f"{left:,} more projects, all clean"
     yield (
-        f"{len(report.projects):,} projects, {report.tickets_read:,} tickets and "
+        f"{len(report.projects):,} projects, {report.tickets_read:,} items and "
         f"{report.keys_read:,} keys read consistently from {plan.tickets_table} and "
         f"{plan.keys_table} in {region}, {report.started:%Y-%m-%d %H:%M:%S} to "
         f"{report.ended:%H:%M:%S} UTC, {report.read_units:,.0f} read units"
@@ -84,7 +84,7 @@ def _table(projects: Sequence[ProjectAudit]) -> Table:
             Text(visible(project.project_id)),
             _ranges(gaps),
             f"{len(project.findings) - len(gaps):,}",
-            f"{len(project.present):,}",
+            f"{project.tickets:,}",
             str(project.first),
             str(project.last),
             f"{project.from_elsewhere + _length(project.elsewhere):,}",
@@ -115,7 +115,7 @@ def _length(ranges: Sequence[Range]) -> int:
 def _project_json(project: ProjectAudit) -> dict[str, Any]:
     return {
         "project_id": project.project_id,
-        "count": len(project.present),
+        "count": project.tickets,
         "first": project.first,
         "last": project.last,
         "next": project.last + 1,

@@ -33,6 +33,11 @@ class ProjectAudit:
         return tuple(self.present)
 
     @property
+    def tickets(self) -> int:
+        """How many tickets there are: a reserved number is none."""
+        return len(self.present) - self.reserved
+
+    @property
     def first(self) -> int:
         """The lowest number; 0 if there is no ticket."""
         return self.present[0] if self.present else 0

@@ -148,6 +148,7 @@ class TestSequences:
         assert project.elsewhere == ((4, 9),)
         assert project.gaps == ((11, 11),)
         assert (project.from_elsewhere, project.reserved) == (2, 2)
+        assert project.tickets == len(project.numbers) - 2
         assert [finding.kind for finding in project.findings] == [Kind.GAP]
 
     def test_ticket_is_missing_when_it_was_lost_right_before_a_seed(self) -> None:
