@@ -60,6 +60,8 @@ class Monitor:
     """The number in each key record."""
     contended: set[tuple[str, str]] = field(default_factory=set)
     """Invocations, and projects in which another writer delayed them."""
+    damaged: set[RequestId] = field(default_factory=set)
+    """Requests that get no number, because somebody damaged their keys' records."""
     fair_deliveries: int = 0
     """Uncontended deliveries whose message had to be done."""
 
@@ -147,7 +149,9 @@ class Monitor:
         """
         for message in batch:
             request = self.sent[message.body]
-            if request is None or (invocation, request[0]) in self.contended:
+            if request is None or request in self.damaged:
+                continue
+            if (invocation, request[0]) in self.contended:
                 continue
             if request in self.numbered and not self._is_numbered(message.body):
                 continue  # Poison: the key belongs to another ticket.
