@@ -22,7 +22,7 @@ from tests.support.fakes import (
     FakeTime,
 )
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import StoreUnavailableError
+from ticket_numbering.errors import StoreUnavailableError, TicketTooLargeError
 from ticket_numbering.handler import LambdaHandler, build_handler
 from ticket_numbering.messages import TicketNumberAssigned
 from ticket_numbering.observability import Metric, logger
@@ -273,6 +273,23 @@ class TestOutcomeLines:
         assert lines[0]["idempotency_key"] == request.idempotency_key
         assert lines[0]["function_request_id"]
         assert "ecret" not in json.dumps(lines)
+
+    @pytest.mark.parametrize(
+        "error", [StoreUnavailableError("down"), TicketTooLargeError("too large")]
+    )
+    def test_line_names_the_request_when_it_got_no_number(
+        self, function: Function, error: Exception
+    ) -> None:
+        """Whoever waits for the ticket finds what became of it."""
+        request = create_ticket()
+        function.store.read_errors += [error] * 9
+
+        function(sqs_record(request))
+
+        lines, _ = function.printed()
+        assert lines[0]["error_type"] == type(error).__name__
+        assert lines[0]["project_id"] == request.project_id
+        assert lines[0]["idempotency_key"] == request.idempotency_key
 
     def test_every_record_has_one_line_when_outcomes_differ(
         self, function: Function
