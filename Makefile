@@ -67,7 +67,7 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other ways.
 	@PYTHONPATH=src $(BIN)/python -m benchmarks
 
-bench-docs: .venv/ready  ## The same, with docs/performance/ written anew.
+bench-docs: .venv/ready  ## The same, with docs/performance/ written again.
 	@PYTHONPATH=src $(BIN)/python -m benchmarks --out docs/performance
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
@@ -89,17 +89,17 @@ template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, an
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
 
-format: .venv/ready  ## Format the code and mend what can be mended.
+format: .venv/ready  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 contracts: .venv/ready  ## Write the JSON Schemas from the models.
 	PYTHONPATH=src $(BIN)/python -m tools.contracts
 
-events: .venv/ready  ## Write the sample events anew.
+events: .venv/ready  ## Write the sample events again.
 	PYTHONPATH=src $(BIN)/python -m tools.events
 
-pictures: setup  ## Draw the terminal of the README anew, by running the command.
+pictures: setup  ## Draw the terminal of the README again, by running the command.
 	@$(BIN)/python -m tools.pictures
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl

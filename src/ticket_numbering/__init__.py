@@ -31,7 +31,7 @@ Follow a message by reading in this order; imports point the same way:
     sns_publisher     the publisher on SNS
     sqs_dead_letters  the dead-letter queue on SQS
     batch_api         batch calls: packing, and the fate of every entry
-    aws_errors        which AWS errors a retry can mend
+    aws_errors        which AWS errors a retry can fix
     settings          environment -> frozen settings; the only reader of the environment
     observability     logger, metrics and the metric names
     errors            the error tree: poison or transient

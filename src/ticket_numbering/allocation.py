@@ -152,7 +152,7 @@ class Allocator:
             The seconds to wait before the next call; None if there is none.
 
         Raises:
-            Exception: The store failed in a way that a retry does not mend.
+            Exception: The store failed in a way that a retry does not fix.
         """
         while (
             allocation.pending

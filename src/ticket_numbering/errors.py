@@ -63,7 +63,7 @@ class StoreThrottledError(StoreUnavailableError):
 
 
 class DamagedKeyRecordError(TransientError):
-    """The record of the idempotency key makes no sense; somebody must mend it."""
+    """The record of the idempotency key makes no sense; somebody must fix it."""
 
 
 class AnnouncementError(TransientError):

@@ -106,7 +106,7 @@ class TestNothingButTheWorker:
         assert versions == {f"{each}.dist-info" for each in pinned}
 
     def test_artifact_has_the_code_as_it_is(self, artifact: Path) -> None:
-        """If this fails the build is an old one: `make build` makes it anew."""
+        """If this fails the build is an old one: `make build` makes it again."""
         built, written = (
             {
                 path.relative_to(root): path.read_bytes()

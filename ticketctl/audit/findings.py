@@ -46,7 +46,7 @@ _LINES: Final[Mapping[Kind, str]] = {
     ),
     Kind.MISMATCH: (
         "{numbers}: the ticket's key {key} is recorded for {recorded}; a repeat of the "
-        "request is announced with that number: mend the record"
+        "request is announced with that number: fix the record"
     ),
     Kind.MALFORMED: (
         "{key}: the item is not as the system writes it; find out who else writes to "

@@ -32,7 +32,7 @@ _STATUSES: Final = """
 
 app = typer.Typer(
     name="ticketctl",
-    rich_markup_mode="markdown",  # Paragraphs are filled anew, whatever the width.
+    rich_markup_mode="markdown",  # Paragraphs are filled again, whatever the width.
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_STATUSES,

@@ -225,7 +225,7 @@ def _tell_problems(name: str, checked: Checked, *, skip_invalid: bool) -> None:
     if checked.problems and not skip_invalid:
         raise InputError(
             f"{name}: {counted(len(checked.problems), 'bad line')}, so nothing is "
-            "sent; mend the file, or send the rest with --skip-invalid"
+            "sent; fix the file, or send the rest with --skip-invalid"
         )
 
 

@@ -2,7 +2,7 @@
 
 The same input gives the same bytes.
 The packages are installed once for each version of `src/requirements.txt`
-and interpreter; the code is packed anew every time.
+and interpreter; the code is packed again every time.
 """
 
 import hashlib

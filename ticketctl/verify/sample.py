@@ -78,14 +78,14 @@ def _ticket(project_id: str, serial: int, title: str) -> str:
 
 
 def _mendable_poison() -> Iterator[str]:
-    """Give what a form with a mistake would send; each can be mended by hand."""
+    """Give what a form with a mistake would send; each can be fixed by hand."""
     for serial in count(1):
         fields = json.loads(_ticket("WEB", serial, "Buttons overlap on small screens"))
         fields["idempotency_key"] = f"web-old-form-{serial:04}"
         yield json.dumps(fields | {"priority": "whenever"})
         # The key is that of the first good ticket.
         yield json.dumps(fields | {"idempotency_key": "web-form-0001"})
-        # A key of its own, for the first one's is taken once that is mended.
+        # A key of its own, for the first one's is taken once that is fixed.
         fields["idempotency_key"] = f"web-untitled-{serial:04}"
         del fields["title"]
         yield json.dumps(fields)

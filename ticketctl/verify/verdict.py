@@ -60,7 +60,7 @@ class Verdict:
     missing: tuple[str, ...]
     """What may still come: numbers, announcements, dead letters."""
     wrong: tuple[str, ...]
-    """What no waiting mends."""
+    """What no waiting fixes."""
 
     @property
     def is_clean(self) -> bool:

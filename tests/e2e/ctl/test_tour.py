@@ -90,7 +90,7 @@ def said(command: str, directory: Path, status: int = 0) -> str:
 
 
 class TestTour:
-    """A thousand tickets, three of them wrong, one of these mended."""
+    """A thousand tickets, three of them wrong, one of these fixed."""
 
     def test_tour_ends_with_a_clean_audit(self, printed: Path, tmp_path: Path) -> None:
         """Every command of the tour does what the README says of it."""

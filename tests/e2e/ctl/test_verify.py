@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from rich.console import Console
 
 from tests.e2e.conftest import System
 from tests.support.ctl_process import Ctl
+from tests.support.paused_worker import paused_worker
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
@@ -23,18 +22,6 @@ from ticketctl.verify.sample import sample_messages
 from ticketctl.watch.temporary_queue import temporary_queue
 
 pytestmark = pytest.mark.emulator
-
-
-@contextmanager
-def stopped_worker(stack: LocalStack) -> Iterator[None]:
-    """Leave messages on the queue for a while."""
-    api = stack.client("lambda")
-    [mapping] = api.list_event_source_mappings()["EventSourceMappings"]
-    api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
-    try:
-        yield
-    finally:
-        api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
 
 
 def plant(stack: LocalStack, project_id: str, number: int) -> None:
@@ -86,7 +73,7 @@ class TestVerify:
     def test_verify_ends_with_status_1_when_the_worker_is_stopped(
         self, ctl: Ctl, system: System
     ) -> None:
-        with stopped_worker(system.stack):
+        with paused_worker(system.stack):
             ended = ctl("verify", "--yes", "--count", "1", "--timeout", "2")
 
         assert ended.status == 1
@@ -115,7 +102,7 @@ class TestVerify:
         deployed, sqs = system.stack, system.stack.client("sqs")
         before = sqs.list_queues()["QueueUrls"]
         with (
-            stopped_worker(deployed),
+            paused_worker(deployed),
             subprocess.Popen(
                 [sys.executable, "-m", "ticketctl", "verify", "--yes"],
                 env=os.environ | {**variables(deployed), "PYTHONPATH": "src"},

@@ -65,7 +65,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 @contextmanager
 def fast_temporary_files() -> Iterator[None]:
-    """Keep them in memory, if there is room: each new worker unpacks its code anew."""
+    """Keep them in memory, if there is room: each new worker unpacks its code again."""
     memory = Path("/dev/shm")  # noqa: S108 - a name made up by `tempfile` is below it.
     with pytest.MonkeyPatch.context() as patch:
         if memory.is_dir() and shutil.disk_usage(memory).free > ROOM_FOR_WORKERS:

@@ -37,6 +37,7 @@ from tests.e2e.conftest import System
 from tests.support.access_control import access_control
 from tests.support.builders import sqs_event, sqs_record, ticket_fields
 from tests.support.cases import cases
+from tests.support.paused_worker import paused_worker
 from ticketctl.local.clients import Clients, Credentials
 from ticketctl.local.stack import LocalStack, local_stack
 
@@ -486,18 +487,6 @@ def invoke(stack: LocalStack, record: dict[str, Any]) -> tuple[list[Any], str]:
     )
     report = json.load(answer["Payload"])
     return report["batchItemFailures"], base64.b64decode(answer["LogResult"]).decode()
-
-
-@contextmanager
-def paused_worker(stack: LocalStack) -> Iterator[None]:
-    """Leave messages on the queue for a while."""
-    api = stack.client("lambda")
-    [mapping] = api.list_event_source_mappings()["EventSourceMappings"]
-    api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
-    try:
-        yield
-    finally:
-        api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
 
 
 def say_plain_http(params: dict[str, Any], **_: Any) -> None:

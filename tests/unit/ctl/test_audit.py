@@ -177,7 +177,7 @@ class TestSequences:
     def test_seed_is_unfinished_when_the_number_after_the_sequence_is_free(
         self, before: list[int], *, is_imported: bool
     ) -> None:
-        """A worker may still take it, so it is not explained; and how to mend it."""
+        """A worker may still take it, so it is not explained; and how to fix it."""
         tables = sequence(*before)
         if is_imported:
             tables.both("A", 10, origin="elsewhere")

@@ -598,7 +598,7 @@ class TestWaiting:
         assert [answer.number for answer in self.answers([ticket])] == [1]
 
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
-        """Each number starts the patience anew."""
+        """Each number starts the patience again."""
         first, second, never = (create_ticket() for _ in range(3))
         self.table.put(first, 1, after=20)
         self.table.put(second, 2, after=40)

@@ -236,7 +236,7 @@ class TestLog:
 
 
 class TestTables:
-    """Who mends an item knows what belongs into it."""
+    """Who fixes an item knows what belongs into it."""
 
     def test_items_of_the_worker_have_the_attributes_of_the_page(self) -> None:
         """All that the worker can write, and nothing that it cannot."""

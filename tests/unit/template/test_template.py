@@ -566,7 +566,7 @@ OWN_METRICS = ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
 
 
 class TestAlarms:
-    """A person hears of what the system cannot mend by itself."""
+    """A person hears of what the system cannot fix by itself."""
 
     def test_there_is_no_alarm_that_is_not_tested(self) -> None:
         """The table above is complete."""

@@ -794,7 +794,7 @@ class TestPatience:
         assert isinstance(allocation.answers()[request.key], SequenceContentionError)
 
     def test_pause_outlives_the_batch_when_the_project_is_crowded(self) -> None:
-        """The next batch meets the same crowd; it need not learn that anew."""
+        """The next batch meets the same contention; it need not learn that again."""
         environment, conflict = Environment(), everywhere(ticket=Reason.CONFLICT)
         environment.store.faults += [conflict] * 5
         environment.allocate(create_tickets(1))

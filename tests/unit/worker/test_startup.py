@@ -82,5 +82,5 @@ class TestImports:
 
     @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
     def test_module_uses_no_resource_api(self, module: Path) -> None:
-        """It builds its classes anew at each start, and shares them with no thread."""
+        """It builds its classes again at each start, and shares them with no thread."""
         assert not re.search(r"\.resource\(|boto3\.resources", module.read_text())
