@@ -212,16 +212,21 @@ ALLOWED = {
 }
 
 # A right that the worker uses, a record that makes it, and whether the record fails.
+# Each has a project of its own: a number that was just cached needs no query.
 NEEDED = {
-    "query tickets": ("dynamodb:Query", sqs_record(ticket_fields("NEEDED")), True),
-    "put items": ("dynamodb:PutItem", sqs_record(ticket_fields("NEEDED")), True),
+    "query tickets": (
+        "dynamodb:Query",
+        sqs_record(ticket_fields("NEEDED-QUERY")),
+        True,
+    ),
+    "put items": ("dynamodb:PutItem", sqs_record(ticket_fields("NEEDED-PUT")), True),
     # Without it the key's own condition tells, at the price of a write.
     "get a batch of keys": (
         "dynamodb:BatchGetItem",
-        sqs_record(ticket_fields("NEEDED"), receive_count=2),
+        sqs_record(ticket_fields("NEEDED-LOOKUP"), receive_count=2),
         False,
     ),
-    "publish": ("sns:Publish*", sqs_record(ticket_fields("NEEDED")), True),
+    "publish": ("sns:Publish*", sqs_record(ticket_fields("NEEDED-PUBLISH")), True),
     "send dead letters": ("sqs:SendMessage*", sqs_record("{nonsense"), True),
 }
 

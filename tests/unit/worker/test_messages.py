@@ -92,6 +92,13 @@ def can_be_shown(reason: str) -> bool:
     return clean is None and 0 < len(reason) <= MAX_REASON
 
 
+def assert_tells_one_problem(reason: str) -> None:
+    """Refuse a reason of several problems, or that repeats what the producer wrote."""
+    assert SECRET not in reason
+    assert ";" not in reason
+    assert can_be_shown(reason)
+
+
 class TestAccepted:
     """What the contract allows is read as it was sent."""
 
@@ -284,9 +291,7 @@ class TestRefused:
         reason = refusal(f'{others}, "{field}": {value}}}')
 
         assert re.match(rf"{field}: \w", reason)
-        assert SECRET not in reason
-        assert ";" not in reason
-        assert can_be_shown(reason)
+        assert_tells_one_problem(reason)
 
     @pytest.mark.parametrize(
         ("field", "value"),
@@ -360,9 +365,7 @@ class TestRefused:
         reason = refusal(body(**{field: value}))
 
         assert re.match(rf"{field}: \w", reason)
-        assert SECRET not in reason
-        assert ";" not in reason
-        assert can_be_shown(reason)
+        assert_tells_one_problem(reason)
 
     @pytest.mark.parametrize(
         "label",
@@ -387,9 +390,7 @@ class TestRefused:
         reason = refusal(body(labels=["fine", label]))
 
         assert re.match(r"labels\.1: \w", reason)
-        assert SECRET not in reason
-        assert ";" not in reason
-        assert can_be_shown(reason)
+        assert_tells_one_problem(reason)
 
     @pytest.mark.parametrize(
         "value",
@@ -410,9 +411,7 @@ class TestRefused:
         reason = refusal(body(attributes={"fine": "", "floor": value}))
 
         assert re.match(r"attributes\.floor: \w", reason)
-        assert SECRET not in reason
-        assert ";" not in reason
-        assert can_be_shown(reason)
+        assert_tells_one_problem(reason)
 
     @pytest.mark.parametrize(
         "name",
@@ -436,9 +435,7 @@ class TestRefused:
         reason = refusal(body(attributes={name: SECRET}))
 
         assert reason.startswith("attributes.")
-        assert SECRET not in reason
-        assert ";" not in reason
-        assert can_be_shown(reason)
+        assert_tells_one_problem(reason)
 
     @pytest.mark.parametrize(
         ("field", "value", "limit"),
