@@ -1,14 +1,14 @@
 """Two tables in memory, read as DynamoDB is read, that may change meanwhile."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
-from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
+from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.audit.results import AuditReport, ProjectAudit
 from ticketctl.audit.table_reader import TableReader
 
 Item = dict[str, dict[str, Any]]
@@ -57,6 +57,11 @@ class Tables:
             "number": {"N": str(number)},
             **{name: {"S": text} for name, text in texts.items()},
         }
+
+    def reserved(self, number: int, up_to: int) -> None:
+        """Put in a number of the project A that a seed up to another one reserved."""
+        self.ticket("A", number, None, status="reserved", origin="elsewhere")
+        self.items["tickets"]["A", str(number)]["reserved_up_to"] = {"N": str(up_to)}
 
     def both(self, project: str, number: int, key: str = "", **more: str) -> None:
         """Put a ticket in with its key, as the worker does."""
@@ -139,16 +144,62 @@ def audited(tables: Any, *projects: str, **plan: Any) -> AuditReport:
     return audit_tables(reader, AuditPlan("tickets", "keys", projects, **plan))
 
 
+def sequence(*numbers: int, seeds: Iterable[tuple[int, int]] = ()) -> Tables:
+    """Return tables of the project A with these numbers.
+
+    Args:
+        numbers: Those that have a ticket and a key.
+        seeds: Those that a seed reserved, and its last number.
+    """
+    tables = Tables()
+    for number in numbers:
+        tables.both("A", number)
+    for number, up_to in seeds:
+        tables.reserved(number, up_to)
+    return tables
+
+
+MISSING = {
+    "nothing": (sequence(1, 2, 3), ()),
+    "the first": (sequence(2), ((Kind.GAP, 1, 1),)),
+    "many": (sequence(4, 1, 999), ((Kind.GAP, 2, 3), (Kind.GAP, 5, 998))),
+    "behind a seed": (
+        sequence(1, 2, 12, seeds=[(3, 10), (10, 10)]),
+        ((Kind.GAP, 11, 11),),
+    ),
+    "right before a seed": (
+        sequence(1, 2, seeds=[(4, 10), (10, 10)]),
+        ((Kind.GAP, 3, 3),),
+    ),
+    "the first step alone, new": (
+        sequence(seeds=[(10, 10)]),
+        ((Kind.UNFINISHED_SEED, 1, 9),),
+    ),
+    "the first step alone, numbered": (
+        sequence(1, 2, seeds=[(10, 10)]),
+        ((Kind.UNFINISHED_SEED, 3, 9),),
+    ),
+    "between two seeds": (
+        sequence(seeds=[(1, 4), (4, 4), (9, 9)]),
+        ((Kind.UNFINISHED_SEED, 5, 8),),
+    ),
+}
+"""Tables, and what is missing: the kind, the first and the last number."""
+
+
+def missing(report: AuditReport) -> tuple[tuple[Kind, int, int], ...]:
+    """Return what an audit found to be missing."""
+    return tuple(
+        (finding.kind, finding.numbers[0], finding.numbers[1])
+        for finding in report.findings
+        if finding.kind in {Kind.GAP, Kind.UNFINISHED_SEED}
+    )
+
+
 def only(report: AuditReport) -> ProjectAudit:
     """Return the report's only project."""
     [project] = report.projects
     return project
-
-
-def findings(report: AuditReport) -> Iterator[tuple[str, tuple[int, ...], str]]:
-    """Return kind, numbers and key of each finding."""
-    for finding in report.findings:
-        yield finding.kind, finding.numbers, finding.idempotency_key
 
 
 def _place(key: Item) -> Place:

@@ -1,9 +1,6 @@
 """A dead-letter queue without a network, and dead letters to lie there."""
 
 import json
-import signal
-import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -16,8 +13,6 @@ from tests.support.builders import ticket_fields
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"
-
-_LONG = 0.05
 
 _serial = count(1)
 
@@ -43,17 +38,9 @@ def dead_letters(count_of: int, project_id: str = "PROJ") -> list[DeadLetter]:
     return [dead_letter(project_id) for _ in range(count_of)]
 
 
-def interrupt(kind: signal.Signals) -> None:
-    """Let a signal come to the main thread, in the middle of a call that takes long."""
-    main = threading.main_thread().ident
-    assert main is not None
-    signal.pthread_kill(main, kind)
-    time.sleep(_LONG)
-
-
 @dataclass
 class Sqs:
-    """A dead-letter queue and its source, which refuse what they are told to."""
+    """A dead-letter queue and its source, which can refuse operations."""
 
     dead_letters: list[DeadLetter] = field(default_factory=list)
     refused: dict[str, BaseException] = field(default_factory=dict)
@@ -76,7 +63,7 @@ class Sqs:
     @property
     def ids(self) -> list[str]:
         """The dead letters that are there."""
-        return [letter.message_id for letter in self.dead_letters]
+        return [one.message_id for one in self.dead_letters]
 
     def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
         """Count."""
@@ -91,22 +78,20 @@ class Sqs:
     def receive_message(self, **call: Any) -> dict[str, Any]:
         """Give three messages at most, as a queue with few servers does."""
         self._call("receive")
-        given = [
-            letter
-            for letter in self.dead_letters
-            if letter.message_id not in self.hidden
-        ][:3]
-        self.hidden |= {letter.message_id for letter in given}
+        given = [one for one in self.dead_letters if one.message_id not in self.hidden]
+        given = given[:3]
+        self.hidden |= {one.message_id for one in given}
         self.longest_seconds = max(self.longest_seconds, call["VisibilityTimeout"])
         return {
             "Messages": [
                 {
-                    "MessageId": letter.message_id,
-                    "ReceiptHandle": letter.message_id,
-                    "Body": letter.body,
-                    "MessageAttributes": letter.attributes,
+                    "MessageId": one.message_id,
+                    "ReceiptHandle": one.message_id,
+                    "Body": one.body,
+                    "MessageAttributes": one.attributes,
+                    "Attributes": one.system,
                 }
-                for letter in given
+                for one in given
             ]
         }
 
@@ -124,7 +109,7 @@ class Sqs:
         message_id = call["ReceiptHandle"]
         self.hidden.remove(message_id)
         self.dead_letters = [
-            letter for letter in self.dead_letters if letter.message_id != message_id
+            one for one in self.dead_letters if one.message_id != message_id
         ]
 
     def change_message_visibility_batch(self, **call: Any) -> dict[str, Any]:
@@ -138,7 +123,7 @@ class Sqs:
         return {"Failed": [{"Id": entries[handle]} for handle in failed]}
 
     def start_message_move_task(self, **call: Any) -> dict[str, str]:
-        """Start to move all that nobody holds."""
+        """Start to move all that no consumer holds."""
         self._call("move")
         assert not self.hidden
         self.task = call
@@ -157,31 +142,25 @@ def refusal(code: str = "AccessDenied") -> ClientError:
 
 @dataclass
 class Keys:
-    """The idempotency keys' table, which answers half of what it is asked for."""
+    """The idempotency keys' table."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     """By the record's id."""
     fingerprint: str = "v1:of-another-ticket"
-    requests: int = 0
 
     def batch_get_item(self, **call: Any) -> dict[str, Any]:
-        """Read some records, and leave the others for another request."""
-        self.requests += 1
+        """Read some records."""
         [(table, request)] = call["RequestItems"].items()
-        asked = request["Keys"]
-        assert len(asked) <= 100
-        half = (len(asked) + 1) // 2
         items = [
             {
                 "id": key["id"],
                 "number": {"N": str(self.numbers[key["id"]["S"]])},
                 "fingerprint": {"S": self.fingerprint},
             }
-            for key in asked[:half]
+            for key in request["Keys"]
             if key["id"]["S"] in self.numbers
         ]
-        rest = {table: request | {"Keys": asked[half:]}} if asked[half:] else {}
-        return {"Responses": {table: items}, "UnprocessedKeys": rest}
+        return {"Responses": {table: items}}
 
 
 @dataclass(frozen=True)

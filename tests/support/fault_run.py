@@ -19,7 +19,8 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.faults import DECKS, Fault
 from ticket_numbering.backoff import MAX_DELAY_SECONDS
 from ticket_numbering.messages import RequestKey
-from ticketctl.audit.audit import ProjectAudit, audit, tickets_of
+from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.system.items import plain
 from ticketctl.system.queues import Sent, messages_on_queue
 from tools.poison import POISON
 
@@ -196,10 +197,12 @@ class Run:
     def stored(self) -> dict[RequestKey, dict[str, Any]]:
         """The tickets by key."""
         table = self.system.stack.outputs["TicketsTableName"]
-        tickets = tickets_of(self.system.stack.client("dynamodb"), table)
+        scan = self.system.stack.client("dynamodb").get_paginator("scan")
+        pages = scan.paginate(TableName=table, ConsistentRead=True)
+        tickets = [plain(item) for page in pages for item in page["Items"]]
         return {
-            RequestKey(each["project_id"], each["idempotency_key"]): each
-            for each in tickets
+            RequestKey(ticket["project_id"], ticket["idempotency_key"]): ticket
+            for ticket in tickets
         }
 
     @cached_property

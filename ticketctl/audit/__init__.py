@@ -1,1 +1,1 @@
-"""What `audit` does: reads both tables, and says what does not fit."""
+"""The audit: reads both tables, and reports what does not fit."""

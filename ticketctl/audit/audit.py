@@ -1,22 +1,86 @@
 """Audits the tables: are the numbers of every project exactly 1..n, one a key?
 
-It may run while the worker writes: what looks wrong is read again before it is said.
+It may run while the worker writes: what looks wrong is read again before it is
+reported.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.numbers import ProjectNumbers
+from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.audit.results import AuditReport, ProjectAudit
 from ticketctl.audit.table_reader import TableReader
-from ticketctl.system.items import plain
 
-__all__ = ["ProjectAudit", "audit", "audit_tables", "tickets_of"]
+
+@dataclass(frozen=True)
+class ProjectAudit:
+    """What a project's tickets and keys say."""
+
+    project_id: str
+    sequence: ProjectNumbers = field(default_factory=ProjectNumbers)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers, ascending."""
+        return tuple(self.sequence.numbers)
+
+    @property
+    def tickets(self) -> int:
+        """How many tickets there are: a reserved number is none."""
+        return len(self.sequence.numbers) - self.sequence.reserved
+
+    @property
+    def first(self) -> int:
+        """The lowest number; 0 if there is no ticket."""
+        return next(iter(self.sequence.numbers), 0)
+
+    @property
+    def last(self) -> int:
+        """The highest number; 0 if there is no ticket."""
+        return next(reversed(self.sequence.numbers), 0)
+
+    @property
+    def gaps(self) -> tuple[Range, ...]:
+        """Missing numbers that nothing explains."""
+        gaps = (finding for finding in self.findings if finding.kind is Kind.GAP)
+        return tuple((gap.numbers[0], gap.numbers[1]) for gap in gaps)
+
+    @property
+    def elsewhere(self) -> int:
+        """How many numbers another system gave, imported or not."""
+        explained = (ends for ends, kind in self.sequence.missing() if kind is None)
+        missing = sum(last - first + 1 for first, last in explained)
+        return self.sequence.from_elsewhere + missing
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the promise holds for this project."""
+        return not self.findings
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """The result of an audit."""
+
+    plan: AuditPlan
+    projects: tuple[ProjectAudit, ...]
+    """By id."""
+    started: datetime
+    ended: datetime
+    tickets_read: int
+    keys_read: int
+    read_units: float
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All that was found, by project."""
+        return [finding for project in self.projects for finding in project.findings]
 
 
 def audit(dynamodb: Any, tickets_table: str, keys_table: str) -> list[ProjectAudit]:
@@ -26,14 +90,17 @@ def audit(dynamodb: Any, tickets_table: str, keys_table: str) -> list[ProjectAud
 
 
 def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
-    """Read what the plan names, and check tickets and keys against each other."""
+    """Read what the plan names, and check tickets and keys against each other.
+
+    Raises:
+        InputError: Too much looks wrong.
+    """
     reading = AuditReading(reader, plan)
     reading.read()
-    found, is_complete = recheck(reading)
+    found = [*recheck(reading)]
     return AuditReport(
         plan,
-        tuple(_projects(reading, found)),
-        is_complete,
+        tuple(_projects(reading, [*reading.malformed, *found])),
         reading.started,
         datetime.now(UTC),
         reading.tickets_read,
@@ -42,35 +109,16 @@ def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
     )
 
 
-def tickets_of(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
-    """Return every ticket as it is stored."""
-    pages = dynamodb.get_paginator("scan").paginate(
-        TableName=table, ConsistentRead=True
-    )
-    for page in pages:
-        yield from map(plain, page["Items"])
-
-
 def _projects(
     reading: AuditReading, found: Iterable[Finding]
 ) -> Iterator[ProjectAudit]:
     findings: dict[str, list[Finding]] = defaultdict(list)
-    for finding in (*reading.malformed, *found):
+    for finding in found:
         findings[finding.project_id].append(finding)
     for name in sorted({*reading.projects, *findings, *reading.plan.projects}):
-        numbers = reading.projects.get(name, ProjectNumbers())
-        missing = [*numbers.missing()]
-        gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
-        is_absent = name in reading.plan.projects and not numbers.numbers
+        sequence = reading.projects.get(name, ProjectNumbers())
+        is_absent = name in reading.plan.projects and not sequence.numbers
         absent = [Finding(Kind.NO_TICKETS, name)] if is_absent else []
+        gaps = [Finding(kind, name, ends) for ends, kind in sequence.missing() if kind]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
-        yield ProjectAudit(
-            name,
-            numbers.numbers,
-            (*absent, *gaps, *wrong),
-            tuple(ends for ends, kind in missing if kind is None),
-            numbers.from_elsewhere,
-            numbers.reserved,
-            numbers.voided,
-            numbers.expired,
-        )
+        yield ProjectAudit(name, sequence, (*absent, *gaps, *wrong))

@@ -1,7 +1,7 @@
-"""What an audit can find, each as one line that says what to do."""
+"""The findings of an audit: one line each, which says what to do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -81,16 +81,8 @@ class Finding:
         return f"{self.project_id}: {self.kind}: {said}; see {MANUAL}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a script may want to know."""
-        return {
-            "kind": str(self.kind),
-            "project_id": self.project_id,
-            "numbers": [*self.numbers],
-            "idempotency_key": self.idempotency_key or None,
-            "recorded_number": self.recorded,
-            "item": self.item or None,
-            "message": str(self),
-        }
+        """Return all of it for scripts."""
+        return asdict(self) | {"message": str(self)}
 
     def _numbers(self) -> str:
         if self.kind not in {Kind.GAP, Kind.UNFINISHED_SEED}:

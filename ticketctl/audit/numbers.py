@@ -3,6 +3,8 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
@@ -13,31 +15,30 @@ from ticketctl.system.items import RESERVED, VOIDED, KeyRecord, Ticket
 Range = tuple[int, int]
 """The first and the last number."""
 
-# What is kept of a ticket, bit by bit.
+# The flags of a ticket.
 _MATCHED: Final = 1  # Its key's record names it, or need not exist.
 _ELSEWHERE: Final = 2  # Another system gave the number.
 _FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
 _END: Final = 8  # A seed went up to it.
 
 
+@dataclass
 class ProjectNumbers:
     """A project's tickets: numbers, digests of their keys, and flags, in parallel."""
 
-    def __init__(self) -> None:
-        self.numbers = array("Q")
-        self._digests = array("Q")
-        self._flags = bytearray()
-        self.voided = 0
-        self.reserved = 0
-        self.expired = 0
-        """Tickets whose keys need not be recorded any more."""
+    numbers: "array[int]" = field(default_factory=partial(array, "Q"))
+    digests: "array[int]" = field(default_factory=partial(array, "Q"))
+    flags: bytearray = field(default_factory=bytearray)
+    voided: int = 0
+    reserved: int = 0
+    from_elsewhere: int = 0
 
     def add(self, ticket: Ticket, *, is_expired: bool = False) -> None:
-        """Take a ticket in; the key of a malformed one is not looked for."""
+        """Add a ticket; no key is expected if it is malformed or its key expired."""
         key = None if ticket.is_malformed else ticket.idempotency_key
         self.numbers.append(ticket.number)
-        self._digests.append(_digest(key) if key else 0)
-        self._flags.append(
+        self.digests.append(_digest(key) if key else 0)
+        self.flags.append(
             _MATCHED * (key is None or is_expired)
             | _ELSEWHERE * ticket.is_from_elsewhere
             | _FOLLOWER * ticket.follows_a_sequence
@@ -45,7 +46,7 @@ class ProjectNumbers:
         )
         self.voided += ticket.status == VOIDED
         self.reserved += ticket.status == RESERVED
-        self.expired += is_expired
+        self.from_elsewhere += ticket.is_from_elsewhere
 
     def sort(self) -> None:
         """Put the tickets in order, if they did not come in order."""
@@ -53,39 +54,34 @@ class ProjectNumbers:
             return
         order = sorted(range(len(self.numbers)), key=self.numbers.__getitem__)
         self.numbers = array("Q", (self.numbers[place] for place in order))
-        self._digests = array("Q", (self._digests[place] for place in order))
-        self._flags = bytearray(self._flags[place] for place in order)
+        self.digests = array("Q", (self.digests[place] for place in order))
+        self.flags = bytearray(self.flags[place] for place in order)
 
     def match(self, record: KeyRecord) -> bool:
-        """Tell whether a key's record names the ticket of this key; needs the order."""
+        """Return whether a record names the ticket of its key; needs the order."""
         place = bisect_left(self.numbers, record.number)
         if self.numbers[place : place + 1] != array("Q", [record.number]):
             return False
-        if self._digests[place] != _digest(record.idempotency_key):
+        if self.digests[place] != _digest(record.idempotency_key):
             return False
-        self._flags[place] |= _MATCHED
+        self.flags[place] |= _MATCHED
         return True
 
     def unmatched(self) -> Iterator[int]:
-        """Return the tickets that no record of their keys names."""
-        for number, flags in zip(self.numbers, self._flags, strict=True):
+        """Yield the tickets that no record of their keys names."""
+        for number, flags in zip(self.numbers, self.flags, strict=True):
             if not flags & _MATCHED:
                 yield number
 
-    @property
-    def from_elsewhere(self) -> int:
-        """How many numbers another system gave."""
-        return sum(bool(flags & _ELSEWHERE) for flags in self._flags)
-
     def missing(self) -> Iterator[tuple[Range, Kind | None]]:
-        """Return each missing range and what it is; needs the order.
+        """Yield each missing range and its kind; needs the order.
 
-        Between two numbers from elsewhere it is nothing, but for what a worker may
+        Between two numbers from elsewhere there is no kind, but for what a worker may
         still take: the number after the last one given here or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
         before, flags_before = 0, 0
-        for after, flags in zip(self.numbers, self._flags, strict=True):
+        for after, flags in zip(self.numbers, self.flags, strict=True):
             if after - before > 1:
                 kind: Kind | None = Kind.GAP
                 if flags & (_ELSEWHERE | _FOLLOWER) == _ELSEWHERE:

@@ -1,7 +1,7 @@
 """Reads both tables for an audit, and keeps what looks wrong.
 
 The tickets come first: a key whose ticket was written after the tickets were read is
-then the common doubt on a system at work, and is looked up page by page.
+then the common doubt on a live system, and is looked up page by page.
 """
 
 from collections import defaultdict
@@ -13,9 +13,9 @@ from typing import Final
 from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.numbers import ProjectNumbers
+from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.table_reader import Item, TableReader
-from ticketctl.cli.errors import NotThereError
+from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.system.items import (
     KEY_ATTRIBUTES,
     TICKET_ATTRIBUTES,
@@ -32,7 +32,7 @@ Key = tuple[str, str]
 """Project and idempotency key."""
 
 MAX_DOUBTS: Final = 10_000
-"""More mean that all is wrong, and need not be listed."""
+"""More mean that the tables do not belong together, and need not be listed."""
 
 
 @dataclass(frozen=True)
@@ -64,43 +64,28 @@ class AuditReading:
     keys_read: int = 0
 
     def read(self) -> None:
-        """Read all tickets and keys, or those of single projects."""
+        """Read all tickets and keys, or those of single projects.
+
+        Raises:
+            InputError: Too much looks wrong.
+        """
+        for project_id in self.plan.projects:
+            self._read_project(project_id)
         if self.plan.projects:
-            for project_id in self.plan.projects:
-                self._read_project(project_id)
             return
         for page in self.reader.scan(self.plan.tickets_table, TICKET_ATTRIBUTES):
-            self.add(page)
-        self.sort()
+            self._add(page)
+        self._sort()
         for page in self.reader.scan(self.plan.keys_table, KEY_ATTRIBUTES):
             self._match(page)
 
-    def _read_project(self, project_id: str) -> None:
-        """Read a project's tickets, and the records of their keys."""
-        for page in self.reader.project(
-            self.plan.tickets_table, project_id, TICKET_ATTRIBUTES
-        ):
-            self._match(self.records(self.add(page)))
-
-    def add(self, page: Sequence[Item]) -> set[Key]:
-        """Take tickets in, and return their keys."""
-        self.tickets_read += len(page)
-        keys: set[Key] = set()
-        for found in map(ticket, page):
-            if found.is_malformed:
-                name = f"the ticket {found.project_id}, {found.fields['number']}"
-                self._note_malformed(found.project_id, name)
-            elif found.idempotency_key is not None:
-                keys.add((found.project_id, found.idempotency_key))
-            if found.has_number:  # It is not missing, then, whatever else is wrong.
-                numbers = self.projects[found.project_id]
-                numbers.add(found, is_expired=self._is_expired(found))
-        return keys
-
-    def sort(self) -> None:
-        """Put each project's numbers in order."""
-        for numbers in self.projects.values():
-            numbers.sort()
+    def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
+        """Look again for missing numbers."""
+        table = self.plan.tickets_table
+        for project_id, ends in missing:
+            for page in self.reader.project(table, project_id, TICKET_ATTRIBUTES, ends):
+                self._add(page)
+        self._sort()
 
     def records(self, keys: Iterable[Key]) -> list[Item]:
         """Read the records of some keys."""
@@ -119,6 +104,32 @@ class AuditReading:
         table = self.plan.tickets_table
         return [*map(ticket, self.reader.items(table, keys, TICKET_ATTRIBUTES))]
 
+    def _read_project(self, project_id: str) -> None:
+        """Read a project's tickets, and the records of their keys."""
+        for page in self.reader.project(
+            self.plan.tickets_table, project_id, TICKET_ATTRIBUTES
+        ):
+            self._match(self.records(self._add(page)))
+
+    def _add(self, page: Sequence[Item]) -> set[Key]:
+        """Add tickets, and return their keys."""
+        self.tickets_read += len(page)
+        keys: set[Key] = set()
+        for found in map(ticket, page):
+            if found.is_malformed:
+                name = f"the ticket {found.project_id}, {found.fields['number']}"
+                self._note_malformed(found.project_id, name)
+            elif found.idempotency_key is not None:
+                keys.add((found.project_id, found.idempotency_key))
+            if found.has_number:  # It is not missing, then, whatever else is wrong.
+                numbers = self.projects[found.project_id]
+                numbers.add(found, is_expired=self._is_expired(found))
+        return keys
+
+    def _sort(self) -> None:
+        for numbers in self.projects.values():
+            numbers.sort()
+
     def _match(self, page: Sequence[Item]) -> None:
         """Let each record find its ticket."""
         self.keys_read += len(page)
@@ -134,8 +145,7 @@ class AuditReading:
             numbers = self.projects.get(record.project_id)
             if numbers is None or not numbers.match(record):
                 lost.append(record)
-        if len(self.doubts) <= MAX_DOUBTS:
-            self._doubt(lost)
+        self._doubt(lost)
 
     def _doubt(self, lost: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets were not written since."""
@@ -149,9 +159,10 @@ class AuditReading:
             for record in lost
             if (record.project_id, record.number, record.idempotency_key) not in there
         }
+        check_amount(len(self.doubts))
 
     def _is_expired(self, found: Ticket) -> bool:
-        """Tell whether the record of a ticket's key need not be there any more."""
+        """Return whether the record of a ticket's key need not be there any more."""
         if self.plan.retention is None:
             return False
         try:
@@ -161,5 +172,18 @@ class AuditReading:
             return False
 
     def _note_malformed(self, project_id: str, item: str) -> None:
-        if len(self.malformed) <= MAX_DOUBTS:
-            self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))
+        self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))
+        check_amount(len(self.malformed))
+
+
+def check_amount(doubts: int) -> None:
+    """Refuse to go on when too much looks wrong.
+
+    Raises:
+        InputError: It does.
+    """
+    if doubts > MAX_DOUBTS:
+        raise InputError(
+            f"more than {MAX_DOUBTS} items look wrong: do the two tables belong "
+            "together? Audit single projects with --project"
+        )

@@ -1,4 +1,4 @@
-"""Prints what an audit came to."""
+"""Prints the result of an audit, for people or as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -6,8 +6,8 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.numbers import Range
-from ticketctl.audit.results import AuditReport, ProjectAudit
 from ticketctl.cli.output import console, visible
 
 _MAX_ROWS: Final = 50
@@ -20,8 +20,7 @@ _MAX_GAPS: Final = 3
 def report_json(report: AuditReport, region: str) -> dict[str, Any]:
     """Return the whole report for scripts."""
     return {
-        "clean": report.is_clean,
-        "complete": report.is_complete,
+        "clean": not report.findings,
         "region": region,
         "tickets_table": report.plan.tickets_table,
         "keys_table": report.plan.keys_table,
@@ -44,12 +43,8 @@ def print_report(report: AuditReport, region: str) -> None:
         out.print(Text(line, style="dim"))
     for finding in report.findings:
         out.print(Text(visible(str(finding)), style="red"))
-    count = sum(1 for _ in report.findings)
-    found = "1 finding" if count == 1 else f"{count:,} findings"
-    if not report.is_complete:
-        line = f"INCOMPLETE, there is too much to look at: {found} so far"
-        out.print(Text(line, style="bold yellow"))
-    elif count:
+    if count := len(report.findings):
+        found = "1 finding" if count == 1 else f"{count:,} findings"
         out.print(Text(f"NOT CLEAN: {found}", style="bold red"))
     else:
         out.print(Text("clean", style="bold green"))
@@ -87,8 +82,8 @@ def _table(projects: Sequence[ProjectAudit]) -> Table:
             f"{project.tickets:,}",
             str(project.first),
             str(project.last),
-            f"{project.from_elsewhere + _length(project.elsewhere):,}",
-            f"{project.voided:,}",
+            f"{project.elsewhere:,}",
+            f"{project.sequence.voided:,}",
         )
     return table
 
@@ -108,10 +103,6 @@ def _ranges(ranges: Sequence[Range]) -> str:
     return ", ".join(shown) or "0"
 
 
-def _length(ranges: Sequence[Range]) -> int:
-    return sum(last - first + 1 for first, last in ranges)
-
-
 def _project_json(project: ProjectAudit) -> dict[str, Any]:
     return {
         "project_id": project.project_id,
@@ -119,11 +110,8 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "first": project.first,
         "last": project.last,
         "next": project.last + 1,
-        "voided": project.voided,
-        "reserved": project.reserved,
-        "from_elsewhere": project.from_elsewhere,
-        "elsewhere": [[*ends] for ends in project.elsewhere],
+        "elsewhere": project.elsewhere,
+        "voided": project.sequence.voided,
         "gaps": [[*ends] for ends in project.gaps],
-        "expired_keys": project.expired,
         "findings": len(project.findings),
     }

@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
 from ticketctl.cli.errors import InputError
-from ticketctl.system.aws_errors import error_code
 from ticketctl.system.rate_limiter import Pace
 
 Item = Mapping[str, Any]
@@ -25,25 +22,16 @@ class TableReader:
     dynamodb: Any
     limiter: Pace = field(default_factory=Pace)
     sleep: Callable[[float], None] = time.sleep
-    on_page: Callable[[float], None] = lambda _units: None
-    """Called with the read units so far."""
     units: float = 0.0
 
-    def check_key(self, table: str, key: tuple[str, ...]) -> None:
-        """Make sure that there is such a table with this key.
+    def check_key(self, table: str, *key: str) -> None:
+        """Check that a table has this key.
 
         Raises:
-            InputError: There is none, or its key is another one.
+            InputError: Its key is another one.
+            ClientError: There is no such table.
         """
-        try:
-            found = self.dynamodb.describe_table(TableName=table)["Table"]
-        except ClientError as error:
-            if error_code(error) != "ResourceNotFoundException":
-                raise
-            place = self.dynamodb.meta.region_name
-            raise InputError(
-                f"no table {table} in {place}; name another, or another --region"
-            ) from error
+        found = self.dynamodb.describe_table(TableName=table)["Table"]
         actual = tuple(part["AttributeName"] for part in found["KeySchema"])
         if actual != key:
             raise InputError(
@@ -115,7 +103,6 @@ class TableReader:
         answer: Mapping[str, Any] = call(ReturnConsumedCapacity="TOTAL", **request)
         units = _units(answer)
         self.units += units
-        self.on_page(self.units)
         # What a page costs is known afterwards, so the wait comes afterwards, too.
         self.limiter.delay(units)
         self.sleep(self.limiter.delay(0))
@@ -131,7 +118,7 @@ def _projection(attributes: Sequence[str]) -> dict[str, Any]:
 
 
 def _units(answer: Mapping[str, Any]) -> float:
-    """BatchGetItem tells it by table; an emulator may not tell it at all."""
-    told = answer.get("ConsumedCapacity") or []
-    tables = told if isinstance(told, list) else [told]
+    """BatchGetItem reports it by table; an emulator may not report it at all."""
+    capacity = answer.get("ConsumedCapacity") or []
+    tables = capacity if isinstance(capacity, list) else [capacity]
     return sum(float(table.get("CapacityUnits", 0)) for table in tables)

@@ -8,14 +8,12 @@ import typer
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.audit.results import AuditReport
 from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
 from ticketctl.show.lookup import checked_project
 from ticketctl.system.rate_limiter import Pace
-from ticketctl.system.stack import Stack
 
 
 @app.command(
@@ -59,32 +57,22 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         raise InputError(
             "give both --tickets-table and --keys-table: they belong together"
         )
+    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
     plan = AuditPlan(
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
         tuple(dict.fromkeys(map(checked_project, project or ()))),
-        _retention(stack),
+        timedelta(days=days) if days else None,
     )
-    report = _audit(stack, plan, rate)
+    reader = TableReader(stack.client("dynamodb"), Pace(rate))
+    # A wrong name is no finding.
+    reader.check_key(plan.tickets_table, "project_id", "number")
+    reader.check_key(plan.keys_table, "id")
+    with notes().status("reading both tables"):
+        report = audit_tables(reader, plan)
     if as_document:
         print_json(report_json(report, stack.region))
     else:
         print_report(report, stack.region)
-    if not report.is_clean:
+    if report.findings:
         raise typer.Exit(Status.FOUND)
-
-
-def _audit(stack: Stack, plan: AuditPlan, rate: int | None) -> AuditReport:
-    reader = TableReader(stack.client("dynamodb"), Pace(rate))
-    # A wrong name is no finding.
-    reader.check_key(plan.tickets_table, ("project_id", "number"))
-    reader.check_key(plan.keys_table, ("id",))
-    with notes().status("reading") as status:
-        reader.on_page = lambda units: status.update(f"{units:,.0f} read units")
-        return audit_tables(reader, plan)
-
-
-def _retention(stack: Stack) -> timedelta | None:
-    """Return how long the stack keeps idempotency keys, if not for ever."""
-    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
-    return timedelta(days=days) if days else None

@@ -1,9 +1,12 @@
 """The commands that look after dead letters."""
 
+import json
+import os
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -11,7 +14,7 @@ from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, notes, print_json
 from ticketctl.cli.prompts import confirm
-from ticketctl.dead_letters.backup import save as save_backup
+from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue, settle
 from ticketctl.dead_letters.edit import edit_dead_letter
 from ticketctl.dead_letters.numbered import refuse_numbered
@@ -21,9 +24,7 @@ from ticketctl.dead_letters.views import (
     print_table,
     print_whole,
     reasons,
-    summary,
     warn_of_poison,
-    whole,
 )
 
 dead_letters = typer.Typer(
@@ -31,9 +32,9 @@ dead_letters = typer.Typer(
 )
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 
-_DEFAULT_LIMIT = 100
-_PREVIEW = 100
-_SHOWN_BEFORE_DELETION = 20
+_DEFAULT_LIMIT: Final = 100
+_PREVIEW: Final = 100
+_SHOWN_BEFORE_DELETION: Final = 20
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its message id, or its start.")]
 Ids = Annotated[
@@ -51,14 +52,13 @@ Reason = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Go on even if the request has a number.")
+]
 
 
 @dead_letters.command(
-    "list",
-    epilog=examples(
-        "ticketctl dead-letters list",
-        "ticketctl dead-letters list --reason InvalidMessageError --json",
-    ),
+    "list", epilog=examples("ticketctl dead-letters list --reason InvalidMessageError")
 )
 def list_(
     ctx: typer.Context,
@@ -79,7 +79,7 @@ def list_(
         counts = queue.counts()
         found = list(islice(filter(selection.passes, queue.receive()), limit))
     if as_json:
-        shown = [summary(letter) for letter in found]
+        shown = [dead_letter.as_json() for dead_letter in found]
         print_json({"dead_letters": shown, "approximate_total": sum(counts)})
     elif found or any(counts):
         print_table(console(), found)
@@ -89,11 +89,7 @@ def list_(
 
 
 @dead_letters.command(
-    "show",
-    epilog=examples(
-        "ticketctl dead-letters show 1f6c",
-        "ticketctl dead-letters show 1f6c --raw > body.json",
-    ),
+    "show", epilog=examples("ticketctl dead-letters show 1f6c --raw > body.json")
 )
 def show(
     ctx: typer.Context,
@@ -105,14 +101,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show all of one dead letter."""
-    [letter] = select(stack_of(ctx), Selection([message_id]))
+    [dead_letter] = select(stack_of(ctx), Selection([message_id]))
     if raw:
-        sys.stdout.buffer.write(letter.body.encode())
+        sys.stdout.buffer.write(dead_letter.body.encode())
         sys.stdout.buffer.flush()
     elif as_json:
-        print_json(whole(letter))
+        print_json(dead_letter.as_json())
     else:
-        print_whole(console(), letter)
+        print_whole(console(), dead_letter)
 
 
 @dead_letters.command(
@@ -120,7 +116,6 @@ def show(
     epilog=examples(
         "ticketctl dead-letters redrive --all --rate 50",
         "ticketctl dead-letters redrive --reason received-too-often --yes",
-        "ticketctl dead-letters redrive 1f6c 9d02",
     ),
 )
 def redrive(  # noqa: PLR0913 - one parameter for each option.
@@ -143,8 +138,7 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     With --all SQS moves them itself, also after this command has ended.
     Chosen ones are sent one by one, and each is deleted after it was sent.
     """
-    selection = Selection(ids or (), project, reason, everything=everything)
-    selection.check()
+    selection = Selection(ids or (), project, reason, everything=everything).checked()
     if rate and not everything:
         raise InputError("--rate goes with --all")
     stack = stack_of(ctx)
@@ -183,13 +177,7 @@ def edit(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Put in a new idempotency key.")
     ] = False,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Send an unchanged body or a taken key; edit what has a number.",
-        ),
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Edit the body of one dead letter, send it, and delete the dead letter.
 
@@ -197,18 +185,17 @@ def edit(
     One that has a number is refused: only a redrive can still get it announced.
     """
     stack = stack_of(ctx)
-    [letter] = select(stack, Selection([message_id]))
+    [dead_letter] = select(stack, Selection([message_id]))
     if not force:
-        refuse_numbered(stack, [letter])
-    edit_dead_letter(stack, letter, body, new_key=new_key, force=force)
+        refuse_numbered(stack, [dead_letter])
+    edit_dead_letter(stack, dead_letter, body, new_key=new_key)
     console().print("dead letters redriven: 1")
 
 
 @dead_letters.command(
     "delete",
     epilog=examples(
-        "ticketctl dead-letters delete 1f6c",
-        "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl",
+        "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl"
     ),
 )
 def delete(  # noqa: PLR0913 - one parameter for each option.
@@ -222,17 +209,14 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
         Path | None,
         typer.Option(metavar="FILE", help="Write them to a new file first, as JSONL."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Delete what has a number, too.")
-    ] = False,
+    force: Force = False,
     yes: Yes = False,
 ) -> None:
     """Delete dead letters for ever.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
-    selection = Selection(ids or (), project, reason, everything=everything)
-    selection.check()
+    selection = Selection(ids or (), project, reason, everything=everything).checked()
     stack = stack_of(ctx)
     found = select(stack, selection)
     if not found:
@@ -245,5 +229,22 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
     confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
     if save:
-        save_backup(found, save)
+        _save(found, save)
     console().print(f"dead letters deleted: {settle(stack, found)}")
+
+
+def _save(found: Sequence[DeadLetter], path: Path) -> None:
+    """Write a line of JSON for each dead letter into a new file, and to the disk.
+
+    Raises:
+        InputError: The file exists, or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(json.dumps(one.as_json()) + "\n" for one in found)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path} ({error.strerror}); nothing was deleted"
+        ) from error

@@ -9,14 +9,9 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.sequences.import_lines import MAX_NUMBER
-from ticketctl.sequences.import_run import (
-    import_all,
-    plan,
-    print_report,
-    read_tickets,
-)
+from ticketctl.sequences.import_run import import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
-from ticketctl.sequences.seeding import Seed, Seeded
+from ticketctl.sequences.seeding import Seed
 from ticketctl.sequences.voiding import announce, check_voidable, checked_reason
 from ticketctl.sequences.voiding import void as void_ticket
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
@@ -28,10 +23,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 @app.command(
     "seed",
     rich_help_panel=NUMBERS,
-    epilog=examples(
-        "ticketctl seed PROJ --last 1234",
-        'ticketctl seed PROJ --last 1234 --reason "moved from Jira" --yes',
-    ),
+    epilog=examples('ticketctl seed PROJ --last 1234 --reason "moved from Jira"'),
 )
 def seed(
     ctx: typer.Context,
@@ -50,7 +42,7 @@ def seed(
 
     For a project that comes from another system. It cannot be undone: the numbers up
     to the last one are used, and none of them will ever be given. If workers gave
-    some of them meanwhile, they are told, and the status is 1.
+    some of them meanwhile, these are named, and the status is 1.
     """
     stack = stack_of(ctx)
     checked_project(project)
@@ -63,16 +55,7 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
-    print_seeded(Seed(stack, project, last, reason).plant())
-
-
-def print_seeded(seeded: Seeded) -> None:
-    """Say where the sequence stands now.
-
-    Raises:
-        Exit: Workers gave numbers between.
-    """
-    project, last = seeded.project_id, seeded.last
+    seeded = Seed(stack, project, last, reason).plant()
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
@@ -103,7 +86,7 @@ def import_tickets(
         str | None, typer.Option(help="The project of tickets that name none.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only check the file, and tell.")
+        bool, typer.Option("--dry-run", help="Only check the file, and print the plan.")
     ] = False,
     yes: Yes = False,
 ) -> None:
@@ -126,7 +109,7 @@ def import_tickets(
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
     days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
-    print_report(import_all(Import(stack, days), tickets))
+    import_all(Import(stack, days), tickets)
 
 
 @app.command(

@@ -4,6 +4,7 @@ The body is what the producer sent, byte for byte. A dead letter of the worker h
 reason in its message attributes; one that SQS moved has none.
 """
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +21,6 @@ REASON_ATTRIBUTES: Final = frozenset(
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
 
-KEY_IS_TAKEN: Final = "IdempotencyMismatchError"
-STAYS_POISON: Final = frozenset({"InvalidMessageError", "TicketTooLargeError"})
-"""Reasons that lie in the body, which a redrive does not change."""
-
 Attributes = Mapping[str, Mapping[str, Any]]
 
 
@@ -35,7 +32,6 @@ class DeadLetter:
     body: str
     attributes: Attributes = field(default_factory=dict)
     system: Mapping[str, str] = field(default_factory=dict)
-    receipt_handle: str = ""
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "DeadLetter":
@@ -45,13 +41,12 @@ class DeadLetter:
             message["Body"],
             message.get("MessageAttributes", {}),
             message.get("Attributes", {}),
-            message["ReceiptHandle"],
         )
 
     @property
     def error_type(self) -> str | None:
         """The worker's error; none if SQS moved the message."""
-        return self.text(ERROR_TYPE)
+        return self._attribute(ERROR_TYPE)
 
     @property
     def reason(self) -> str:
@@ -61,7 +56,7 @@ class DeadLetter:
     @property
     def explanation(self) -> str:
         """The reason in full."""
-        message = self.text("ErrorMessage")
+        message = self._attribute("ErrorMessage")
         return f"{self.reason}: {message}" if message else self.reason
 
     @property
@@ -91,10 +86,29 @@ class DeadLetter:
             if name not in REASON_ATTRIBUTES
         }
 
-    def text(self, name: str) -> str | None:
-        """Return the text of a message attribute."""
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it; binary attributes as Base64, as Lambda has them."""
+        return {
+            "message_id": self.message_id,
+            "reason": self.reason,
+            "project_id": self.project_id,
+            "idempotency_key": self.idempotency_key,
+            "sent_at": self.sent_at and self.sent_at.isoformat(timespec="milliseconds"),
+            "body": self.body,
+            "attributes": {
+                name: {part: _text(value) for part, value in attribute.items()}
+                for name, attribute in self.attributes.items()
+            },
+            "system_attributes": dict(self.system),
+        }
+
+    def _attribute(self, name: str) -> str | None:
         value: str | None = self.attributes.get(name, {}).get("StringValue")
         return value
+
+    def _field(self, name: str) -> str | None:
+        value = self._fields.get(name)
+        return value if isinstance(value, str) else None
 
     @cached_property
     def _fields(self) -> Mapping[str, Any]:
@@ -104,6 +118,6 @@ class DeadLetter:
             return {}
         return fields if isinstance(fields, dict) else {}
 
-    def _field(self, name: str) -> str | None:
-        value = self._fields.get(name)
-        return value if isinstance(value, str) else None
+
+def _text(value: str | bytes) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

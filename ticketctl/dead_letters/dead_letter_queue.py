@@ -1,9 +1,9 @@
 """Receives dead letters, and deletes them one by one.
 
-SQS shows a message only by hiding it from everybody else. No dead letter stays hidden
-for longer than a minute: receiving ends before the first one would come again, and
-what is not deleted is visible again at once. So a dead letter is received a second
-time after a person was asked or has edited it.
+SQS shows a message only by hiding it from all others. No dead letter stays hidden for
+longer than a minute: receiving ends before the first one would come again, and what is
+not deleted is visible again at once. So a dead letter is received a second time after
+a person was asked or has edited it.
 """
 
 import time
@@ -22,7 +22,7 @@ from ticketctl.system.queues import MAX_ENTRIES
 from ticketctl.system.stack import System
 
 VISIBILITY_SECONDS: Final = 60
-RECEIVE_SECONDS: Final = 50
+_RECEIVE_SECONDS: Final = 50
 """After so long no more are received: the first would soon be visible again."""
 
 # A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.
@@ -52,22 +52,30 @@ class DeadLetterQueue:
         """Yield each dead letter once, until none comes any more or time is over."""
         visible, _ = self.counts()
         seen: set[str] = set()
-        end, without_news = self.clock() + RECEIVE_SECONDS, 0
+        end, without_news = self.clock() + _RECEIVE_SECONDS, 0
         while without_news < _MAX_RECEIVES_WITHOUT_NEWS and self.clock() < end:
-            letters = [
-                letter for letter in self._receive() if letter.message_id not in seen
-            ]
-            seen |= {letter.message_id for letter in letters}
-            yield from letters
-            without_news = 0 if letters else without_news + 1
+            new = [found for found in self._receive() if found.message_id not in seen]
+            seen |= {dead_letter.message_id for dead_letter in new}
+            yield from new
+            without_news = 0 if new else without_news + 1
             if without_news and len(seen) >= visible:
                 return
 
-    def delete(self, letter: DeadLetter) -> None:
-        """Delete a dead letter that was received."""
-        handle = self._handles[letter.message_id]
-        self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
-        del self._handles[letter.message_id]
+    def delete(self, dead_letter: DeadLetter) -> None:
+        """Delete a dead letter that was received.
+
+        Raises:
+            CloudError: It could not be deleted.
+        """
+        handle = self._handles[dead_letter.message_id]
+        try:
+            self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
+        except (BotoCoreError, ClientError) as error:
+            raise CloudError(
+                f"{dead_letter.message_id} could not be deleted ({error}); if it was "
+                "sent, it is there twice, and keeps its number when it is sent again"
+            ) from error
+        del self._handles[dead_letter.message_id]
 
     def restore_visibility(self) -> None:
         """Let others see what was received and not deleted."""
@@ -76,8 +84,8 @@ class DeadLetterQueue:
             answer = self.sqs.change_message_visibility_batch(
                 QueueUrl=self.url,
                 Entries=[
-                    {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                    for n, handle in enumerate(batch)
+                    {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                    for place, handle in enumerate(batch)
                 ],
             )
             still_hidden += len(answer.get("Failed", []))
@@ -96,11 +104,10 @@ class DeadLetterQueue:
             MessageAttributeNames=["All"],
             MessageSystemAttributeNames=["All"],
         ).get("Messages", [])
-        letters = [DeadLetter.of(message) for message in messages]
         self._handles |= {
-            letter.message_id: letter.receipt_handle for letter in letters
+            message["MessageId"]: message["ReceiptHandle"] for message in messages
         }
-        return letters
+        return [DeadLetter.of(message) for message in messages]
 
 
 @contextmanager
@@ -115,15 +122,15 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
 
 def settle(
     stack: System,
-    letters: Sequence[DeadLetter],
+    dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] = lambda _: None,
 ) -> int:
     """Receive dead letters again, and delete each one after something else was done.
 
     Args:
         stack: Whose dead letters they are.
-        letters: Which.
-        before: Called with each of `letters`; if it raises, its dead letter stays.
+        dead_letters: Which.
+        before: Called with each of them; if it raises, its dead letter stays.
 
     Returns:
         How many were deleted.
@@ -131,34 +138,24 @@ def settle(
     Raises:
         CloudError: Some were not received again, or not deleted.
     """
-    waiting = {letter.message_id: letter for letter in letters}
+    waiting = {dead_letter.message_id: dead_letter for dead_letter in dead_letters}
     try:
         with dead_letter_queue(stack) as queue:
             for received in queue.receive():
-                if letter := waiting.get(received.message_id):
-                    before(letter)
-                    _delete(queue, received)
+                if dead_letter := waiting.get(received.message_id):
+                    before(dead_letter)
+                    queue.delete(received)
                     del waiting[received.message_id]
                 if not waiting:
                     break
     except BaseException:
-        done = len(letters) - len(waiting)
+        done = len(dead_letters) - len(waiting)
         notes().print(f"done: {done}; the other {len(waiting)} are still dead letters")
         raise
     if waiting:
         raise CloudError(
-            f"{len(waiting)} of {len(letters)} dead letters did not come again and "
-            "were left alone: somebody else has them, or has taken them away; "
+            f"{len(waiting)} of {len(dead_letters)} dead letters did not come again "
+            "and were left alone: another consumer holds them, or has deleted them; "
             f"try again in {VISIBILITY_SECONDS} s"
         )
-    return len(letters)
-
-
-def _delete(queue: DeadLetterQueue, letter: DeadLetter) -> None:
-    try:
-        queue.delete(letter)
-    except (BotoCoreError, ClientError) as error:
-        raise CloudError(
-            f"{letter.message_id} could not be deleted ({error}); if it was sent, it "
-            "is there twice, and keeps its number when it is sent again"
-        ) from error
+    return len(dead_letters)

@@ -24,7 +24,7 @@ _UNKNOWN_OPERATION: Final = frozenset(
 _NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 
 
-def resend(stack: System, letters: Sequence[DeadLetter]) -> int:
+def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
     """Send the successor of each dead letter, and only then delete the dead letter.
 
     Interrupted between the two, the message is there twice: the worker answers the
@@ -35,21 +35,21 @@ def resend(stack: System, letters: Sequence[DeadLetter]) -> int:
     fifo = url.endswith(FIFO_SUFFIX)
     return settle(
         stack,
-        letters,
-        lambda letter: sqs.send_message(QueueUrl=url, **successor(letter, fifo=fifo)),
+        dead_letters,
+        lambda found: sqs.send_message(QueueUrl=url, **successor(found, fifo=fifo)),
     )
 
 
-def successor(letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
+def successor(dead_letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
     """Return the message to send: the body and the producer's attributes.
 
     On a FIFO queue it has a deduplication id of its own, so that SQS does not drop it
     as a repeat.
     """
-    message: dict[str, Any] = {"MessageBody": letter.body}
-    if attributes := letter.own_attributes:
+    message: dict[str, Any] = {"MessageBody": dead_letter.body}
+    if attributes := dead_letter.own_attributes:
         message["MessageAttributes"] = attributes
-    group = letter.project_id or letter.system.get("MessageGroupId", "")
+    group = dead_letter.project_id or dead_letter.system.get("MessageGroupId", "")
     if GROUP_ID.fullmatch(group):
         message["MessageGroupId"] = group
     if fifo:

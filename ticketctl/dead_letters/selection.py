@@ -23,7 +23,7 @@ class Selection:
     reason: str | None = None
     everything: bool = False
 
-    def check(self) -> None:
+    def checked(self) -> "Selection":
         """Refuse an ambiguous or an empty selection.
 
         Raises:
@@ -32,11 +32,12 @@ class Selection:
         is_filtered = self.project_id is not None or self.reason is not None
         if bool(self.ids) + is_filtered + self.everything != 1:
             raise InputError("name ids, or give --project or --reason, or --all")
+        return self
 
-    def passes(self, letter: DeadLetter) -> bool:
+    def passes(self, dead_letter: DeadLetter) -> bool:
         """Return whether a dead letter has the project and the reason."""
-        return self.project_id in {None, letter.project_id} and (
-            self.reason is None or _word(self.reason) == _word(letter.reason)
+        return self.project_id in {None, dead_letter.project_id} and (
+            self.reason is None or _word(self.reason) == _word(dead_letter.reason)
         )
 
 
@@ -51,11 +52,11 @@ def select(
     """
     with dead_letter_queue(stack) as queue:
         counts = queue.counts()
-        letters = list(islice(queue.receive(), limit))
+        found = list(islice(queue.receive(), limit))
     if not selection.ids:
-        return [letter for letter in letters if selection.passes(letter)]
-    named = [_named(letters, start.lower(), counts) for start in selection.ids]
-    return list({letter.message_id: letter for letter in named}.values())
+        return list(filter(selection.passes, found))
+    named = [_named(found, start.lower(), counts) for start in selection.ids]
+    return list({dead_letter.message_id: dead_letter for dead_letter in named}.values())
 
 
 def seen_of(seen: int, counts: tuple[int, int]) -> str:
@@ -68,13 +69,11 @@ def seen_of(seen: int, counts: tuple[int, int]) -> str:
 
 
 def _named(
-    letters: Sequence[DeadLetter], start: str, counts: tuple[int, int]
+    seen: Sequence[DeadLetter], start: str, counts: tuple[int, int]
 ) -> DeadLetter:
-    found = [letter for letter in letters if letter.message_id.startswith(start)]
+    found = [one for one in seen if one.message_id.startswith(start)]
     if not found:
-        raise NotThereError(
-            f"no dead letter {start} in {seen_of(len(letters), counts)}"
-        )
+        raise NotThereError(f"no dead letter {start} in {seen_of(len(seen), counts)}")
     if len(found) > 1 or not start:
         raise InputError(f"{len(found)} dead letters begin with {start!r}")
     return found[0]

@@ -1,1 +1,1 @@
-"""What `seed`, `import` and `void` do: write beside the worker, and leave no gap."""
+"""Seed, import and void: writes next to running workers that leave no gap."""

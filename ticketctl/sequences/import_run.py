@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 import typer
-from rich.progress import Progress
+from rich.progress import track
 
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
-from ticketctl.sequences.importing import Import, Report
+from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, Seeded
 from ticketctl.system.items import timestamp
@@ -19,7 +19,7 @@ from ticketctl.system.tickets import last_number, ticket_from
 
 
 def read_tickets(file: str, project: str | None) -> list[Existing]:
-    """Return what the file holds.
+    """Return the tickets of a file.
 
     Raises:
         InputError: A line is wrong, or there is none.
@@ -35,13 +35,54 @@ def read_tickets(file: str, project: str | None) -> list[Existing]:
     return tickets
 
 
-def highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:
-    """Return the highest number of each project."""
-    highest: dict[str, int] = {}
-    for ticket in tickets:
-        project = ticket.project_id
-        highest[project] = max(ticket.number, highest.get(project, 0))
-    return highest
+def plan(stack: System, tickets: Sequence[Existing]) -> str:
+    """Describe what an import would do, a line for each project."""
+    counts = Counter(ticket.project_id for ticket in tickets)
+    lines: list[str] = []
+    for project, number in _highest_numbers(tickets).items():
+        last = last_number(stack, project)
+        then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
+        lines.append(
+            f"{project}: {counts[project]} tickets up to {number}; "
+            f"the last number is {last or 'none yet'}, the next {then}"
+        )
+    return "\n".join(lines)
+
+
+def import_all(target: Import, tickets: Sequence[Existing]) -> None:
+    """Seed the projects, write the tickets, and print how many.
+
+    Raises:
+        Exit: Not all could be imported.
+    """
+    screen = notes()
+    counts: Counter[str] = Counter()
+    try:
+        for project, number in _highest_numbers(tickets).items():
+            seeded = plant_for_import(target.stack, project, number, target.retry)
+            for given in seeded.given_within if seeded else ():
+                screen.print(f"{project}-{given} was given by workers meanwhile")
+        for ticket, result in track(
+            target.write_all(tickets),
+            "importing",
+            total=len(tickets),
+            console=screen,
+            disable=not screen.is_terminal,
+        ):
+            counts[result] += 1
+            if result not in {WRITTEN, ALREADY}:
+                line = f"line {ticket.line}: {ticket.ticket_key}: {result}"
+                screen.print(line, markup=False)
+    except BaseException:  # Ctrl-C as well.
+        screen.print("not all is imported; run it again, and it goes on")
+        raise
+    refused = counts.total() - counts[WRITTEN] - counts[ALREADY]
+    console().print(
+        f"imported {counts[WRITTEN]}, there already {counts[ALREADY]}, "
+        f"refused {refused}; not announced"
+    )
+    if refused:
+        raise typer.Exit(Status.FOUND)
 
 
 def plant_for_import(
@@ -55,47 +96,9 @@ def plant_for_import(
     return Seed(stack, project, last, "import", retry).plant()
 
 
-def import_all(target: Import, tickets: Sequence[Existing]) -> Report:
-    """Write the tickets; show how far it is where somebody sees it."""
-    screen = notes()
-    try:
-        for project, number in highest_numbers(tickets).items():
-            seeded = plant_for_import(target.stack, project, number, target.retry)
-            for given in seeded.given_within if seeded else ():
-                screen.print(f"{project}-{given} was given by workers meanwhile")
-        with Progress(console=screen, disable=not screen.is_terminal) as progress:
-            task = progress.add_task("importing", total=len(tickets))
-            return target.write_all(tickets, lambda: progress.advance(task))
-    except BaseException:  # Ctrl-C as well.
-        screen.print("not all is imported; run it again, and it goes on")
-        raise
-
-
-def plan(stack: System, tickets: Sequence[Existing]) -> str:
-    """Tell what an import would do, a line for each project."""
-    counts = Counter(ticket.project_id for ticket in tickets)
-    lines: list[str] = []
-    for project, number in highest_numbers(tickets).items():
-        last = last_number(stack, project)
-        then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
-        lines.append(
-            f"{project}: {counts[project]} tickets up to {number}; "
-            f"the last number is {last or 'none yet'}, the next {then}"
-        )
-    return "\n".join(lines)
-
-
-def print_report(report: Report) -> None:
-    """Say what the import came to.
-
-    Raises:
-        Exit: Not all could be imported.
-    """
-    for ticket, why in report.refused:
-        notes().print(f"line {ticket.line}: {ticket.ticket_key}: {why}", markup=False)
-    console().print(
-        f"imported {report.written}, there already {report.already}, "
-        f"refused {len(report.refused)}; not announced"
-    )
-    if report.refused:
-        raise typer.Exit(Status.FOUND)
+def _highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:
+    highest: dict[str, int] = {}
+    for ticket in tickets:
+        project = ticket.project_id
+        highest[project] = max(ticket.number, highest.get(project, 0))
+    return highest

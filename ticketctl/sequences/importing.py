@@ -1,10 +1,9 @@
 """Writes tickets that have their numbers already, each with its idempotency key."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import count, islice
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -25,15 +24,12 @@ from ticketctl.system.items import (
 from ticketctl.system.stack import System
 from ticketctl.system.tickets import ticket_from, tickets_below
 
-IN_FLIGHT: Final = 8
+_IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
-"""Tickets after which Ctrl-C is heard, at the latest."""
+"""Tickets after which Ctrl-C takes effect, at the latest."""
 
 WRITTEN: Final = "written"
 ALREADY: Final = "there already"
-
-_TRIES_OF_A_LOST_TICKET: Final = 6
-"""Another import may be committing key and ticket; with the waits, a second or so."""
 
 SEED_ATTRIBUTES: Final = {"reserved_up_to", "reserved_after"}
 """What a reserved item says of its seed; a ticket in its place goes on saying it."""
@@ -64,24 +60,6 @@ def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
     return serialized(item)
 
 
-@dataclass
-class Report:
-    """What an import came to."""
-
-    written: int = 0
-    already: int = 0
-    refused: list[tuple[Existing, str]] = field(default_factory=list)
-
-    def add(self, ticket: Existing, fate: str) -> None:
-        """Count what became of a ticket."""
-        if fate == WRITTEN:
-            self.written += 1
-        elif fate == ALREADY:
-            self.already += 1
-        else:
-            self.refused.append((ticket, fate))
-
-
 @dataclass(frozen=True)
 class Import:
     """Writes tickets below the last numbers of their projects."""
@@ -90,33 +68,29 @@ class Import:
     retention_days: int = 0
     retry: Retry = field(default_factory=Retry)
 
-    def write_all(
-        self, tickets: Iterable[Existing], advance: Callable[[], None]
-    ) -> Report:
-        """Write what is not there yet, several at a time.
+    def write_all(self, tickets: Sequence[Existing]) -> Iterator[tuple[Existing, str]]:
+        """Write what is not there yet, several at a time; yield each one's result.
 
         Args:
             tickets: Whose projects are seeded at least up to them.
-            advance: Called after each.
         """
-        report = Report()
-        rest = iter(tickets)
-        with ThreadPoolExecutor(IN_FLIGHT) as pool:
-            while some := [*islice(rest, _AT_A_TIME)]:
-                for ticket, fate in zip(some, pool.map(self.write, some), strict=True):
-                    report.add(ticket, fate)
-                    advance()
-        return report
+        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+            for start in range(0, len(tickets), _AT_A_TIME):
+                some = tickets[start : start + _AT_A_TIME]
+                yield from zip(some, pool.map(self.write, some), strict=True)
 
     def write(self, ticket: Existing) -> str:
-        """Write a ticket; return what came of it: `WRITTEN`, `ALREADY`, or why not."""
-        lost = count(1)
+        """Write a ticket; return the result: `WRITTEN`, `ALREADY`, or why not.
+
+        Raises:
+            BusyError: Others kept writing it.
+        """
         return self.retry.until(
-            lambda: self._attempt(ticket, lost),
+            lambda: self._attempt(ticket),
             f"{ticket.ticket_key}: others kept writing it",
         )
 
-    def _attempt(self, ticket: Existing, lost: Iterator[int]) -> str | None:
+    def _attempt(self, ticket: Existing) -> str | None:
         there = ticket_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and there.status != RESERVED:
             return _difference(ticket, there)
@@ -133,11 +107,11 @@ class Import:
             if error_code(error) != "TransactionCanceledException":
                 raise
             answer: Mapping[str, Any] = error.response
-            return _fate(ticket, answer["CancellationReasons"][-1], lost)
+            return _refusal(ticket, answer["CancellationReasons"][-1])
         return WRITTEN
 
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
-        """Tell whether the number was used elsewhere, for all that the table says.
+        """Return whether the number was used elsewhere, for all that the table says.
 
         Args:
             ticket: A ticket that is not written.
@@ -192,15 +166,12 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in _ADDED}
 
 
-def _fate(
-    ticket: Existing, reason: Mapping[str, Any], lost: Iterator[int]
-) -> str | None:
-    """Tell whose the key is; if it was not in the way, it is to be tried again.
+def _refusal(ticket: Existing, reason: Mapping[str, Any]) -> str | None:
+    """Return whose the key is; None if it was not in the way.
 
     Args:
         ticket: What was not written.
         reason: Why its key was not.
-        lost: Counts how often the key was there without its ticket.
     """
     if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
         return None
@@ -210,6 +181,8 @@ def _fate(
         return f"its idempotency_key is taken: {error}"
     if record.number != ticket.number:
         return f"its idempotency_key is that of {record.project_id}-{record.number}"
-    if next(lost) < _TRIES_OF_A_LOST_TICKET:
-        return None
-    return "its idempotency_key is recorded without the ticket; see: ticketctl audit"
+    # Perhaps another import is writing it at this moment, and is seen half way.
+    return (
+        "its idempotency_key is recorded without the ticket; run the import again, "
+        "and if it stays: ticketctl audit"
+    )

@@ -1,4 +1,4 @@
-"""Tries again while others are in the way."""
+"""Retries while others are in the way."""
 
 import random
 import time
@@ -31,6 +31,6 @@ class Retry:
         for number in range(self.attempts):
             if (result := attempt()) is not None:
                 return result
-            # Full jitter: those who met now shall not meet again.
+            # Full jitter: writers that met now shall not meet again.
             self.sleep(self.jitter(0.0, min(self.longest, self.shortest * 2**number)))
         raise BusyError(f"{obstacle}, {self.attempts} times in a row; run it again")

@@ -26,7 +26,7 @@ from ticketctl.system.tickets import (
 )
 
 _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
-"""Somebody has the number, or a worker's transaction is about to."""
+"""The number is taken, or a worker's transaction is about to take it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Seed:
 
         Returns:
             The last number before, and whether an earlier call did it; None if
-            somebody was faster.
+            a worker was faster.
         """
         before = last_number(self.stack, self.project_id)
         if before >= self.last:
@@ -104,7 +104,7 @@ class Seed:
         or import went up to a number below this one, the number after that.
 
         Returns:
-            None if somebody was faster, and it is to be read again.
+            None if a worker was faster, and it is to be read again.
         """
         end, above, highest = 0, self.last, None
         for item in tickets_below(self.stack, self.project_id, self.last):
@@ -131,7 +131,7 @@ class Seed:
         return item | {name: {"N": str(value)} for name, value in numbers.items()}
 
     def _reserve(self, number: int, **more: int) -> bool:
-        """Put a reserved item, and tell whether the number was free."""
+        """Put a reserved item, and return whether the number was free."""
         try:
             self.stack.client("dynamodb").put_item(
                 TableName=self.stack.outputs["TicketsTableName"],

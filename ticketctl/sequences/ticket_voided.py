@@ -47,7 +47,7 @@ class TicketVoided(CloudEvent):
         """Build the event of a voided ticket; a repeat builds the very same one.
 
         Raises:
-            ValidationError: The item lacks what the event tells.
+            ValidationError: The item lacks a field of the event.
         """
         voided_at = ticket.fields.get("voided_at")
         data = VoidedTicket(

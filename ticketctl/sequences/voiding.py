@@ -38,9 +38,9 @@ def checked_reason(reason: str) -> str:
 
 
 def check_voidable(found: Ticket, reason: str) -> None:
-    """Tell whether a ticket can be voided, or was for this very reason.
+    """Check that a ticket can be voided, or was for this very reason.
 
-    To be asked before it is voided: what is voided is to be announced.
+    To be called before it is voided: what is voided is to be announced.
 
     Raises:
         InputError: It cannot.
@@ -139,7 +139,7 @@ def announce(stack: System, voided: Voided) -> None:
         "MessageGroupId": event.data.project_id,
     }
     if topic_arn.endswith(FIFO_SUFFIX):
-        # A repeat is to be heard, also within the 5 minutes that SNS remembers ids.
+        # A repeat is to arrive, also within the 5 minutes that SNS remembers ids.
         repeat = f"/{uuid4()}" if voided.was_already else ""
         request["MessageDeduplicationId"] = event.id + repeat
     stack.client("sns").publish(**request)

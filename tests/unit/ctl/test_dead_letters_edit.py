@@ -15,8 +15,7 @@ from tests.support.builders import ticket_fields
 from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, refusal
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
-from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.edit import laid_out, new_body
+from ticketctl.dead_letters.edit import laid_out
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
@@ -46,66 +45,28 @@ def kept_texts(folder: Path) -> list[str]:
     return [path.read_text() for path in folder.glob("*.json")]
 
 
-def taken() -> DeadLetter:
-    """Return a dead letter whose key another ticket has."""
-    return dead_letter(body=ACCEPTED, ErrorType="IdempotencyMismatchError")
-
-
-class TestLaidOut:
-    """A body is easy to edit, and nothing of it gets lost."""
-
-    def test_object_is_laid_out_when_it_is_json(self) -> None:
-        assert laid_out('{"a":"ü","b":[1]}') == (
-            '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}'
-        )
-
-    @pytest.mark.parametrize(
-        "body",
-        ["{nonsense", "7", '{"a": 1, "a": 2}', f'{{"a": {"9" * 5000}}}', "[" * 50_000],
-        ids=lambda body: body[:20],
-    )
-    def test_body_stays_as_it_is_when_it_cannot_be_laid_out(self, body: str) -> None:
-        assert laid_out(body) == body
-
-    def test_lone_surrogate_stays_an_escape_when_the_rest_is_laid_out(self) -> None:
-        assert laid_out(r'{"a":"\ud800 ü"}') == '{\n  "a": "\\ud800 ü"\n}'
-
-
-class TestNewBody:
-    """Nothing is sent that the worker would refuse, or that changes nothing."""
-
-    def test_text_is_refused_when_the_worker_would_refuse_it(self) -> None:
-        with pytest.raises(InputError, match=r"nothing was sent: .*title"):
-            new_body("{}", dead_letter(), new_key=True, force=True)
-
-    @pytest.mark.parametrize("text", [laid_out(ACCEPTED), f" {ACCEPTED}\n"])
-    def test_text_is_refused_when_only_its_layout_changed(self, text: str) -> None:
-        letter = dead_letter(body=ACCEPTED)
-
-        with pytest.raises(InputError, match="unchanged"):
-            new_body(text, letter, new_key=False, force=False)
-        forced = new_body(text, letter, new_key=False, force=True)
-        assert json.loads(forced) == json.loads(ACCEPTED)
-
-    def test_key_of_another_ticket_is_refused_when_nobody_insists(self) -> None:
-        with pytest.raises(InputError, match="--new-key"):
-            new_body(OTHER, taken(), new_key=False, force=False)
-
-        forced = new_body(OTHER, taken(), new_key=False, force=True)
-        assert json.loads(forced) == json.loads(OTHER)
-
-    def test_key_is_new_each_time_when_one_is_wanted(self) -> None:
-        bodies = [new_body(OTHER, taken(), new_key=True, force=False) for _ in range(2)]
-
-        keys = {json.loads(body)["idempotency_key"] for body in bodies}
-        assert len(keys - {"k-1"}) == 2
-
-    def test_key_stays_when_a_person_wrote_another(self) -> None:
-        own = OTHER.replace("k-1", "mine")
-
-        body = new_body(own, taken(), new_key=True, force=False)
-
-        assert json.loads(body)["idempotency_key"] == "mine"
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('{"a":"ü","b":[1]}', '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}'),
+        (r'{"a":"\ud800 ü"}', '{\n  "a": "\\ud800 ü"\n}'),
+        *[
+            (body, body)
+            for body in (
+                "{nonsense",
+                "7",
+                '{"a": 1, "a": 2}',
+                f'{{"a": {"9" * 5000}}}',
+                "[" * 50_000,
+            )
+        ],
+    ],
+    ids=lambda body: body[:20],
+)
+def test_body_is_laid_out_when_nothing_of_it_gets_lost(
+    body: str, expected: str
+) -> None:
+    assert laid_out(body) == expected
 
 
 class Typing(io.StringIO):
@@ -124,6 +85,36 @@ def typed(body: str, meanwhile: Callable[[], None] = lambda: None) -> Any:
     typing = Typing(body)
     typing.meanwhile = meanwhile
     return typing
+
+
+class TestNewBody:
+    """Nothing is sent that the worker would refuse, or that changes nothing."""
+
+    @pytest.mark.parametrize(
+        ("body", "reason"),
+        [
+            ("{}", "nothing was sent: .*title"),
+            (laid_out(ACCEPTED), "unchanged"),
+            (f" {ACCEPTED}\n", "unchanged"),
+        ],
+    )
+    def test_text_is_refused_when_it_is_of_no_use(self, body: str, reason: str) -> None:
+        sqs = Sqs([found := dead_letter(body=ACCEPTED)])
+
+        with pytest.raises(InputError, match=reason):
+            edit(Site(sqs).context, sqs.ids[0], body=typed(body))
+
+        assert sqs.sent == []
+        assert sqs.dead_letters == [found]
+
+    def test_key_is_new_when_one_is_wanted(self) -> None:
+        sqs = Sqs([dead_letter(body=OTHER), dead_letter(body=OTHER)])
+
+        for message_id in sqs.ids:
+            edit(Site(sqs).context, message_id, body=typed(OTHER), new_key=True)
+
+        keys = {json.loads(body)["idempotency_key"] for body in sqs.bodies}
+        assert len(keys - {"k-1"}) == 2
 
 
 class TestEdited:
@@ -148,50 +139,47 @@ class TestEdited:
         assert sqs.dead_letters == []
         assert kept_texts(tmp_path) == []
 
-    @pytest.mark.parametrize("code", ["text += '!'", "raise SystemExit(1)"])
-    def test_text_is_kept_when_it_is_wrong_or_the_editor_fails(
+    @pytest.mark.parametrize(
+        ("code", "error"),
+        [
+            ("text += '!'", InputError),
+            ("raise SystemExit(1)", InputError),
+            (f"text = {ACCEPTED!r}", ClientError),
+        ],
+        ids=["a wrong text", "the editor fails", "SQS refuses"],
+    )
+    def test_text_is_kept_when_it_was_not_sent(
         self,
         editor: Editor,
         tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
         code: str,
+        error: type[Exception],
     ) -> None:
-        sqs = Sqs([letter := dead_letter(body="{")])
+        sqs = Sqs([found := dead_letter(body="{")], refused={"send": refusal()})
         editor(code)
 
-        with pytest.raises(InputError):
-            edit(Site(sqs).context, letter.message_id)
+        with pytest.raises(error):
+            edit(Site(sqs).context, found.message_id)
 
         [kept] = kept_texts(tmp_path)
         assert kept.startswith("{")
         assert "your text is kept in " in capsys.readouterr().err
-        assert sqs.sent == []
-        assert sqs.dead_letters == [letter]
-
-    def test_text_is_kept_when_sqs_refuses_the_message(
-        self, editor: Editor, tmp_path: Path
-    ) -> None:
-        sqs = Sqs([letter := dead_letter(body="{")], refused={"send": refusal()})
-        editor(f"text = {ACCEPTED!r}")
-
-        with pytest.raises(ClientError):
-            edit(Site(sqs).context, letter.message_id)
-
-        assert kept_texts(tmp_path) == [ACCEPTED]
-        assert sqs.dead_letters == [letter]
+        assert sqs.dead_letters == [found]
 
     @pytest.mark.parametrize("command", ["no-such-editor -w", "'", ""])
     def test_edit_is_refused_when_there_is_no_editor(
-        self, monkeypatch: pytest.MonkeyPatch, command: str
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
     ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         monkeypatch.setenv("VISUAL", command)
         monkeypatch.delenv("EDITOR", raising=False)
-        sqs = Sqs([letter := dead_letter(body="{")])
+        sqs = Sqs([found := dead_letter(body="{")])
 
         with pytest.raises(InputError, match="--body"):
-            edit(Site(sqs).context, letter.message_id)
+            edit(Site(sqs).context, found.message_id)
 
-        assert sqs.dead_letters == [letter]
+        assert sqs.dead_letters == [found]
 
     def test_others_can_see_the_dead_letter_when_a_person_edits_it(self) -> None:
         sqs = Sqs([dead_letter(body="{")])
@@ -203,35 +191,27 @@ class TestEdited:
         assert hidden == [set()]
         assert len(sqs.sent) == 1
 
-    def test_nothing_is_sent_when_somebody_else_settled_it_meanwhile(self) -> None:
+    def test_nothing_is_sent_when_another_settled_it_meanwhile(self) -> None:
         sqs = Sqs([dead_letter(body="{")])
         body = typed(ACCEPTED, sqs.dead_letters.clear)
 
-        with pytest.raises(CloudError, match="taken them away"):
+        with pytest.raises(CloudError, match="has deleted them"):
             edit(Site(sqs).context, sqs.ids[0], body=body)
 
         assert sqs.sent == []
 
     @pytest.mark.parametrize("new_key", [False, True])
-    def test_nothing_is_sent_when_the_request_has_a_number(
+    def test_numbered_request_is_edited_only_when_a_person_insists(
         self, capsys: pytest.CaptureFixture[str], *, new_key: bool
     ) -> None:
-        sqs = Sqs([letter := dead_letter(body=ACCEPTED)])
+        sqs = Sqs([found := dead_letter(body=ACCEPTED)])
         site = Site(sqs, Keys({"PROJ#k-1": 7}))
 
         with pytest.raises(InputError, match="redrive"):
             edit(site.context, sqs.ids[0], body=typed(OTHER), new_key=new_key)
 
         assert sqs.sent == []
-        assert sqs.dead_letters == [letter]
-        assert f"{letter.message_id}: has PROJ-7" in capsys.readouterr().err
-
-    def test_new_body_is_sent_when_a_person_insists_on_an_unannounced_number(
-        self,
-    ) -> None:
-        sqs = Sqs([dead_letter(body=ACCEPTED)])
-        site = Site(sqs, Keys({"PROJ#k-1": 7}))
-
+        assert sqs.dead_letters == [found]
+        assert f"{found.message_id}: has PROJ-7" in capsys.readouterr().err
         edit(site.context, sqs.ids[0], body=typed(OTHER), force=True)
-
         assert [json.loads(body) for body in sqs.bodies] == [json.loads(OTHER)]

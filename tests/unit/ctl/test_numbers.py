@@ -1,95 +1,142 @@
-"""What seed, import and void are made of, without a system."""
+"""Seed, import and void write what they must, once, whoever else writes meanwhile."""
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 import typer
 from botocore.exceptions import ClientError
-from hypothesis import given
-from hypothesis import strategies as st
+from moto import mock_aws
 
 from tests.support.builders import create_ticket
+from tests.support.canned_aws import parameters
 from tests.support.ctl_process import command_context
-from ticket_numbering import dynamodb_items as ticket_items
-from ticket_numbering.messages import CreateTicket
+from tests.support.tables import create_table
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.commands import numbers
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Checked, Existing, check_lines
-from ticketctl.sequences.import_run import import_all
-from ticketctl.sequences.importing import Import, key_item, ticket_item
+from ticketctl.sequences.importing import Import, key_item
 from ticketctl.sequences.retry import Retry
-from ticketctl.sequences.seeding import given_between
-from ticketctl.sequences.voiding import (
-    Voided,
-    announce,
-    check_voidable,
-    checked_reason,
-)
-from ticketctl.system.items import Ticket, plain
+from ticketctl.sequences.seeding import Seed, given_between
+from ticketctl.sequences.voiding import checked_reason
+from ticketctl.system.items import plain
 
 NOW = "2026-11-21T06:30:00.123Z"
-
-WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1)
-OPTIONAL = {
-    "description": st.none()
-    | st.text(st.characters(categories=("L", "Zs")), max_size=9),
-    "priority": st.sampled_from(["low", "medium", "high", "urgent"]),
-    "reporter": st.none() | WORDS.map(lambda text: text[:9]),
-    "labels": st.lists(WORDS.map(lambda text: text[:9]), max_size=3),
-    "attributes": st.dictionaries(WORDS.map(lambda text: text[:9]), WORDS, max_size=3),
-}
-REQUESTS = st.fixed_dictionaries(
-    {
-        "project_id": st.from_regex(r"[A-Za-z0-9._-]{1,9}", fullmatch=True),
-        "idempotency_key": st.from_regex(r"[!-~]{1,9}", fullmatch=True),
-        "title": WORDS.map(lambda text: text[:99]),
-    },
-    optional=OPTIONAL,
-)
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
-def existing(number: int = 42, **fields: Any) -> Existing:
-    """Return a ticket to import."""
-    return Existing(1, number, create_ticket(**fields), NOW)
+@dataclass
+class Site:
+    """A system with the tables of moto, and what it publishes."""
+
+    dynamodb: Any
+    topic: str = TOPIC
+    published: list[dict[str, Any]] = field(default_factory=list)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The stack's outputs, by name."""
+        return {
+            "TicketsTableName": "tickets",
+            "IdempotencyKeysTableName": "keys",
+            "AssignmentsTopicArn": self.topic,
+        }
+
+    def client(self, service_name: str) -> Any:
+        """Return a client; SNS is played by the site itself."""
+        return {"dynamodb": self.dynamodb, "sns": self}[service_name]
+
+    def publish(self, **request: Any) -> None:
+        """Take what is published."""
+        self.published.append(request)
+
+    def tickets(self) -> dict[int, dict[str, Any]]:
+        """Return the project's items by number."""
+        items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
+        return {int(item["number"]): item for item in items}
+
+    def recorded(self) -> list[int]:
+        """Return the numbers that the records of keys name."""
+        items = map(plain, self.dynamodb.scan(TableName="keys")["Items"])
+        return sorted(int(item["number"]) for item in items)
+
+    def given(self) -> list[int]:
+        """Return the numbers that have a ticket, not only a reservation."""
+        tickets = self.tickets().items()
+        return sorted(n for n, item in tickets if item.get("status") != "reserved")
+
+    def put(self, *numbers: int, **fields: str) -> None:
+        """Write tickets as a worker does."""
+        for number in numbers:
+            item = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
+            texts = {"title": "ours", "idempotency_key": f"key-{number}"} | fields
+            item |= {name: {"S": text} for name, text in texts.items()}
+            self.dynamodb.put_item(TableName="tickets", Item=item)
+
+    def interrupt_seed(self, last: int, after: int) -> None:
+        """Leave the tables as a seed does that is killed after its first step."""
+        item = Seed(self, "PROJ", last).item(last, reserved_after=after)
+        self.dynamodb.put_item(TableName="tickets", Item=item)
+
+    def before(self, operation: str, *acts: Callable[[], object]) -> None:
+        """Let something happen before the next calls of an operation."""
+        waiting = [*acts]
+
+        def act(**_: Any) -> None:
+            if waiting:
+                waiting.pop(0)()
+
+        self.dynamodb.meta.events.register(f"before-call.dynamodb.{operation}", act)
+
+    def call(
+        self, command: Callable[..., None], *arguments: str, **options: Any
+    ) -> int:
+        """Call a command; return its exit status."""
+        try:
+            command(command_context(self), *arguments, **{"yes": True} | options)
+        except typer.Exit as ended:
+            return ended.exit_code
+        return Status.OK
 
 
-class TestSameAsTheWorker:
-    """What is imported is what the worker would have written."""
-
-    @given(REQUESTS)
-    def test_items_are_the_workers(self, fields: dict[str, Any]) -> None:
-        request = CreateTicket.model_validate(fields)
-        ticket = Existing(1, 42, request, NOW)
-
-        expected = ticket_items.ticket_item(request, 42, NOW)
-        assert plain(ticket_item(ticket)) == {**expected, "origin": "elsewhere"}
-        assert plain(key_item(ticket, 0)) == ticket_items.key_item(
-            request, 42, NOW, expires_at=None
-        )
-
-    def test_key_is_kept_from_the_import_on_when_keys_expire(self) -> None:
-        """An old ticket's key would be gone at once, if its age counted."""
-        old = Existing(1, 42, create_ticket(), "2001-01-01T00:00:00.000Z")
-
-        expires_at = int(key_item(old, 30)["expires_at"]["N"])
-
-        due = datetime.now(UTC) + timedelta(days=30)
-        assert abs(expires_at - due.timestamp()) < 60
+@pytest.fixture(scope="module")
+def session() -> Iterator[boto3.Session]:
+    """Return a session that makes clients of moto, and reads their models once."""
+    with mock_aws():
+        yield boto3.Session()
 
 
-def read(*lines: Any, project: str | None = None) -> Checked:
-    """Read lines as a file holds them."""
-    texts = [each if isinstance(each, str) else json.dumps(each) for each in lines]
-    return check_lines(json_lines("\n".join(texts)), NOW, project)
+@pytest.fixture
+def site(session: boto3.Session) -> Iterator[Site]:
+    """Return a system with empty tables."""
+    dynamodb = session.client("dynamodb")
+    create_table(dynamodb, "tickets", project_id="S", number="N")
+    create_table(dynamodb, "keys", id="S")
+    yield Site(dynamodb)
+    for table in ("tickets", "keys"):
+        dynamodb.delete_table(TableName=table)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., str]:
+    """Return what writes a file of tickets of the project, by number."""
+
+    def write(*tickets: int | dict[str, Any]) -> str:
+        path = tmp_path / "tickets.jsonl"
+        lines = [line(one) if isinstance(one, int) else one for one in tickets]
+        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return str(path)
+
+    return write
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
@@ -97,26 +144,167 @@ def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "number": number, "title": "t"} | fields
 
 
+class TestSeed:
+    """A sequence goes on after the last number used elsewhere."""
+
+    @pytest.mark.parametrize(
+        ("tickets", "last", "reserved"),
+        [(0, 1, [1]), (0, 100, [100, 1]), (1, 2, [2]), (2, 100, [100, 3])],
+    )
+    def test_seed_reserves_the_last_number_and_then_the_one_after_the_tickets(
+        self, site: Site, tickets: int, last: int, reserved: list[int]
+    ) -> None:
+        """In the other order a worker could go on between the two."""
+        site.put(*range(1, tickets + 1))
+        calls = parameters(site.dynamodb)
+
+        seeded = Seed(site, "PROJ", last, "moved").plant()
+
+        puts = [call["Item"] for call in calls if "Item" in call]
+        assert [int(item["number"]["N"]) for item in puts] == reserved
+        assert all("ConditionExpression" in call for call in calls if "Item" in call)
+        top = site.tickets()[last]
+        assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
+        assert top["reserved_reason"] == "moved"
+        assert site.given() == [*range(1, tickets + 1)]
+        assert seeded.next == last + 1
+
+    def test_second_seed_reserves_the_number_after_the_first(self, site: Site) -> None:
+        Seed(site, "PROJ", 4).plant()
+
+        Seed(site, "PROJ", 9).plant()
+
+        assert sorted(site.tickets()) == [1, 4, 5, 9]
+
+    @pytest.mark.parametrize("last", [1, 2, 3])
+    def test_seed_is_refused_when_the_project_is_past_it(
+        self, site: Site, last: int
+    ) -> None:
+        site.put(1, 2, 3)
+
+        with pytest.raises(InputError, match="has numbers up to 3 already"):
+            site.call(numbers.seed, "PROJ", last=last)
+
+        assert sorted(site.tickets()) == [1, 2, 3]
+
+    @pytest.mark.parametrize("last", [1, 99])
+    def test_seed_is_refused_when_its_number_was_only_skipped(
+        self, site: Site, file: Callable[..., str], last: int
+    ) -> None:
+        """Also where a ticket was imported at the number after the sequence."""
+        site.call(numbers.seed, "PROJ", last=1234)
+        site.call(numbers.import_tickets, file(1))
+
+        with pytest.raises(InputError, match="has numbers up to 1234 already"):
+            site.call(numbers.seed, "PROJ", last=last)
+
+    def test_seed_changes_nothing_when_it_was_done_already(
+        self, site: Site, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The answer to the first may have been lost; workers may have gone on."""
+        site.call(numbers.seed, "PROJ", last=300)
+        site.put(301)
+        before = site.tickets()
+
+        status = site.call(numbers.seed, "PROJ", last=300)
+
+        said = capsys.readouterr().out
+        assert "was seeded already up to 300, and goes on with 302" in said
+        assert status == Status.OK
+        assert site.tickets() == before
+
+    def test_seed_goes_on_when_it_was_killed_before_it_was_done(
+        self, site: Site, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """What workers gave since is named, and they give no more of it."""
+        site.put(1)
+        site.interrupt_seed(300, after=1)
+        site.put(2, 301)
+
+        status = site.call(numbers.seed, "PROJ", last=300)
+
+        assert status == Status.FOUND
+        assert capsys.readouterr().err.endswith("being seeded: PROJ-2\n")
+        assert sorted(site.tickets()) == [1, 2, 3, 300, 301]
+
+    def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
+        site.before("PutItem", lambda: None, lambda: site.put(1))
+
+        seeded = Seed(site, "PROJ", 4, retry=Retry(sleep=lambda _: None)).plant()
+
+        assert seeded.given_within == (1,)
+        assert sorted(site.tickets()) == [1, 2, 4]
+
+    def test_seed_is_refused_when_its_number_is_given_in_between(
+        self, site: Site
+    ) -> None:
+        site.before("PutItem", lambda: site.put(3))
+
+        with pytest.raises(InputError, match="has numbers up to 3 already"):
+            Seed(site, "PROJ", 3, retry=Retry(sleep=lambda _: None)).plant()
+
+        assert site.given() == [3] == sorted(site.tickets())
+
+    def test_number_counts_as_given_when_its_ticket_is_not_visible_yet(
+        self, site: Site
+    ) -> None:
+        """A read may see half a block; the ticket behind it is there."""
+        site.put(6, 8)
+        site.interrupt_seed(50, after=8)
+
+        assert [*given_between(site, "PROJ", 5, 50)] == [6, 7, 8]
+
+
+def read(*lines: Any, project: str | None = None) -> Checked:
+    """Read lines as a file holds them."""
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
+    return check_lines(json_lines("\n".join(texts)), NOW, project)
+
+
 class TestReading:
-    """A file is read whole, and every bad line is told."""
+    """A file is read whole, and every bad line is named."""
 
-    @pytest.mark.parametrize("number", [None, "1", True, 0, 1.5, 10**15 + 1, 10**400])
-    def test_line_is_bad_when_its_number_is_none(self, number: Any) -> None:
-        [(_, why)] = read(line(number)).wrong
+    @pytest.mark.parametrize(
+        ("bad", "field_name"),
+        [
+            *[
+                (line(number), "number")
+                for number in (None, "1", True, 0, 1.5, 10**15 + 1, 10**400)
+            ],
+            *[
+                (line(assigned_at=time), "assigned_at")
+                for time in (
+                    *(None, 1, "", "2019-05-04", "2019-05-04T10:00:00"),
+                    *("2019-13-04T10:00:00Z", "0001-01-01T00:00:00+14:00"),
+                )
+            ],
+            (line(title="two\nlines"), "title"),
+            (line(color="red"), "color"),
+            (line(project_id="\u00e9#"), "project_id"),
+            (line(project_id=7), "project_id"),
+            ("[]", "body"),
+            ("{", "body"),
+            ('{"number": 1, "number": 2}', "number"),
+        ],
+        ids=str,
+    )
+    def test_line_is_bad_when_it_is_no_ticket(self, bad: Any, field_name: str) -> None:
+        reading = read(line(7), bad)
 
-        assert why.startswith("number: ")
+        [(number, why)] = reading.wrong
+        assert number == 2
+        assert why.startswith(f"{field_name}: ")
+        assert len(reading.tickets) == 1
 
-    @pytest.mark.parametrize("number", [1, 42, 10**15])
-    def test_number_is_exact(self, number: int) -> None:
-        [ticket] = read(line(number)).tickets
+    def test_number_is_exact_and_names_the_key_when_there_is_none(self) -> None:
+        [ticket] = read(line(10**15)).tickets
 
-        assert ticket.number == number
-        assert ticket.idempotency_key == f"import:PROJ-{number}"
+        assert (ticket.number, ticket.assigned_at) == (10**15, NOW)
+        assert ticket.idempotency_key == f"import:PROJ-{10**15}"
 
     @pytest.mark.parametrize(
         ("given", "stored"),
         [
-            ("2019-05-04T10:00:00Z", "2019-05-04T10:00:00.000Z"),
             ("2019-05-04t10:00:00.5z", "2019-05-04T10:00:00.500Z"),
             ("2019-05-04T10:00:00.123456789+02:00", "2019-05-04T08:00:00.123Z"),
         ],
@@ -127,28 +315,6 @@ class TestReading:
         [ticket] = read(line(assigned_at=given)).tickets
 
         assert ticket.assigned_at == stored
-
-    @pytest.mark.parametrize(
-        "time",
-        [
-            None,
-            1,
-            "",
-            "2019-05-04",
-            "2019-05-04T10:00:00",
-            "20190504T100000Z",
-            "2019-13-04T10:00:00Z",
-            "0001-01-01T00:00:00+14:00",
-        ],
-    )
-    def test_line_is_bad_when_its_time_is_none(self, time: Any) -> None:
-        """RFC 3339 with an offset, and nothing else that Python reads."""
-        [(_, why)] = read(line(assigned_at=time)).wrong
-
-        assert why.startswith("assigned_at: ")
-
-    def test_time_is_now_when_none_is_given(self) -> None:
-        assert read(line()).tickets[0].assigned_at == NOW
 
     def test_line_is_bad_when_number_or_key_stands_twice(self) -> None:
         """In one project; the first line is named."""
@@ -169,273 +335,328 @@ class TestReading:
 
         reading = read(without, line(2, project_id="OTHER"), project="PROJ")
 
-        assert [each.ticket_key for each in reading.tickets] == ["PROJ-1", "OTHER-2"]
-
-    def test_line_is_bad_when_the_worker_would_refuse_it(self) -> None:
-        reading = read(
-            line(title="two\nlines"),
-            line(color="red"),
-            line(project_id="\u00e9#"),
-            line(project_id=7),
-            "[]",
-            "{",
-            '{"number": 1, "number": 2}',
-        )
-
-        assert [number for number, _ in reading.wrong] == [1, 2, 3, 4, 5, 6, 7]
-        assert reading.tickets == []
+        assert [one.ticket_key for one in reading.tickets] == ["PROJ-1", "OTHER-2"]
 
 
-def cancelled(*codes: str, **item: Any) -> ClientError:
-    """Return what boto3 raises for a cancelled transaction."""
-    reasons = [{"Code": code} for code in codes]
-    reasons[-1] |= item
+def existing(number: int = 42, **fields: Any) -> Existing:
+    """Return a ticket to import."""
+    return Existing(1, number, create_ticket(**fields), NOW)
+
+
+def cancel(*codes: str) -> None:
+    """Fail as boto3 does when DynamoDB cancels a transaction.
+
+    Raises:
+        ClientError: Always.
+    """
     answer: Any = {
         "Error": {"Code": "TransactionCanceledException"},
-        "CancellationReasons": reasons,
+        "CancellationReasons": [{"Code": code} for code in codes],
     }
-    return ClientError(answer, "TransactWriteItems")
-
-
-@dataclass
-class FakeDynamoDB:
-    """Answers reads with one item, and transactions as told."""
-
-    there: Mapping[str, Any] | None = None
-    errors: list[ClientError] = field(default_factory=list)
-    transactions: list[Any] = field(default_factory=list)
-    on_write: Callable[[], None] = lambda: None
-
-    def get_item(self, **_: Any) -> dict[str, Any]:
-        """Return the item that is there."""
-        return {"Item": self.there} if self.there else {}
-
-    def query(self, **_: Any) -> dict[str, Any]:
-        """Return the item that is there."""
-        return {"Items": [self.there] if self.there else []}
-
-    def transact_write_items(self, **request: Any) -> None:
-        """Take it, or refuse it."""
-        self.on_write()
-        self.transactions.append(request["TransactItems"])
-        if self.errors:
-            raise self.errors.pop(0)
-
-
-@dataclass
-class FakeStack:
-    """A stack of one client."""
-
-    one: Any
-    outputs: dict[str, str] = field(
-        default_factory=lambda: {
-            "TicketsTableName": "tickets",
-            "IdempotencyKeysTableName": "keys",
-            "AssignmentsTopicArn": "arn:aws:sns:eu-west-1:123456789012:assignments",
-        }
-    )
-
-    parameters: dict[str, str] = field(default_factory=dict)
-
-    def client(self, _: str) -> Any:
-        """Return the client."""
-        return self.one
-
-
-ELSEWHERE = {"origin": {"S": "elsewhere"}}
-RESERVED = {
-    "project_id": {"S": "PROJ"},
-    "number": {"N": "50"},
-    "status": {"S": "reserved"},
-    "origin": {"S": "elsewhere"},
-}
-
-
-LOST = "its idempotency_key is recorded without the ticket"
-
-
-def importing(dynamodb: FakeDynamoDB, attempts: int = 3) -> Import:
-    """Return an import that never really waits."""
-    return Import(
-        FakeStack(dynamodb), retry=Retry(attempts=attempts, sleep=lambda _: None)
-    )
+    raise ClientError(answer, "TransactWriteItems")
 
 
 class TestImport:
     """A ticket is written with its key, or not at all."""
 
-    def test_ticket_is_tried_again_when_somebody_is_in_the_way(self) -> None:
+    def test_tickets_are_written_once_when_the_import_is_run_again(
+        self,
+        site: Site,
+        file: Callable[..., str],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """After an interruption it goes on; the second run changes nothing."""
+        site.call(numbers.import_tickets, file(1, 2, 3, 20))
+        first = site.tickets()
+
+        site.call(numbers.import_tickets, file(*range(1, 21)))
+        second = site.tickets()
+        site.call(numbers.import_tickets, file(*range(1, 21)))
+
+        counts = [line.split(";")[0] for line in capsys.readouterr().out.splitlines()]
+        assert counts == [
+            "imported 4, there already 0, refused 0",
+            "imported 16, there already 4, refused 0",
+            "imported 0, there already 20, refused 0",
+        ]
+        assert {number: second[number] for number in first} == first
+        assert site.tickets() == second
+        assert site.given() == [*range(1, 21)]
+        assert {item["origin"] for item in second.values()} == {"elsewhere"}
+        assert site.recorded() == [*range(1, 21)]
+
+    def test_others_are_imported_when_a_number_or_a_key_is_taken(
+        self,
+        site: Site,
+        file: Callable[..., str],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        site.put(1)
+        record = key_item(existing(1, idempotency_key="taken"), 0)
+        site.dynamodb.put_item(TableName="keys", Item=record)
+
+        path = file(1, line(3, idempotency_key="taken"), 4)
+        status = site.call(numbers.import_tickets, path)
+
+        said = capsys.readouterr()
+        assert status == Status.FOUND
+        assert "line 1: PROJ-1: another ticket has this number" in said.err
+        assert "line 2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
+        assert "imported 1, there already 0, refused 2; not announced" in said.out
+        assert site.given() == [1, 4]
+
+    def test_import_finishes_its_seed_when_it_was_killed_in_between(
+        self,
+        site: Site,
+        file: Callable[..., str],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """Workers give no number of the file any more; what they gave is named."""
+        site.put(1)
+        site.interrupt_seed(99, after=1)
+        site.put(2)
+
+        site.call(numbers.import_tickets, file(50, 99))
+
+        assert "PROJ-2 was given by workers meanwhile" in capsys.readouterr().err
+        assert site.given() == [1, 2, 50, 99]
+        assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
+
+    @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9])
+    def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
+        self, site: Site, number: int
+    ) -> None:
+        """Among tickets, behind them, and behind a seed's end before an open seed."""
+        site.put(1, 4)
+        site.interrupt_seed(6, after=4)
+        site.interrupt_seed(9, after=6)
+        before = site.tickets()
+
+        result = Import(site).write(existing(number))
+
+        assert "missing among numbers that were given here" in result
+        assert site.tickets() == before
+        assert site.recorded() == []
+
+    def test_ticket_in_a_seeds_place_says_what_the_seed_said(
+        self, site: Site, file: Callable[..., str]
+    ) -> None:
+        """So that a seed that is run again does not take it for another's."""
+        site.call(numbers.import_tickets, file(1, 30))
+
+        assert site.call(numbers.seed, "PROJ", last=30) == Status.OK
+        tickets = site.tickets()
+        assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
+        assert sorted(tickets) == [1, 30] == site.given()
+
+    def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
+        """The number was reserved, and is a ticket's by now."""
+        Seed(site, "PROJ", 5).plant()
+        site.before("TransactWriteItems", lambda: site.put(5, title="Theirs"))
+
+        result = Import(site).write(existing(5))
+
+        assert result == "another ticket has this number"
+        assert site.tickets()[5]["title"] == "Theirs"
+
+    def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
         """A conflict or a throttle says nothing about the ticket."""
-        dynamodb = FakeDynamoDB(
-            RESERVED,
-            [
-                cancelled("TransactionConflict", "None"),
-                cancelled("None", "ThrottlingError"),
-            ],
+        Seed(site, "PROJ", 42).plant()
+        conflict = partial(cancel, "TransactionConflict", "None")
+        site.before(
+            "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
         )
 
-        assert importing(dynamodb).write(existing()) == "written"
-        assert len(dynamodb.transactions) == 3
-
-    def test_import_gives_up_when_others_stay_in_the_way(self) -> None:
-        dynamodb = FakeDynamoDB(
-            RESERVED, [cancelled("TransactionConflict", "None")] * 3
+        assert Import(site, retry=Retry(sleep=lambda _: None)).write(existing()) == (
+            "written"
         )
-
-        with pytest.raises(BusyError, match="run it again"):
-            importing(dynamodb).write(existing())
-
-    def test_ticket_is_refused_when_its_key_has_another_number(self) -> None:
-        record = key_item(existing(7), 0)
-        error = cancelled("None", "ConditionalCheckFailed", Item=record)
-
-        outcome = importing(FakeDynamoDB(RESERVED, [error])).write(existing())
-
-        assert outcome == "its idempotency_key is that of PROJ-7"
+        site.before("TransactWriteItems", *[conflict] * 3)
+        with pytest.raises(BusyError, match="3 times in a row; run it again"):
+            Import(site, retry=Retry(attempts=3, sleep=lambda _: None)).write(
+                existing(1)
+            )
 
     @pytest.mark.parametrize(
-        ("times", "outcome"),
+        ("damage", "why"),
         [
-            (5, "written"),
-            (6, f"{LOST}; see: ticketctl audit"),
+            ({}, "is recorded without the ticket"),
+            ({"fingerprint": {"S": "odd"}}, "is malformed; see: ticketctl audit"),
         ],
+        ids=["lone", "malformed"],
     )
-    def test_ticket_is_refused_when_its_key_stays_there_without_it(
-        self, times: int, outcome: str
+    def test_ticket_is_refused_when_its_key_is_damaged(
+        self, site: Site, damage: dict[str, Any], why: str
     ) -> None:
-        """Another import that commits just now may only be half seen, and soon is."""
-        record = key_item(existing(), 0)
-        errors = [cancelled("None", "ConditionalCheckFailed", Item=record)] * times
+        Seed(site, "PROJ", 42).plant()
+        ticket = existing()
+        site.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
 
-        told = importing(FakeDynamoDB(RESERVED, errors), 40).write(existing())
+        assert why in Import(site).write(ticket)
+        assert site.given() == []
 
-        assert told == outcome
+    def test_key_is_kept_from_the_import_on_when_keys_expire(self) -> None:
+        """An old ticket's key would be gone at once, if its age counted."""
+        old = Existing(1, 42, create_ticket(), "2001-01-01T00:00:00.000Z")
 
-    def test_ticket_is_refused_when_its_key_is_malformed(self) -> None:
-        record = {"id": key_item(existing(), 0)["id"]}
-        error = cancelled("None", "ConditionalCheckFailed", Item=record)
+        expires_at = int(key_item(old, 30)["expires_at"]["N"])
 
-        outcome = importing(FakeDynamoDB(RESERVED, [error])).write(existing())
-
-        assert "is malformed; see: ticketctl audit" in outcome
-
-    def test_ticket_is_not_written_when_the_next_number_was_given_here(self) -> None:
-        """Only numbers before one from elsewhere are explained."""
-        lost = {"project_id": {"S": "PROJ"}, "number": {"N": "50"}}
-        dynamodb = FakeDynamoDB(lost)
-
-        outcome = importing(dynamodb).write(existing())
-
-        assert "missing among numbers that were given here" in outcome
-        assert dynamodb.transactions == []
+        due = datetime.now(UTC) + timedelta(days=30)
+        assert abs(expires_at - due.timestamp()) < 60
 
     def test_import_says_to_run_it_again_when_interrupted(
-        self, capsys: pytest.CaptureFixture[str]
+        self,
+        site: Site,
+        file: Callable[..., str],
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         """Ctrl-C ends it soon, and what is written stays."""
-        dynamodb = FakeDynamoDB(RESERVED)
-        tickets = [existing(each) for each in range(1, 1_000)]
 
         def interrupt() -> None:
-            if len(dynamodb.transactions) >= 100:
-                raise KeyboardInterrupt
+            raise KeyboardInterrupt
 
-        dynamodb.on_write = interrupt
-        reserved = RESERVED | {"number": {"N": "1000"}}
-        dynamodb.there = reserved
+        site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            import_all(importing(dynamodb), tickets)
+            site.call(numbers.import_tickets, file(*range(1, 300)))
 
         assert "run it again, and it goes on" in capsys.readouterr().err
-        assert len(dynamodb.transactions) < 200
+        assert 9 <= len(site.given()) < 100
 
+    @pytest.mark.parametrize(
+        ("content", "error"),
+        [
+            (f"{json.dumps(line(1))}\n{json.dumps(line(0))}\nno JSON", "2 bad lines"),
+            ("\n", "holds no ticket"),
+        ],
+        ids=["bad lines", "empty"],
+    )
+    def test_nothing_is_written_when_the_file_is_of_no_use(
+        self, site: Site, tmp_path: Path, content: str, error: str
+    ) -> None:
+        path = tmp_path / "tickets.jsonl"
+        path.write_text(content)
 
-@dataclass
-class HalfSeen:
-    """Shows tickets 6 and 8 of a block that is being committed, and reserved ones."""
+        with pytest.raises(InputError, match=error):
+            site.call(numbers.import_tickets, str(path))
 
-    def query(self, **request: Any) -> dict[str, Any]:
-        """Return the items above a number."""
-        above = int(request["ExpressionAttributeValues"][":number"]["N"])
-        items = [
-            {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}, **more}
-            for number, more in ((6, {}), (8, {}), (9, ELSEWHERE), (50, ELSEWHERE))
-            if number > above
-        ]
-        return {"Items": items[: request["Limit"]]}
+        assert site.tickets() == {}
 
+    def test_plan_is_printed_when_it_is_a_dry_run(
+        self,
+        site: Site,
+        file: Callable[..., str],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        site.put(1)
+        path = file(10**15, line(7, project_id="OTHER"))
 
-class TestGivenBetween:
-    """Every number that a worker gave while it was being seeded is told."""
+        site.call(numbers.import_tickets, path, dry_run=True, yes=False)
 
-    def test_number_is_told_when_its_ticket_is_not_visible_yet(self) -> None:
-        """The ticket behind it is, so it is decided."""
-        found = given_between(FakeStack(HalfSeen()), "PROJ", 5, 50)
-
-        assert [*found] == [6, 7, 8]
-
-
-def voided_ticket(**fields: Any) -> Ticket:
-    """Return a ticket that is voided."""
-    all_fields = {
-        "title": "t",
-        "idempotency_key": "k",
-        "priority": "high",
-        "status": "voided",
-        "voided_reason": "spam",
-        "voided_at": NOW,
-    } | fields
-    return Ticket("PROJ", 42, all_fields)
-
-
-@dataclass
-class FakeSNS:
-    """Remembers what was published."""
-
-    published: list[dict[str, Any]] = field(default_factory=list)
-
-    def publish(self, **request: Any) -> None:
-        """Take it."""
-        self.published.append(request)
+        assert capsys.readouterr().out == (
+            f"PROJ: 1 tickets up to {10**15}; the last number is 1, "
+            f"the next will be {10**15 + 1}\n"
+            "OTHER: 1 tickets up to 7; the last number is none yet, "
+            "the next will be 8\n"
+        )
+        assert sorted(site.tickets()) == [1]
 
 
 class TestVoid:
     """What is recorded is announced, and nothing else is."""
 
-    def test_repeat_is_heard_when_the_topic_is_fifo(self) -> None:
-        """SNS drops an id that it saw within five minutes."""
-        sns = FakeSNS()
-        stack = FakeStack(sns)
-        stack.outputs["AssignmentsTopicArn"] += ".fifo"
-        ticket = voided_ticket()
+    def test_ticket_is_marked_and_announced_and_again_when_run_again(
+        self, site: Site
+    ) -> None:
+        """The first run may have died in between: the same event, as a repeat."""
+        site.put(42, priority="urgent")
+        site.topic += ".fifo"
 
-        announce(stack, Voided(ticket, was_already=False))
-        announce(stack, Voided(ticket, was_already=True))
-        announce(stack, Voided(ticket, was_already=True))
+        for _ in range(3):
+            site.call(numbers.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
 
-        ids = [each["MessageDeduplicationId"] for each in sns.published]
-        assert ids[0] == "PROJ-42/voided"
-        assert len(set(ids)) == 3
-        assert {each["MessageGroupId"] for each in sns.published} == {"PROJ"}
-        assert len({each["Message"] for each in sns.published}) == 1
+        ticket = site.tickets()[42]
+        assert (ticket["status"], ticket["title"]) == ("voided", "ours")
+        assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
+        [message] = {request["Message"] for request in site.published}
+        event = json.loads(message)
+        assert event["id"] == "PROJ-42/voided"
+        assert event["data"]["voided_at"] == ticket["voided_at"]
+        attributes = [request["MessageAttributes"] for request in site.published]
+        assert attributes[0]["priority"]["StringValue"] == "urgent"
+        replayed = [one["replayed"]["StringValue"] for one in attributes]
+        assert replayed == ["false", "true", "true"]
+        # SNS drops an id that it saw within five minutes.
+        ids = {request["MessageDeduplicationId"] for request in site.published}
+        assert len(ids) == 3
 
-    def test_message_has_no_deduplication_id_when_the_topic_is_standard(self) -> None:
-        sns = FakeSNS()
+    def test_message_has_no_deduplication_id_when_the_topic_is_standard(
+        self, site: Site
+    ) -> None:
+        site.put(42)
 
-        announce(FakeStack(sns), Voided(voided_ticket(), was_already=False))
+        site.call(numbers.void, "PROJ-42", reason="spam")
 
-        assert "MessageDeduplicationId" not in sns.published[0]
+        [request] = site.published
+        assert "MessageDeduplicationId" not in request
+        assert request["MessageGroupId"] == "PROJ"
 
-    def test_recorded_reason_is_shown_without_escape_sequences(self) -> None:
-        """It may be anybody's text."""
-        ticket = voided_ticket(voided_reason="\x1b[2Jspam")
+    @pytest.mark.parametrize("is_late", [False, True])
+    def test_recorded_reason_stands_when_another_is_given(
+        self, site: Site, *, is_late: bool
+    ) -> None:
+        """It is shown without escape sequences: it may be anybody's text."""
+        marks = {"voided_reason": "\x1b[2Jspam", "voided_at": NOW}
+        void_it = partial(site.put, 42, status="voided", **marks)
+        if is_late:
+            site.put(42)
+            site.before("UpdateItem", void_it)
+        else:
+            void_it()
 
-        with pytest.raises(InputError) as stop:
-            check_voidable(ticket, "other")
+        with pytest.raises(InputError, match=r"for another reason: .*spam") as stop:
+            site.call(numbers.void, "PROJ-42", reason="other")
 
         assert "\x1b" not in str(stop.value)
-        assert "spam" in str(stop.value)
+        assert site.published == []
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"idempotency_key": "a key"},
+            {"priority": "odd"},
+            {"status": "lost"},
+            {"status": "voided"},
+            {"status": "voided", "voided_at": "x"},
+            {"status": "voided", "voided_reason": "spam"},
+        ],
+        ids=str,
+    )
+    def test_ticket_is_not_voided_when_it_could_not_be_announced(
+        self, site: Site, wrong: dict[str, str]
+    ) -> None:
+        """It would be voided for ever, without an announcement."""
+        site.put(42, **wrong)
+        before = site.tickets()
+
+        with pytest.raises(NotThereError, match=r"malformed.* ticketctl show PROJ-42"):
+            site.call(numbers.void, "PROJ-42", reason="spam")
+
+        assert site.tickets() == before
+        assert site.published == []
+
+    def test_voiding_is_refused_when_there_is_no_ticket(self, site: Site) -> None:
+        """An update would make an item that it does not find."""
+        site.interrupt_seed(2, after=0)
+        site.put(3)
+        site.before("UpdateItem", partial(delete_ticket, site, 3))
+
+        with pytest.raises(InputError, match="only reserved"):
+            site.call(numbers.void, "PROJ-2", reason="spam")
+        for key in ("PROJ-1", "PROJ-3"):
+            with pytest.raises(NotThereError, match=f"there is no ticket {key}"):
+                site.call(numbers.void, key, reason="spam")
+
+        assert sorted(site.tickets()) == [2]
 
     @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
     def test_reason_is_refused_when_it_is_no_line(self, reason: str) -> None:
@@ -443,37 +664,11 @@ class TestVoid:
         with pytest.raises(InputError, match="--reason"):
             checked_reason(reason)
 
-    def test_reason_is_taken_when_it_is_a_line(self) -> None:
-        assert checked_reason("doppelt, siehe \u00c4-1") == "doppelt, siehe \u00c4-1"
 
-    def test_unvoided_ticket_can_be_voided(self) -> None:
-        fields = create_ticket().model_dump()
-
-        check_voidable(Ticket("PROJ", 42, fields), "spam")
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"idempotency_key": None},
-            {"idempotency_key": "a key"},
-            {"idempotency_key": Decimal(1)},
-            {"priority": Decimal(1)},
-            {"priority": ""},
-            {"status": "lost"},
-            {"status": None},
-            {"status": "voided", "voided_at": "x"},
-            {"status": "voided", "voided_reason": "spam"},
-        ],
-        ids=str,
-    )
-    def test_ticket_cannot_be_voided_when_it_could_not_be_announced(
-        self, wrong: dict[str, Any]
-    ) -> None:
-        """It would be voided for ever, and nobody would hear of it."""
-        fields = create_ticket().model_dump() | wrong
-
-        with pytest.raises(NotThereError, match=r"malformed.* ticketctl show PROJ-42"):
-            check_voidable(Ticket("PROJ", 42, fields), "spam")
+def delete_ticket(site: Site, number: int) -> None:
+    """Delete a ticket."""
+    key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
+    site.dynamodb.delete_item(TableName="tickets", Key=key)
 
 
 class Terminal(io.StringIO):
@@ -484,49 +679,41 @@ class Terminal(io.StringIO):
         return True
 
 
-class TestAsked:
+class TestConfirmed:
     """What cannot be undone is done only if a person wants it."""
 
-    def test_import_shows_its_plan_and_does_nothing_when_declined(
+    @pytest.mark.parametrize(
+        ("command", "question"),
+        [
+            (partial(numbers.seed, project="PROJ", last=99), "the next will be 100"),
+            (partial(numbers.void, ticket_key="PROJ-42", reason="spam"), "for ever"),
+            (numbers.import_tickets, "the last number is 42, the next stays 43"),
+        ],
+        ids=["seed", "void", "import"],
+    )
+    @pytest.mark.parametrize("answer", ["n\n", None], ids=["no", "no terminal"])
+    def test_command_writes_nothing_when_it_was_not_confirmed(  # noqa: PLR0913, PLR0917
         self,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        tmp_path: Path,
+        site: Site,
+        file: Callable[..., str],
+        command: Callable[..., None],
+        question: str,
+        answer: str | None,
     ) -> None:
-        """Where each project goes to; a no is no failure."""
-        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
-        file = tmp_path / "tickets.jsonl"
-        far, near = line(10**15), line(7, project_id="OTHER")
-        file.write_text(f"{json.dumps(far)}\n{json.dumps(near)}\n", encoding="utf-8")
-        dynamodb = FakeDynamoDB(RESERVED)
+        """A no is no failure."""
+        monkeypatch.setattr("sys.stdin", Terminal(answer) if answer else io.StringIO())
+        site.put(42)
+        before = site.tickets()
+        if command is numbers.import_tickets:
+            command = partial(command, file=file(7))
 
-        with pytest.raises(typer.Exit) as ended:
-            numbers.import_tickets(command_context(FakeStack(dynamodb)), str(file))
+        with pytest.raises(typer.Exit if answer else InputError) as ended:
+            command(command_context(site))
 
-        told = capsys.readouterr().err
-        assert "PROJ: 1 tickets up to 1000000000000000; the last number is 50" in told
-        assert "the next will be 1000000000000001\n" in told
-        assert "the last number is 50, the next stays 51\n" in told
-        assert "nothing was done" in told
-        assert ended.value.exit_code == Status.OK
-        assert dynamodb.transactions == []
-
-    @pytest.mark.parametrize(
-        "command",
-        [
-            partial(numbers.seed, project="PROJ", last=99),
-            partial(numbers.void, ticket_key="PROJ-42", reason="spam"),
-        ],
-        ids=["seed", "void"],
-    )
-    def test_command_writes_nothing_when_declined(
-        self, monkeypatch: pytest.MonkeyPatch, command: Callable[..., None]
-    ) -> None:
-        """A no is no failure; what could write is never called."""
-        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
-        stack = FakeStack(FakeDynamoDB(ticket_item(existing())))
-
-        with pytest.raises(typer.Exit) as ended:
-            command(command_context(stack))
-
-        assert ended.value.exit_code == Status.OK
+        if isinstance(ended.value, typer.Exit):
+            assert ended.value.exit_code == Status.OK
+            assert question in capsys.readouterr().err
+        assert site.tickets() == before
+        assert site.published == []
