@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
+from tests.support.seed_items import Item, key_item, ticket_item
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.table_reader import TableReader
 
-Item = dict[str, dict[str, Any]]
 Place = tuple[str, ...]
 
 NOW = datetime.now(UTC).isoformat()
@@ -38,25 +38,13 @@ class Tables:
         self, project: str, number: object, key: str | None, **more: str
     ) -> None:
         """Put a ticket in, alone."""
-        texts = {"assigned_at": NOW} | more
-        if key is not None:
-            texts["idempotency_key"] = key
-        self.items["tickets"][project, str(number)] = {
-            "project_id": {"S": project},
-            "number": {"N": str(number)},
-            **{name: {"S": text} for name, text in texts.items()},
-        }
+        item = ticket_item(project, number, key, **{"assigned_at": NOW} | more)
+        self.items["tickets"][project, str(number)] = item
 
     def key(self, project: str, number: object, key: str, **more: str) -> None:
         """Put a key's record in, alone."""
-        texts = {"fingerprint": "v1:any", "assigned_at": NOW} | more
-        self.items["keys"][(f"{project}#{key}",)] = {
-            "id": {"S": f"{project}#{key}"},
-            "project_id": {"S": project},
-            "idempotency_key": {"S": key},
-            "number": {"N": str(number)},
-            **{name: {"S": text} for name, text in texts.items()},
-        }
+        item = key_item(project, number, key, **more)
+        self.items["keys"][(f"{project}#{key}",)] = item
 
     def reserved(self, number: int, up_to: int) -> None:
         """Put in a number of the project A that a seed up to another one reserved."""

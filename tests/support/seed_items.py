@@ -9,11 +9,12 @@ from ticketctl.system.stack import System
 Item = dict[str, dict[str, Any]]
 
 
-def ticket_item(project_id: str, number: int, key: str | None, **more: str) -> Item:
+def ticket_item(project_id: str, number: object, key: str | None, **more: str) -> Item:
     """Return a ticket."""
-    texts = {"title": f"Ticket {number}", "priority": "medium"} | more
+    texts = {"title": f"Ticket {number}", "priority": "medium"}
     if key is not None:
         texts["idempotency_key"] = key
+    texts |= more
     return {
         "project_id": {"S": project_id},
         "number": {"N": str(number)},
@@ -22,7 +23,7 @@ def ticket_item(project_id: str, number: int, key: str | None, **more: str) -> I
     }
 
 
-def key_item(project_id: str, number: int, key: str) -> Item:
+def key_item(project_id: str, number: object, key: str, /, **more: str) -> Item:
     """Return the record of a key."""
     return {
         "id": {"S": f"{project_id}#{key}"},
@@ -31,6 +32,7 @@ def key_item(project_id: str, number: int, key: str) -> Item:
         "number": {"N": str(number)},
         "fingerprint": {"S": "v1:planted"},
         "assigned_at": {"S": "2026-11-21T05:53:00.123Z"},
+        **{name: {"S": text} for name, text in more.items()},
     }
 
 
@@ -38,7 +40,7 @@ def key_item(project_id: str, number: int, key: str) -> Item:
 def planted(stack: System, *items: Item) -> Iterator[None]:
     """Have these items in the tables that they belong to, for a while."""
     dynamodb = stack.client("dynamodb")
-    places = [_place(stack, each) for each in items]
+    places = [_place(stack, item) for item in items]
     for (table, _), item in zip(places, items, strict=True):
         dynamodb.put_item(TableName=table, Item=item)
     try:

@@ -52,9 +52,6 @@ Reason = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Go on even if the request has a number.")
-]
 
 
 @dead_letters.command(
@@ -177,7 +174,6 @@ def edit(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Put in a new idempotency key.")
     ] = False,
-    force: Force = False,
 ) -> None:
     """Edit the body of one dead letter, send it, and delete the dead letter.
 
@@ -186,8 +182,7 @@ def edit(
     """
     stack = stack_of(ctx)
     [dead_letter] = select(stack, Selection([message_id]))
-    if not force:
-        refuse_numbered(stack, [dead_letter])
+    refuse_numbered(stack, [dead_letter])
     edit_dead_letter(stack, dead_letter, body, new_key=new_key)
     console().print("dead letters redriven: 1")
 
@@ -209,7 +204,6 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
         Path | None,
         typer.Option(metavar="FILE", help="Write them to a new file first, as JSONL."),
     ] = None,
-    force: Force = False,
     yes: Yes = False,
 ) -> None:
     """Delete dead letters for ever.
@@ -222,8 +216,7 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     if not found:
         console().print("nothing to delete")
         return
-    if not force:
-        refuse_numbered(stack, found)
+    refuse_numbered(stack, found)
     if not yes:
         print_table(notes(), found[:_SHOWN_BEFORE_DELETION])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"

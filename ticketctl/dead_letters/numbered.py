@@ -48,7 +48,7 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     if is_refused:
         raise InputError(
             "nothing was done: a number may lack its announcement, which "
-            "`ticketctl dead-letters redrive` makes up for (--force goes on without)"
+            "`ticketctl dead-letters redrive` makes up for"
         )
 
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from ticketctl.cli.errors import InputError
 from ticketctl.sequences.retry import Retry
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import ELSEWHERE, RESERVED, timestamp
+from ticketctl.system.items import ELSEWHERE, RESERVED, serialized, timestamp
 from ticketctl.system.stack import System
 from ticketctl.system.tickets import (
     get_ticket,
@@ -120,15 +120,16 @@ class Seed:
 
     def item(self, number: int, **more: int) -> dict[str, Any]:
         """Return what stands for a number that this seed takes."""
-        numbers = {"number": number, "reserved_up_to": self.last, **more}
-        texts = {
+        fields = {
             "project_id": self.project_id,
+            "number": number,
             "status": RESERVED,
             "origin": ELSEWHERE,
             "reserved_at": timestamp(),
-        } | ({"reserved_reason": self.reason} if self.reason else {})
-        item: dict[str, Any] = {name: {"S": text} for name, text in texts.items()}
-        return item | {name: {"N": str(value)} for name, value in numbers.items()}
+            "reserved_up_to": self.last,
+        }
+        reason = {"reserved_reason": self.reason} if self.reason else {}
+        return serialized(fields | reason | more)
 
     def _reserve(self, number: int, **more: int) -> bool:
         """Put a reserved item, and return whether the number was free."""

@@ -12,7 +12,14 @@ from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_voided import MAX_REASON, TicketVoided
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import RESERVED, VOIDED, Ticket, ticket, timestamp
+from ticketctl.system.items import (
+    RESERVED,
+    VOIDED,
+    Ticket,
+    serialized,
+    ticket,
+    timestamp,
+)
 from ticketctl.system.queues import FIFO_SUFFIX
 from ticketctl.system.stack import System
 
@@ -90,7 +97,7 @@ def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
     try:
         answer = stack.client("dynamodb").update_item(
             TableName=stack.outputs["TicketsTableName"],
-            Key={"project_id": {"S": project_id}, "number": {"N": str(number)}},
+            Key=serialized({"project_id": project_id, "number": number}),
             UpdateExpression=(
                 "SET #status = :voided, voided_reason = :reason, voided_at = :now"
             ),
@@ -98,11 +105,9 @@ def void(stack: System, project_id: str, number: int, reason: str) -> Voided:
                 "attribute_exists(project_id) AND attribute_not_exists(#status)"
             ),
             ExpressionAttributeNames={"#status": "status"},
-            ExpressionAttributeValues={
-                ":voided": {"S": VOIDED},
-                ":reason": {"S": reason},
-                ":now": {"S": timestamp()},
-            },
+            ExpressionAttributeValues=serialized(
+                {":voided": VOIDED, ":reason": reason, ":now": timestamp()}
+            ),
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )

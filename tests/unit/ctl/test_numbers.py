@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,8 @@ from moto import mock_aws
 
 from tests.support.builders import create_ticket
 from tests.support.canned_aws import parameters
-from tests.support.ctl_process import command_context
+from tests.support.ctl_process import Ended, command_context
+from tests.support.seed_items import ticket_item
 from tests.support.tables import create_table
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.commands import numbers
@@ -33,14 +35,37 @@ NOW = "2026-11-21T06:30:00.123Z"
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
+@dataclass(frozen=True)
+class OneAtATime:
+    """A client of moto, whose tables are not made for threads."""
+
+    real: Any
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return an operation that waits for those of other threads."""
+
+        def operation(**request: Any) -> Any:
+            with self.lock:
+                return getattr(self.real, name)(**request)
+
+        return operation
+
+
 @dataclass
 class Site:
     """A system with the tables of moto, and what it publishes."""
 
     dynamodb: Any
+    folder: Path
+    printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
     published: list[dict[str, Any]] = field(default_factory=list)
     parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Let threads share the client."""
+        self.one_at_a_time = OneAtATime(self.dynamodb)
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -53,7 +78,7 @@ class Site:
 
     def client(self, service_name: str) -> Any:
         """Return a client; SNS is played by the site itself."""
-        return {"dynamodb": self.dynamodb, "sns": self}[service_name]
+        return {"dynamodb": self.one_at_a_time, "sns": self}[service_name]
 
     def publish(self, **request: Any) -> None:
         """Take what is published."""
@@ -77,9 +102,7 @@ class Site:
     def put(self, *numbers: int, **fields: str) -> None:
         """Write tickets as a worker does."""
         for number in numbers:
-            item = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
-            texts = {"title": "ours", "idempotency_key": f"key-{number}"} | fields
-            item |= {name: {"S": text} for name, text in texts.items()}
+            item = ticket_item("PROJ", number, f"key-{number}", **fields)
             self.dynamodb.put_item(TableName="tickets", Item=item)
 
     def interrupt_seed(self, last: int, after: int) -> None:
@@ -97,15 +120,23 @@ class Site:
 
         self.dynamodb.meta.events.register(f"before-call.dynamodb.{operation}", act)
 
+    def file(self, *tickets: int | dict[str, Any]) -> str:
+        """Write a file of tickets; a number alone is a ticket of the project."""
+        path = self.folder / "tickets.jsonl"
+        lines = [line(one) if isinstance(one, int) else one for one in tickets]
+        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return str(path)
+
     def call(
         self, command: Callable[..., None], *arguments: str, **options: Any
-    ) -> int:
-        """Call a command; return its exit status."""
+    ) -> Ended:
+        """Call a command; return how it ended."""
+        status = Status.OK
         try:
             command(command_context(self), *arguments, **{"yes": True} | options)
         except typer.Exit as ended:
-            return ended.exit_code
-        return Status.OK
+            status = Status(ended.exit_code)
+        return Ended(status, *self.printed.readouterr())
 
 
 @pytest.fixture(scope="module")
@@ -116,27 +147,16 @@ def session() -> Iterator[boto3.Session]:
 
 
 @pytest.fixture
-def site(session: boto3.Session) -> Iterator[Site]:
+def site(
+    session: boto3.Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Site]:
     """Return a system with empty tables."""
     dynamodb = session.client("dynamodb")
     create_table(dynamodb, "tickets", project_id="S", number="N")
     create_table(dynamodb, "keys", id="S")
-    yield Site(dynamodb)
+    yield Site(dynamodb, tmp_path, capsys)
     for table in ("tickets", "keys"):
         dynamodb.delete_table(TableName=table)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Callable[..., str]:
-    """Return what writes a file of tickets of the project, by number."""
-
-    def write(*tickets: int | dict[str, Any]) -> str:
-        path = tmp_path / "tickets.jsonl"
-        lines = [line(one) if isinstance(one, int) else one for one in tickets]
-        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-        return str(path)
-
-    return write
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
@@ -189,42 +209,39 @@ class TestSeed:
 
     @pytest.mark.parametrize("last", [1, 99])
     def test_seed_is_refused_when_its_number_was_only_skipped(
-        self, site: Site, file: Callable[..., str], last: int
+        self, site: Site, last: int
     ) -> None:
         """Also where a ticket was imported at the number after the sequence."""
         site.call(numbers.seed, "PROJ", last=1234)
-        site.call(numbers.import_tickets, file(1))
+        site.call(numbers.import_tickets, site.file(1))
 
         with pytest.raises(InputError, match="has numbers up to 1234 already"):
             site.call(numbers.seed, "PROJ", last=last)
 
-    def test_seed_changes_nothing_when_it_was_done_already(
-        self, site: Site, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_seed_changes_nothing_when_it_was_done_already(self, site: Site) -> None:
         """The answer to the first may have been lost; workers may have gone on."""
         site.call(numbers.seed, "PROJ", last=300)
         site.put(301)
         before = site.tickets()
 
-        status = site.call(numbers.seed, "PROJ", last=300)
+        ended = site.call(numbers.seed, "PROJ", last=300)
 
-        said = capsys.readouterr().out
-        assert "was seeded already up to 300, and goes on with 302" in said
-        assert status == Status.OK
+        assert ended.status == Status.OK
+        assert "was seeded already up to 300, and goes on with 302" in ended.out
         assert site.tickets() == before
 
     def test_seed_goes_on_when_it_was_killed_before_it_was_done(
-        self, site: Site, capsys: pytest.CaptureFixture[str]
+        self, site: Site
     ) -> None:
         """What workers gave since is named, and they give no more of it."""
         site.put(1)
         site.interrupt_seed(300, after=1)
         site.put(2, 301)
 
-        status = site.call(numbers.seed, "PROJ", last=300)
+        ended = site.call(numbers.seed, "PROJ", last=300)
 
-        assert status == Status.FOUND
-        assert capsys.readouterr().err.endswith("being seeded: PROJ-2\n")
+        assert ended.status == Status.FOUND
+        assert ended.err.endswith("being seeded: PROJ-2\n")
         assert sorted(site.tickets()) == [1, 2, 3, 300, 301]
 
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
@@ -360,69 +377,58 @@ class TestImport:
     """A ticket is written with its key, or not at all."""
 
     def test_tickets_are_written_once_when_the_import_is_run_again(
-        self,
-        site: Site,
-        file: Callable[..., str],
-        capsys: pytest.CaptureFixture[str],
+        self, site: Site
     ) -> None:
         """After an interruption it goes on; the second run changes nothing."""
-        site.call(numbers.import_tickets, file(1, 2, 3, 20))
-        first = site.tickets()
+        calls, states = [], []
+        for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
+            path = site.file(*numbers_of_file)
+            calls.append(site.call(numbers.import_tickets, path).out)
+            states.append(site.tickets())
 
-        site.call(numbers.import_tickets, file(*range(1, 21)))
-        second = site.tickets()
-        site.call(numbers.import_tickets, file(*range(1, 21)))
-
-        counts = [line.split(";")[0] for line in capsys.readouterr().out.splitlines()]
-        assert counts == [
-            "imported 4, there already 0, refused 0",
-            "imported 16, there already 4, refused 0",
-            "imported 0, there already 20, refused 0",
+        first, second, third = states
+        assert calls == [
+            "imported 4, there already 0, refused 0; not announced\n",
+            "imported 16, there already 4, refused 0; not announced\n",
+            "imported 0, there already 20, refused 0; not announced\n",
         ]
         assert {number: second[number] for number in first} == first
-        assert site.tickets() == second
+        assert third == second
         assert site.given() == [*range(1, 21)]
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert site.recorded() == [*range(1, 21)]
 
     def test_others_are_imported_when_a_number_or_a_key_is_taken(
-        self,
-        site: Site,
-        file: Callable[..., str],
-        capsys: pytest.CaptureFixture[str],
+        self, site: Site
     ) -> None:
         site.put(1)
         record = key_item(existing(1, idempotency_key="taken"), 0)
         site.dynamodb.put_item(TableName="keys", Item=record)
 
-        path = file(1, line(3, idempotency_key="taken"), 4)
-        status = site.call(numbers.import_tickets, path)
+        path = site.file(1, line(3, idempotency_key="taken"), 4)
+        said = site.call(numbers.import_tickets, path)
 
-        said = capsys.readouterr()
-        assert status == Status.FOUND
+        assert said.status == Status.FOUND
         assert "line 1: PROJ-1: another ticket has this number" in said.err
         assert "line 2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
         assert "imported 1, there already 0, refused 2; not announced" in said.out
         assert site.given() == [1, 4]
 
     def test_import_finishes_its_seed_when_it_was_killed_in_between(
-        self,
-        site: Site,
-        file: Callable[..., str],
-        capsys: pytest.CaptureFixture[str],
+        self, site: Site
     ) -> None:
         """Workers give no number of the file any more; what they gave is named."""
         site.put(1)
         site.interrupt_seed(99, after=1)
         site.put(2)
 
-        site.call(numbers.import_tickets, file(50, 99))
+        ended = site.call(numbers.import_tickets, site.file(50, 99))
 
-        assert "PROJ-2 was given by workers meanwhile" in capsys.readouterr().err
+        assert "PROJ-2 was given by workers meanwhile" in ended.err
         assert site.given() == [1, 2, 50, 99]
         assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
 
-    @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9])
+    @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
         self, site: Site, number: int
     ) -> None:
@@ -430,6 +436,8 @@ class TestImport:
         site.put(1, 4)
         site.interrupt_seed(6, after=4)
         site.interrupt_seed(9, after=6)
+        site.put(10, origin="elsewhere")
+        site.put(12)
         before = site.tickets()
 
         result = Import(site).write(existing(number))
@@ -438,13 +446,11 @@ class TestImport:
         assert site.tickets() == before
         assert site.recorded() == []
 
-    def test_ticket_in_a_seeds_place_says_what_the_seed_said(
-        self, site: Site, file: Callable[..., str]
-    ) -> None:
+    def test_ticket_in_a_seeds_place_says_what_the_seed_said(self, site: Site) -> None:
         """So that a seed that is run again does not take it for another's."""
-        site.call(numbers.import_tickets, file(1, 30))
+        site.call(numbers.import_tickets, site.file(1, 30))
 
-        assert site.call(numbers.seed, "PROJ", last=30) == Status.OK
+        assert site.call(numbers.seed, "PROJ", last=30).status == Status.OK
         tickets = site.tickets()
         assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
         assert sorted(tickets) == [1, 30] == site.given()
@@ -503,12 +509,7 @@ class TestImport:
         due = datetime.now(UTC) + timedelta(days=30)
         assert abs(expires_at - due.timestamp()) < 60
 
-    def test_import_says_to_run_it_again_when_interrupted(
-        self,
-        site: Site,
-        file: Callable[..., str],
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_import_says_to_run_it_again_when_interrupted(self, site: Site) -> None:
         """Ctrl-C ends it soon, and what is written stays."""
 
         def interrupt() -> None:
@@ -517,9 +518,9 @@ class TestImport:
         site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            site.call(numbers.import_tickets, file(*range(1, 300)))
+            site.call(numbers.import_tickets, site.file(*range(1, 300)))
 
-        assert "run it again, and it goes on" in capsys.readouterr().err
+        assert "run it again, and it goes on" in site.printed.readouterr().err
         assert 9 <= len(site.given()) < 100
 
     @pytest.mark.parametrize(
@@ -541,18 +542,13 @@ class TestImport:
 
         assert site.tickets() == {}
 
-    def test_plan_is_printed_when_it_is_a_dry_run(
-        self,
-        site: Site,
-        file: Callable[..., str],
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_plan_is_printed_when_it_is_a_dry_run(self, site: Site) -> None:
         site.put(1)
-        path = file(10**15, line(7, project_id="OTHER"))
+        path = site.file(10**15, line(7, project_id="OTHER"))
 
-        site.call(numbers.import_tickets, path, dry_run=True, yes=False)
+        ended = site.call(numbers.import_tickets, path, dry_run=True, yes=False)
 
-        assert capsys.readouterr().out == (
+        assert ended.out == (
             f"PROJ: 1 tickets up to {10**15}; the last number is 1, "
             f"the next will be {10**15 + 1}\n"
             "OTHER: 1 tickets up to 7; the last number is none yet, "
@@ -575,7 +571,7 @@ class TestVoid:
             site.call(numbers.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
 
         ticket = site.tickets()[42]
-        assert (ticket["status"], ticket["title"]) == ("voided", "ours")
+        assert (ticket["status"], ticket["title"]) == ("voided", "Ticket 42")
         assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
         [message] = {request["Message"] for request in site.published}
         event = json.loads(message)
@@ -604,7 +600,7 @@ class TestVoid:
     def test_recorded_reason_stands_when_another_is_given(
         self, site: Site, *, is_late: bool
     ) -> None:
-        """It is shown without escape sequences: it may be anybody's text."""
+        """It is shown without escape sequences: its author may be anyone."""
         marks = {"voided_reason": "\x1b[2Jspam", "voided_at": NOW}
         void_it = partial(site.put, 42, status="voided", **marks)
         if is_late:
@@ -682,38 +678,38 @@ class Terminal(io.StringIO):
 class TestConfirmed:
     """What cannot be undone is done only if a person wants it."""
 
+    @pytest.mark.parametrize("is_person", [True, False])
     @pytest.mark.parametrize(
-        ("command", "question"),
+        "command",
         [
-            (partial(numbers.seed, project="PROJ", last=99), "the next will be 100"),
-            (partial(numbers.void, ticket_key="PROJ-42", reason="spam"), "for ever"),
-            (numbers.import_tickets, "the last number is 42, the next stays 43"),
+            partial(numbers.seed, project="PROJ", last=99),
+            partial(numbers.void, ticket_key="PROJ-42", reason="spam"),
+            numbers.import_tickets,
         ],
         ids=["seed", "void", "import"],
     )
-    @pytest.mark.parametrize("answer", ["n\n", None], ids=["no", "no terminal"])
-    def test_command_writes_nothing_when_it_was_not_confirmed(  # noqa: PLR0913, PLR0917
+    def test_nothing_is_written_when_it_was_not_confirmed(
         self,
         monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
         site: Site,
-        file: Callable[..., str],
         command: Callable[..., None],
-        question: str,
-        answer: str | None,
+        *,
+        is_person: bool,
     ) -> None:
         """A no is no failure."""
-        monkeypatch.setattr("sys.stdin", Terminal(answer) if answer else io.StringIO())
+        monkeypatch.setattr(
+            "sys.stdin", Terminal("n\n") if is_person else io.StringIO()
+        )
         site.put(42)
         before = site.tickets()
         if command is numbers.import_tickets:
-            command = partial(command, file=file(7))
+            command = partial(command, file=site.file(7))
 
-        with pytest.raises(typer.Exit if answer else InputError) as ended:
-            command(command_context(site))
+        if is_person:
+            assert site.call(command, yes=False).status == Status.OK
+        else:
+            with pytest.raises(InputError, match="--yes"):
+                site.call(command, yes=False)
 
-        if isinstance(ended.value, typer.Exit):
-            assert ended.value.exit_code == Status.OK
-            assert question in capsys.readouterr().err
         assert site.tickets() == before
         assert site.published == []
