@@ -68,14 +68,10 @@ class ProjectAudit:
 class AuditReport:
     """The result of an audit."""
 
-    plan: AuditPlan
+    reading: AuditReading
     projects: tuple[ProjectAudit, ...]
     """By id."""
-    started: datetime
     ended: datetime
-    tickets_read: int
-    keys_read: int
-    read_units: float
 
     @property
     def findings(self) -> list[Finding]:
@@ -98,15 +94,8 @@ def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
     reading = AuditReading(reader, plan)
     reading.read()
     found = [*recheck(reading)]
-    return AuditReport(
-        plan,
-        tuple(_projects(reading, [*reading.malformed, *found])),
-        reading.started,
-        datetime.now(UTC),
-        reading.tickets_read,
-        reading.keys_read,
-        reader.units,
-    )
+    projects = tuple(_projects(reading, [*reading.malformed, *found]))
+    return AuditReport(reading, projects, datetime.now(UTC))
 
 
 def _projects(

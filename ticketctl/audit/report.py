@@ -19,17 +19,18 @@ _MAX_GAPS: Final = 3
 
 def report_json(report: AuditReport, region: str) -> dict[str, Any]:
     """Return the whole report for scripts."""
+    reading = report.reading
     return {
         "clean": not report.findings,
         "region": region,
-        "tickets_table": report.plan.tickets_table,
-        "keys_table": report.plan.keys_table,
-        "single_projects": [*report.plan.projects],
-        "started_at": report.started.isoformat(timespec="seconds"),
+        "tickets_table": reading.plan.tickets_table,
+        "keys_table": reading.plan.keys_table,
+        "single_projects": [*reading.plan.projects],
+        "started_at": reading.started.isoformat(timespec="seconds"),
         "ended_at": report.ended.isoformat(timespec="seconds"),
-        "tickets_read": report.tickets_read,
-        "keys_read": report.keys_read,
-        "read_units": report.read_units,
+        "tickets_read": reading.tickets_read,
+        "keys_read": reading.keys_read,
+        "read_units": reading.reader.units,
         "findings": [finding.as_json() for finding in report.findings],
         "projects": [_project_json(project) for project in report.projects],
     }
@@ -51,14 +52,14 @@ def print_report(report: AuditReport, region: str) -> None:
 
 
 def _summary(report: AuditReport, region: str) -> Iterator[str]:
-    plan = report.plan
+    reading, plan = report.reading, report.reading.plan
     if left := len(report.projects) - len(_shown(report.projects)):
         yield f"{left:,} more projects, all clean"
     yield (
-        f"{len(report.projects):,} projects, {report.tickets_read:,} items and "
-        f"{report.keys_read:,} keys read consistently from {plan.tickets_table} and "
-        f"{plan.keys_table} in {region}, {report.started:%Y-%m-%d %H:%M:%S} to "
-        f"{report.ended:%H:%M:%S} UTC, {report.read_units:,.0f} read units"
+        f"{len(report.projects):,} projects, {reading.tickets_read:,} items and "
+        f"{reading.keys_read:,} keys read consistently from {plan.tickets_table} and "
+        f"{plan.keys_table} in {region}, {reading.started:%Y-%m-%d %H:%M:%S} to "
+        f"{report.ended:%H:%M:%S} UTC, {reading.reader.units:,.0f} read units"
     )
     if plan.projects:
         yield (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ticket_numbering.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket
@@ -41,33 +41,28 @@ class Existing:
         return f"{self.project_id}-{self.number}"
 
 
-class Checked(NamedTuple):
-    """What the lines of a file hold."""
-
-    tickets: list[Existing]
-    wrong: list[tuple[int, str]]
-    """Bad lines, and a reason each."""
-
-
-def check_lines(lines: Iterable[Line], now: str, project: str | None = None) -> Checked:
-    """Sort the good lines from the bad ones.
+def check_lines(
+    lines: Iterable[Line], now: str, project: str | None = None
+) -> tuple[list[Existing], list[tuple[int, str]]]:
+    """Return the tickets, and the numbers of the bad lines with the reasons.
 
     Args:
         lines: The lines of a file.
         now: For tickets that do not say when they got their number.
         project: For tickets that name none.
     """
-    checked = Checked([], [])
+    tickets: list[Existing] = []
+    wrong: list[tuple[int, str]] = []
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
         try:
             ticket = _ticket(line, now, project)
             _refuse_repeats(ticket, seen)
         except PoisonMessageError as error:
-            checked.wrong.append((line.number, str(error)))
+            wrong.append((line.number, str(error)))
         else:
-            checked.tickets.append(ticket)
-    return checked
+            tickets.append(ticket)
+    return tickets, wrong
 
 
 def _ticket(line: Line, now: str, project: str | None) -> Existing:

@@ -34,8 +34,6 @@ class Seeded:
     """Where a sequence stands once it is seeded."""
 
     project_id: str
-    before: int
-    """Its last number before the seed."""
     last: int
     next: int
     was_already: bool
@@ -65,9 +63,7 @@ class Seed:
         self.retry.until(self._close, busy)
         within = given_between(self.stack, self.project_id, before, self.last)
         now = last_number(self.stack, self.project_id)
-        return Seeded(
-            self.project_id, before, self.last, now + 1, was_already, tuple(within)
-        )
+        return Seeded(self.project_id, self.last, now + 1, was_already, tuple(within))
 
     def _jump(self) -> tuple[int, bool] | None:
         """Reserve the last number.

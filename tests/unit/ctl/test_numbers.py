@@ -24,7 +24,7 @@ from tests.support.tables import create_table
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
 from ticketctl.commands import numbers
 from ticketctl.send.request_file import json_lines
-from ticketctl.sequences.import_lines import Checked, Existing, check_lines
+from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, given_between
@@ -272,8 +272,10 @@ class TestSeed:
         assert [*given_between(site, "PROJ", 5, 50)] == [6, 7, 8]
 
 
-def read(*lines: Any, project: str | None = None) -> Checked:
-    """Read lines as a file holds them."""
+def read(
+    *lines: Any, project: str | None = None
+) -> tuple[list[Existing], list[tuple[int, str]]]:
+    """Read lines as a file holds them: the tickets, and what is wrong."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     return check_lines(json_lines("\n".join(texts)), NOW, project)
 
@@ -306,15 +308,13 @@ class TestReading:
         ids=str,
     )
     def test_line_is_bad_when_it_is_no_ticket(self, bad: Any, field_name: str) -> None:
-        reading = read(line(7), bad)
+        [_], [(number, why)] = read(line(7), bad)
 
-        [(number, why)] = reading.wrong
         assert number == 2
         assert why.startswith(f"{field_name}: ")
-        assert len(reading.tickets) == 1
 
     def test_number_is_exact_and_names_the_key_when_there_is_none(self) -> None:
-        [ticket] = read(line(10**15)).tickets
+        [ticket], _ = read(line(10**15))
 
         assert (ticket.number, ticket.assigned_at) == (10**15, NOW)
         assert ticket.idempotency_key == f"import:PROJ-{10**15}"
@@ -329,20 +329,20 @@ class TestReading:
     def test_time_is_stored_as_the_worker_writes_it(
         self, given: str, stored: str
     ) -> None:
-        [ticket] = read(line(assigned_at=given)).tickets
+        [ticket], _ = read(line(assigned_at=given))
 
         assert ticket.assigned_at == stored
 
     def test_line_is_bad_when_number_or_key_stands_twice(self) -> None:
         """In one project; the first line is named."""
-        reading = read(
+        _, wrong = read(
             line(1, idempotency_key="a"),
             line(1, idempotency_key="b"),
             line(2, idempotency_key="a"),
             line(1, idempotency_key="a", project_id="OTHER"),
         )
 
-        assert reading.wrong == [
+        assert wrong == [
             (2, "number: line 1 has it, too"),
             (3, "idempotency_key: line 1 has it, too"),
         ]
@@ -350,9 +350,9 @@ class TestReading:
     def test_project_is_for_those_that_name_none(self) -> None:
         without = {"number": 1, "title": "t"}
 
-        reading = read(without, line(2, project_id="OTHER"), project="PROJ")
+        tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
 
-        assert [one.ticket_key for one in reading.tickets] == ["PROJ-1", "OTHER-2"]
+        assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
 
 
 def existing(number: int = 42, **fields: Any) -> Existing:
