@@ -25,7 +25,7 @@ from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.import_run import plant_for_import
+from ticketctl.sequences.import_run import seed_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed
@@ -180,7 +180,7 @@ class SeededWorld(World):
                 self._import(order)
             else:
                 self.seeded.done(
-                    Seed(self.stack, PROJECT, order.last, retry=self.retry).plant()
+                    Seed(self.stack, PROJECT, order.last, retry=self.retry).apply()
                 )
             outcome = "done"
         except InputError:
@@ -192,7 +192,7 @@ class SeededWorld(World):
         self.scheduler.resolve(process.ended, outcome)
 
     def _import(self, order: Order) -> None:
-        seeded = plant_for_import(self.stack, PROJECT, order.last, self.retry)
+        seeded = seed_for_import(self.stack, PROJECT, order.last, self.retry)
         if seeded:
             self.seeded.done(seeded)
         target = Import(self.stack, retry=self.retry)

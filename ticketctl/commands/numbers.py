@@ -55,7 +55,7 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
-    seeded = Seed(stack, project, last, reason).plant()
+    seeded = Seed(stack, project, last, reason).apply()
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:

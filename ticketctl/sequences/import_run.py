@@ -59,7 +59,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
     counts: Counter[str] = Counter()
     try:
         for project, number in _highest_numbers(tickets).items():
-            seeded = plant_for_import(target.stack, project, number, target.retry)
+            seeded = seed_for_import(target.stack, project, number, target.retry)
             for given in seeded.given_within if seeded else ():
                 screen.print(f"{project}-{given} was given by workers meanwhile")
         for ticket, result in track(
@@ -85,7 +85,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
         raise typer.Exit(Status.FOUND)
 
 
-def plant_for_import(
+def seed_for_import(
     stack: System, project: str, number: int, retry: Retry
 ) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
@@ -93,7 +93,7 @@ def plant_for_import(
     if above and not above.ends_a_seed:
         return None
     last = above.number if above else number
-    return Seed(stack, project, last, "import", retry).plant()
+    return Seed(stack, project, last, "import", retry).apply()
 
 
 def _highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:

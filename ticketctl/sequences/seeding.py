@@ -51,7 +51,7 @@ class Seed:
     reason: str = ""
     retry: Retry = field(default_factory=Retry)
 
-    def plant(self) -> Seeded:
+    def apply(self) -> Seeded:
         """Let the sequence go on after the last number; call it again if it fails.
 
         Raises:

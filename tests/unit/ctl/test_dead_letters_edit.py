@@ -96,13 +96,18 @@ class TestNewBody:
             ("{}", "nothing was sent: .*title"),
             (laid_out(ACCEPTED), "unchanged"),
             (f" {ACCEPTED}\n", "unchanged"),
+            (b"\xff", "not UTF-8"),
         ],
     )
-    def test_text_is_refused_when_it_is_of_no_use(self, body: str, reason: str) -> None:
+    def test_text_is_refused_when_it_is_of_no_use(
+        self, body: str | bytes, reason: str
+    ) -> None:
         sqs = Sqs([found := dead_letter(body=ACCEPTED)])
+        raw = body if isinstance(body, bytes) else body.encode()
+        file: Any = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
 
         with pytest.raises(InputError, match=reason):
-            edit(Site(sqs).context, sqs.ids[0], body=typed(body))
+            edit(Site(sqs).context, sqs.ids[0], body=file)
 
         assert sqs.sent == []
         assert sqs.dead_letters == [found]

@@ -178,7 +178,7 @@ class TestSeed:
         site.put(*range(1, tickets + 1))
         calls = parameters(site.dynamodb)
 
-        seeded = Seed(site, "PROJ", last, "moved").plant()
+        seeded = Seed(site, "PROJ", last, "moved").apply()
 
         puts = [call["Item"] for call in calls if "Item" in call]
         assert [int(item["number"]["N"]) for item in puts] == reserved
@@ -190,9 +190,9 @@ class TestSeed:
         assert seeded.next == last + 1
 
     def test_second_seed_reserves_the_number_after_the_first(self, site: Site) -> None:
-        Seed(site, "PROJ", 4).plant()
+        Seed(site, "PROJ", 4).apply()
 
-        Seed(site, "PROJ", 9).plant()
+        Seed(site, "PROJ", 9).apply()
 
         assert sorted(site.tickets()) == [1, 4, 5, 9]
 
@@ -247,7 +247,7 @@ class TestSeed:
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
         site.before("PutItem", lambda: None, lambda: site.put(1))
 
-        seeded = Seed(site, "PROJ", 4, retry=Retry(sleep=lambda _: None)).plant()
+        seeded = Seed(site, "PROJ", 4, retry=Retry(sleep=lambda _: None)).apply()
 
         assert seeded.given_within == (1,)
         assert sorted(site.tickets()) == [1, 2, 4]
@@ -258,7 +258,7 @@ class TestSeed:
         site.before("PutItem", lambda: site.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            Seed(site, "PROJ", 3, retry=Retry(sleep=lambda _: None)).plant()
+            Seed(site, "PROJ", 3, retry=Retry(sleep=lambda _: None)).apply()
 
         assert site.given() == [3] == sorted(site.tickets())
 
@@ -457,7 +457,7 @@ class TestImport:
 
     def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
         """The number was reserved, and is a ticket's by now."""
-        Seed(site, "PROJ", 5).plant()
+        Seed(site, "PROJ", 5).apply()
         site.before("TransactWriteItems", lambda: site.put(5, title="Theirs"))
 
         result = Import(site).write(existing(5))
@@ -467,7 +467,7 @@ class TestImport:
 
     def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
         """A conflict or a throttle says nothing about the ticket."""
-        Seed(site, "PROJ", 42).plant()
+        Seed(site, "PROJ", 42).apply()
         conflict = partial(cancel, "TransactionConflict", "None")
         site.before(
             "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
@@ -493,7 +493,7 @@ class TestImport:
     def test_ticket_is_refused_when_its_key_is_damaged(
         self, site: Site, damage: dict[str, Any], why: str
     ) -> None:
-        Seed(site, "PROJ", 42).plant()
+        Seed(site, "PROJ", 42).apply()
         ticket = existing()
         site.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
 
