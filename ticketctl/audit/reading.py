@@ -83,7 +83,7 @@ class AuditReading:
         """Look again for missing numbers."""
         table = self.plan.tickets_table
         for project_id, ends in missing:
-            for page in self.reader.project(table, project_id, TICKET_ATTRIBUTES, ends):
+            for page in self.reader.project(table, project_id, ends):
                 self._add(page)
         self._sort()
 
@@ -106,9 +106,7 @@ class AuditReading:
 
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
-        for page in self.reader.project(
-            self.plan.tickets_table, project_id, TICKET_ATTRIBUTES
-        ):
+        for page in self.reader.project(self.plan.tickets_table, project_id):
             self._match(self.records(self._add(page)))
 
     def _add(self, page: Sequence[Item]) -> set[Key]:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ticketctl.cli.errors import InputError
+from ticketctl.system.items import TICKET_ATTRIBUTES
 from ticketctl.system.rate_limiter import Pace
 
 Item = Mapping[str, Any]
@@ -44,21 +45,16 @@ class TableReader:
         return self._pages("scan", TableName=table, **_projection(attributes))
 
     def project(
-        self,
-        table: str,
-        project_id: str,
-        attributes: Sequence[str],
-        numbers: tuple[int, int] | None = None,
+        self, table: str, project_id: str, numbers: tuple[int, int] | None = None
     ) -> Iterator[Sequence[Item]]:
         """Read a project's tickets in ascending order, page by page.
 
         Args:
             table: The tickets' table.
             project_id: Whose tickets.
-            attributes: What to return of each; `project_id` and `number` come first.
             numbers: The first and the last; all, even negative ones, if not given.
         """
-        # The aliases of the first two attributes: `number` is a reserved word.
+        # The projection's aliases of project_id and number, which is a reserved word.
         condition, values = "#0 = :project", {":project": {"S": project_id}}
         if numbers:
             condition += " AND #1 BETWEEN :first AND :last"
@@ -69,7 +65,7 @@ class TableReader:
             TableName=table,
             KeyConditionExpression=condition,
             ExpressionAttributeValues=values,
-            **_projection(attributes),
+            **_projection(TICKET_ATTRIBUTES),
         )
 
     def items(

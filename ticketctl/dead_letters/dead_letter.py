@@ -91,6 +91,7 @@ class DeadLetter:
         return {
             "message_id": self.message_id,
             "reason": self.reason,
+            "error_message": self._attribute("ErrorMessage"),
             "project_id": self.project_id,
             "idempotency_key": self.idempotency_key,
             "sent_at": self.sent_at and self.sent_at.isoformat(timespec="milliseconds"),

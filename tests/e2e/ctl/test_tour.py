@@ -110,7 +110,11 @@ class TestTour:
             said("ticketctl send-file t.jsonl --unchecked", tmp_path)
             dead_letters = self._all_dead_letters(tmp_path)
             assert len(dead_letters) == POISON
-            [broken] = [letter for letter in dead_letters if "priority" in str(letter)]
+            [broken] = [
+                dead_letter
+                for dead_letter in dead_letters
+                if "priority" in str(dead_letter["error_message"])
+            ]
             start = str(broken["message_id"])[:8]
             said(f"ticketctl dead-letters edit {start}", tmp_path)
             watched, _ = watch.communicate(timeout=SECONDS)

@@ -151,7 +151,8 @@ class TestShown:
     def test_list_is_one_json_document_when_a_script_reads(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        site = Site(Sqs([dead_letter("A", ErrorType="Error"), dead_letter("B")]))
+        poison = dead_letter("A", ErrorType="Error", ErrorMessage="title: no")
+        site = Site(Sqs([poison, dead_letter("B")]))
 
         list_(site.context, reason="error", as_json=True)
 
@@ -159,6 +160,7 @@ class TestShown:
         assert answer["approximate_total"] == 2
         [found] = answer["dead_letters"]
         assert (found["reason"], found["project_id"]) == ("Error", "A")
+        assert found["error_message"] == "title: no"
 
     @pytest.mark.parametrize("options", [{"raw": True}, {"as_json": True}])
     def test_body_is_exact_when_a_script_reads(
