@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, Final
 
 import botocore.session
+import jmespath  # type: ignore[import-untyped]
 from botocore import xform_name
 
 # The AWS CLI's own, which no service has.
@@ -14,16 +15,14 @@ CLI_COMMANDS: Final = {
     ("logs", "tail"),
 }
 CLI_SERVICES: Final = {"deploy": "codedeploy"}
-CLI_OPTIONS: Final = (
-    "endpoint-url",
-    "max-items",
-    "output",
-    "profile",
-    "query",
-    "region",
-)
+CLI_OPTIONS: Final = ("endpoint-url", "max-items", "output", "profile", "region")
 # SNS's `Endpoint` would be mistaken for the address of the service.
 RENAMED: Final = {("Subscribe", "Endpoint"): "notification-endpoint"}
+VALUES: Final[dict[str, dict[str, Any]]] = {
+    "boolean": {"action": BooleanOptionalAction},
+    "list": {"nargs": "+"},
+    "map": {"nargs": "+"},
+}
 
 
 @cache
@@ -49,28 +48,15 @@ def check_aws(words: tuple[str, ...]) -> None:
     if words[:2] in CLI_COMMANDS:
         return
     service, name = called(words)
-    operation = sdk().get_service_model(service).operation_model(name)
-    parser = ArgumentParser(
-        prog=" ".join(words[:2]), conflict_handler="resolve", allow_abbrev=False
-    )
+    shape = sdk().get_service_model(service).operation_model(name).input_shape
+    assert shape is not None
+    parser = ArgumentParser(conflict_handler="resolve", allow_abbrev=False)
     for option in CLI_OPTIONS:
         parser.add_argument(f"--{option}")
-    shape = operation.input_shape
-    assert shape is not None
+    parser.add_argument("--query", type=jmespath.compile)
     for member, kind in shape.members.items():
         option = RENAMED.get((name, member), xform_name(member, "-"))
         is_required = member in shape.required_members
-        parser.add_argument(
-            f"--{option}", required=is_required, **_value(kind.type_name)
-        )
+        value = VALUES.get(kind.type_name, {})
+        parser.add_argument(f"--{option}", required=is_required, **value)
     parser.parse_args(words[3 if words[1] == "wait" else 2 :])
-
-
-def _value(type_name: str) -> dict[str, Any]:
-    match type_name:
-        case "boolean":
-            return {"action": BooleanOptionalAction}
-        case "list" | "map":
-            return {"nargs": "+"}
-        case _:
-            return {}

@@ -3,20 +3,19 @@
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Final
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 ROOT: Final = Path(__file__).parents[2]
 
 MARKDOWN: Final = MarkdownIt().enable("table")
-_SHELLS: Final = frozenset({"bash", "console", "sh", "shell"})
-_SEPARATORS: Final = frozenset(
-    {"$", "|", "||", "&&", "&", ";", ">", ">>", "<", "<<", "(", ")", "until", "do"}
-)
+_SHELLS: Final = {"bash", "console", "sh", "shell"}
+_SEPARATORS: Final = {"$", "||", "&&", ">>", "until", "do", *"|&;()<>"}
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,17 @@ def pages() -> list[Path]:
 
 def blocks(text: str, language: str) -> list[str]:
     """Return the fenced blocks of a language."""
-    return [
-        token.content
-        for token in MARKDOWN.parse(text)
-        if token.type == "fence" and token.info == language
-    ]
+    fences = (token for token in MARKDOWN.parse(text) if token.type == "fence")
+    return [fence.content for fence in fences if fence.info == language]
 
 
 def commands(program: str, text: str, page: str = "") -> list[Shown]:
     """Return what a text calls of one program."""
     return [
         Shown(page, tuple(words[1:]), is_in_block)
-        for token in MARKDOWN.parse(text)
-        for line, is_in_block in _lines(token)
-        for words in _calls(line)
-        if Path(words[0]).name == program and len(words) > 1
+        for code, is_in_block in _codes(text)
+        for words in _calls(code)
+        if len(words) > 1 and Path(words[0]).name == program
     ]
 
 
@@ -68,36 +63,21 @@ def on_all_pages(program: str) -> list[Shown]:
     ]
 
 
-def _lines(token: Token) -> Iterator[tuple[str, bool]]:
-    if token.type == "fence" and token.info in _SHELLS:
-        yield token.content, True
-    for child in token.children or []:
-        if child.type == "code_inline":
-            yield child.content, False
+def _codes(text: str) -> Iterator[tuple[str, bool]]:
+    for token in MARKDOWN.parse(text):
+        if token.type == "fence" and token.info in _SHELLS:
+            yield token.content, True
+        for child in token.children or []:
+            if child.type == "code_inline":
+                yield child.content, False
 
 
-def _calls(text: str) -> Iterator[list[str]]:
-    """Yield the words of each call: a shell begins one at a prompt or a separator."""
-    lexer = shlex.shlex(
-        text.replace("\\\n", " "), posix=True, punctuation_chars="|&;<>()"
-    )
+def _calls(code: str) -> Iterator[list[str]]:
+    """Yield the words of each call, without the variables that are set for it."""
+    text = code.replace("\\\n", " ")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
-    words: list[str] = []
-    try:
-        for word in lexer:
-            if word not in _SEPARATORS:
-                words.append(word)
-                continue
-            yield from _without_variables(words)
-            words = []
-    except ValueError:  # Code of another language, with a quotation mark in it.
-        return
-    yield from _without_variables(words)
-
-
-def _without_variables(words: list[str]) -> Iterator[list[str]]:
-    """Yield a call without the variables that are set for it."""
-    while words and re.match(r"\w+=", words[0]):
-        words = words[1:]
-    if words:
-        yield words
+    with suppress(ValueError):  # Code of another language, with a quotation mark in it.
+        for is_separator, words in groupby(lexer, _SEPARATORS.__contains__):
+            if not is_separator:
+                yield [*dropwhile(re.compile(r"\w+=").match, words)]

@@ -1,6 +1,8 @@
-"""The template as CloudFormation gets it: translated offline, without an account."""
+"""The template as CloudFormation gets it: translated and resolved offline."""
 
-from collections.abc import Collection
+import json
+import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,114 +16,157 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 Json = dict[str, Any]
 
-NOTHING = {"Ref": "AWS::NoValue"}
+_NOTHING = object()
+STACK = {
+    "AWS::StackName": "app",
+    "AWS::StackId": "arn:aws:cloudformation:eu-west-1:1:stack/app/01234567-89ab-cdef",
+    "AWS::NoValue": _NOTHING,
+}
 
 
+@cache
 def source() -> Json:
-    """Return the template as it is written."""
+    """Return the template as it is written; only for reading."""
     template: Json = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
     return template
 
 
-@cache
-def translated(gradual_deployment: str = "false") -> Json:
-    """Return the template after the SAM transform; shared, so only for reading."""
-    template = source()
+def parameters() -> Json:
+    """Return the parameters by name."""
+    found: Json = source()["Parameters"]
+    return found
+
+
+def worker_as_written(**changed: Any) -> Json:
+    """Return the template with these properties of the worker."""
+    template: Json = json.loads(json.dumps(source(), default=str))
+    template["Resources"]["NumberingWorker"]["Properties"] |= changed
+    return template
+
+
+def translated(template: Json, gradual_deployment: str = "false") -> Json:
+    """Return the resources after the SAM transform."""
     # A deployment uploads the code first; the transform takes nothing but its address.
     worker = template["Resources"]["NumberingWorker"]["Properties"]
     worker["CodeUri"] = "s3://bucket/code.zip"
     # The Region decides nothing but the partition; without one the transform fails.
     session = Session(region_name="eu-west-1")
     translator = Translator(None, Parser(), boto_session=session)
-    result: Json = translator.translate(
-        template, parameter_values={"GradualDeployment": gradual_deployment}
-    )
-    return result
+    values = {"GradualDeployment": gradual_deployment}
+    resources: Json = translator.translate(template, values)["Resources"]
+    return resources
 
 
-def resolved(part: Any, fifo: Collection[str] = ()) -> Any:
-    """Return a part of the template as it is in one of the modes.
+@cache
+def _resources(gradual_deployment: str) -> Json:
+    return translated(worker_as_written(), gradual_deployment)
 
-    Args:
-        part: Anything; what hangs on other conditions stays as it is written.
-        fifo: What is FIFO, `queues` or `topic`; the defaults are standard.
+
+def values_of(**chosen: str) -> Json:
+    """Return the values of all parameters, those that are not chosen at default."""
+    defaults = {name: str(rule["Default"]) for name, rule in parameters().items()}
+    return STACK | defaults | chosen
+
+
+def deployed(**chosen: str) -> Json:
+    """Return the resources as they are with these parameters, by logical id.
+
+    What refers to a resource is written as in `Fn::Sub`: `${TicketsTable.Arn}`.
     """
-    holds = {"HasFifoQueues": "queues" in fifo, "HasFifoTopic": "topic" in fifo}
-    match part:
-        case {"Fn::If": [str(condition), yes, no]} if condition in holds:
-            return resolved(yes if holds[condition] else no, fifo)
-        case dict():
-            members = {name: resolved(each, fifo) for name, each in part.items()}
-            return {name: each for name, each in members.items() if each != NOTHING}
-        case list():
-            return [resolved(each, fifo) for each in part]
-    return part
+    values = values_of(**chosen)
+    conditions = source()["Conditions"]
+    return {
+        logical_id: resolved(resource, values)
+        for logical_id, resource in _resources(values["GradualDeployment"]).items()
+        if resolved(conditions.get(resource.get("Condition"), True), values)
+    }
 
 
-def parameters() -> Json:
-    """Return the parameters by name."""
-    found: Json = translated()["Parameters"]
-    return found
-
-
-def refusals(**chosen: str) -> list[str]:
-    """Return what the rules say against these parameters, the others at default."""
-    defaults = {name: str(each.get("Default")) for name, each in parameters().items()}
-    values = defaults | chosen
-    return [
-        assertion["AssertDescription"]
-        for rule in source()["Rules"].values()
-        if _holds(rule["RuleCondition"], values)
-        for assertion in rule["Assertions"]
-        if not _holds(assertion["Assert"], values)
-    ]
-
-
-def _holds(expression: Any, values: dict[str, str]) -> bool:
-    match expression:
-        case {"Fn::And": [*parts]}:
-            return all(_holds(part, values) for part in parts)
-        case {"Fn::Or": [*parts]}:
-            return any(_holds(part, values) for part in parts)
-        case {"Fn::Not": [part]}:
-            return not _holds(part, values)
-        case {"Fn::Equals": [{"Ref": str(name)}, str(value)]}:
-            return values[name] == value
-        case {"Fn::Contains": [list(allowed), {"Ref": str(name)}]}:
-            return values[name] in allowed
-    message = f"no rule is written like this: {expression}"
-    raise AssertionError(message)
-
-
-def resource(logical_id: str) -> Json:
-    """Return a resource, with its type and policies."""
-    found: Json = translated()["Resources"][logical_id]
-    return found
-
-
-def properties(logical_id: str, fifo: Collection[str] = ()) -> Json:
-    """Return what a resource is configured with, in one of the modes."""
-    found: Json = resolved(resource(logical_id)["Properties"], fifo)
+def properties(logical_id: str, **chosen: str) -> Json:
+    """Return what a resource is configured with."""
+    found: Json = deployed(**chosen)[logical_id]["Properties"]
     return found
 
 
 def ids_of(resource_type: str) -> list[str]:
     """Return the logical ids of all resources of one type."""
-    resources = translated()["Resources"].items()
-    return [each for each, found in resources if found["Type"] == resource_type]
+    resources = _resources("false").items()
+    return [name for name, found in resources if found["Type"] == resource_type]
 
 
-def the_only(resource_type: str, fifo: Collection[str] = ()) -> Json:
+def the_only(resource_type: str, **chosen: str) -> Json:
     """Return the configuration of the one resource of its type."""
     [logical_id] = ids_of(resource_type)
-    return properties(logical_id, fifo)
+    return properties(logical_id, **chosen)
 
 
-def ref(name: str) -> Json:
-    """Return a reference, as the translated template spells it."""
-    return {"Ref": name}
+def refusals(**chosen: str) -> list[str]:
+    """Return what the stack's constraints and rules say against these parameters."""
+    values = values_of(**chosen)
+    rules = source()["Rules"].values()
+    return [
+        *(
+            parameter.get("ConstraintDescription", name)
+            for name, parameter in parameters().items()
+            if not _fits(values[name], parameter)
+        ),
+        *(
+            assertion["AssertDescription"]
+            for rule in rules
+            if resolved(rule["RuleCondition"], values)
+            for assertion in rule["Assertions"]
+            if not resolved(assertion["Assert"], values)
+        ),
+    ]
 
 
-def attribute(logical_id: str, name: str = "Arn") -> Json:
-    """Return a reference to an attribute of a resource."""
-    return {"Fn::GetAtt": [logical_id, name]}
+def _fits(value: str, parameter: Json) -> bool:
+    allowed = [str(choice) for choice in parameter.get("AllowedValues", [value])]
+    if parameter["Type"] == "Number" and value.isdigit():
+        bounds = parameter.get("MinValue", 0), parameter.get("MaxValue", int(value))
+        return int(bounds[0]) <= int(value) <= int(bounds[1])
+    pattern = parameter.get("AllowedPattern", ".*")
+    return value in allowed and bool(re.fullmatch(pattern, value))
+
+
+_FUNCTIONS: dict[str, Callable[[list[Any]], Any]] = {
+    "Fn::And": all,
+    "Fn::Or": any,
+    "Fn::Not": lambda parts: not parts[0],
+    "Fn::Equals": lambda parts: parts[0] == parts[1],
+    "Fn::Contains": lambda parts: parts[1] in parts[0],
+    "Fn::Select": lambda parts: parts[1][parts[0]],
+    "Fn::Split": lambda parts: parts[1].split(parts[0]),
+    "Fn::FindInMap": lambda parts: source()["Mappings"][parts[0]][parts[1]][parts[2]],
+    "Fn::GetAtt": lambda parts: f"${{{parts[0]}.{parts[1]}}}",
+}
+
+
+def resolved(part: Any, values: Mapping[str, Any]) -> Any:
+    """Return a part of the template as it is with these values of its parameters."""
+    match part:
+        case {"Ref": str(name)}:
+            return values.get(name, f"${{{name}}}")
+        case {"Fn::If": [str(condition), yes, no]}:
+            holds = resolved(source()["Conditions"][condition], values)
+            return resolved(yes if holds else no, values)
+        case {"Fn::Sub": sub}:
+            text, names = sub if isinstance(sub, list) else (sub, {})
+            return _substituted(text, {**values, **resolved(names, values)})
+        case dict():
+            return _applied({k: resolved(v, values) for k, v in part.items()})
+        case list():
+            members = [resolved(member, values) for member in part]
+            return [member for member in members if member is not _NOTHING]
+    return part
+
+
+def _applied(members: Json) -> Any:
+    for name, function in _FUNCTIONS.items():
+        if name in members:
+            return function(members[name])
+    return {name: part for name, part in members.items() if part is not _NOTHING}
+
+
+def _substituted(text: str, values: Mapping[str, Any]) -> str:
+    return re.sub(r"\$\{([^}]+)\}", lambda found: values.get(found[1], found[0]), text)

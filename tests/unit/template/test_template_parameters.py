@@ -1,0 +1,121 @@
+"""Parameters that would lose a promise are refused, with a sentence on what to do."""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.support.template_loader import (
+    TEMPLATE,
+    deployed,
+    parameters,
+    properties,
+    refusals,
+)
+
+TOPIC = {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"}
+EMAIL = {"AlarmEmail": "on-call@example.com"}
+FIFO = {"QueueType": "fifo"}
+ENVIRONMENTS = tomllib.loads(TEMPLATE.with_name("samconfig.toml").read_text())
+
+
+def deployed_as(environment: str) -> dict[str, str]:
+    """Return the parameters of an environment of `samconfig.toml`."""
+    options = ENVIRONMENTS[environment]["deploy"]["parameters"]
+    return dict(
+        pair.split("=", 1) for pair in options.get("parameter_overrides", "").split()
+    )
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"BatchSize": "1"},
+        {"BatchSize": "10"},
+        {"BatchSize": "11", "MaximumBatchingWindow": "1"},
+        {"BatchSize": "1000", "MaximumBatchingWindow": "300", "TopicType": "fifo"},
+        FIFO | {"BatchSize": "10"},
+        {"MaximumConcurrency": "2"},
+        {"MaximumConcurrency": "1000"},
+        deployed_as("default"),
+        deployed_as("dev"),
+        deployed_as("prod") | TOPIC,
+        deployed_as("prod") | EMAIL,
+    ],
+    ids=str,
+)
+def test_parameters_are_accepted_when_every_promise_stands(
+    chosen: dict[str, str],
+) -> None:
+    assert refusals(**chosen) == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "remedy"),
+    [
+        ({"BatchSize": "0"}, "must be 1 to 1000"),
+        (
+            {"BatchSize": "1001", "MaximumBatchingWindow": "1"},
+            "must be 1 to 1000, and above 10 it needs a MaximumBatchingWindow.",
+        ),
+        (
+            {"BatchSize": "11"},
+            "Set MaximumBatchingWindow to 1 or more, or BatchSize to 10 or less.",
+        ),
+        (
+            FIFO | {"BatchSize": "11", "MaximumBatchingWindow": "1"},
+            "Set BatchSize to 10 or less, or QueueType to standard.",
+        ),
+        (
+            FIFO | {"MaximumBatchingWindow": "1"},
+            "Set MaximumBatchingWindow to 0, or QueueType to standard.",
+        ),
+        ({"IdempotencyRetentionDays": "29"}, "must be 0 (for ever) or 30 to 3650 days"),
+        ({"MaximumConcurrency": "1"}, "must be 2 to 1000; Lambda takes no less than 2"),
+        ({"MaximumConcurrency": "1001"}, "must be 2 to 1000"),
+        (deployed_as("prod"), "Set AlarmEmail or AlarmTopicArn"),
+        *(
+            ({"AlarmEmail": address}, "must be an e-mail address")
+            for address in ("on-call", "a@b@example.com", "on call@example.com")
+        ),
+        *(
+            ({"AlarmTopicArn": arn}, "must be the ARN of an SNS topic")
+            for arn in ("on-call", TOPIC["AlarmTopicArn"].replace("sns", "sqs"))
+        ),
+    ],
+    ids=str,
+)
+def test_parameters_are_refused_with_a_sentence_that_says_what_to_do(
+    chosen: dict[str, str], remedy: str
+) -> None:
+    assert any(remedy in sentence for sentence in refusals(**chosen))
+
+
+class TestGradualDeployment:
+    """A new version takes over step by step only where that is asked for."""
+
+    def test_deployment_is_all_at_once_by_default(self) -> None:
+        assert "CodeDeploy" not in str(deployed())
+
+    def test_deployment_rolls_back_on_alarms_on_the_worker_when_gradual(self) -> None:
+        """And waits for as many periods as the slowest of them looks at."""
+        resources = deployed(**deployed_as("prod"), **TOPIC)
+
+        group = resources["NumberingWorkerDeploymentGroup"]["Properties"]
+        assert group["AutoRollbackConfiguration"]["Enabled"]
+        names = {
+            alarm["Name"].strip("${}")
+            for alarm in group["AlarmConfiguration"]["Alarms"]
+        }
+        assert names == {
+            "WorkerErrorsAlarm",
+            "TransientFailuresAlarm",
+            "AnnouncementsFailedAlarm",
+        }
+        slowest = max(
+            alarm["Period"] * alarm["EvaluationPeriods"]
+            for alarm in map(properties, names)
+        )
+        kind = parameters()["GradualDeploymentType"]["Default"]
+        [minutes] = re.findall(r"(\d+)Minutes", kind)
+        assert int(minutes) * 60 >= slowest
