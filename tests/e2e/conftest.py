@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.audit.audit import ProjectAudit, audit
-from ticketctl.local.artifact import ROOT
+from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import (
     Received,
@@ -30,6 +30,12 @@ Found = TypeVar("Found")
 os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "src")))
 
 DELIVERIES_AT_ONCE = 8
+USERS_SHELL = {
+    "AWS_PROFILE": "does-not-exist",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    "AWS_USE_FIPS_ENDPOINT": "true",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+}
 PATIENCE_SECONDS = 60
 
 _serial = count(1)
@@ -47,7 +53,8 @@ class System:
     def send(self, *messages: str | dict[str, Any]) -> list[Sent]:
         """Put messages on the queue."""
         bodies = [
-            each if isinstance(each, str) else json.dumps(each) for each in messages
+            message if isinstance(message, str) else json.dumps(message)
+            for message in messages
         ]
         return send(self.stack, bodies)
 
@@ -81,14 +88,14 @@ class System:
     def events(self, project_id: str) -> list[dict[str, Any]]:
         """Return the project's announcements as they came, repeats included."""
         events = [json.loads(message.body) for message in self.announced]
-        return [each for each in events if each["data"]["project_id"] == project_id]
+        return [event for event in events if event["data"]["project_id"] == project_id]
 
     def replays(self, project_id: str) -> list[bool]:
         """Return, for each of the project's announcements, whether it is a replay."""
         return [
-            each.attributes["replayed"] == "true"
-            for each in self.announced
-            if each.attributes["project_id"] == project_id
+            message.attributes["replayed"] == "true"
+            for message in self.announced
+            if message.attributes["project_id"] == project_id
         ]
 
     def dead_letter_of(self, sent: Sent) -> Received | None:
@@ -105,7 +112,7 @@ class System:
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         projects = audit(self.stack.client("dynamodb"), *tables)
         nothing = ProjectAudit(project_id)
-        found = (each for each in projects if each.project_id == project_id)
+        found = (entry for entry in projects if entry.project_id == project_id)
         return next(found, nothing)
 
     @contextmanager
@@ -144,9 +151,15 @@ class System:
 
 @pytest.fixture(scope="session")
 def deployed() -> Iterator[LocalStack]:
-    """Deploy the template as it is; several deliveries at once."""
+    """Deploy the template as it is, from a shell that is full of configuration."""
+    artifact = build_artifact()
     parameters = {"MaximumConcurrency": str(DELIVERIES_AT_ONCE)}
-    with local_stack(parameters) as stack:
+    with ExitStack() as exits:
+        with pytest.MonkeyPatch.context() as shell:
+            for name, value in USERS_SHELL.items():
+                shell.setenv(name, value)
+            running = local_stack(parameters, artifact=artifact)
+            stack = exits.enter_context(running)
         yield stack
 
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
 from ticketctl.local.connection_files import architecture, write_sam_files
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import subscribe, take
+from ticketctl.system.queues import subscribe
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 BUILT = ROOT / ".build" / "sam"
@@ -99,7 +98,7 @@ def run_sam(
         timeout=COMMAND_SECONDS,
     )
     if result.returncode:
-        words = " ".join(str(each) for each in arguments)
+        words = " ".join(map(str, arguments))
         pytest.fail(f"sam {words}:\n{result.stdout}\n{result.stderr}")
     return result
 
@@ -129,33 +128,6 @@ class Invocation(NamedTuple):
         return outcomes
 
 
-@dataclass(frozen=True)
-class LocalSystem:
-    """What `make up` starts and writes, with a queue that hears the numbers."""
-
-    stack: LocalStack
-    config_file: Path
-    announcements_url: str
-
-    def emptied(self) -> System:
-        """Forget all tickets and messages, and return what shows the new ones."""
-        outputs = self.stack.outputs
-        self._empty(outputs["TicketsTableName"], "project_id", "number")
-        self._empty(outputs["IdempotencyKeysTableName"], "id")
-        for url in (self.announcements_url, outputs["DeadLetterQueueUrl"]):
-            while take(self.stack, url):
-                pass
-        return System(self.stack, self.announcements_url)
-
-    def _empty(self, table: str, *key: str) -> None:
-        dynamodb = self.stack.client("dynamodb")
-        for page in dynamodb.get_paginator("scan").paginate(TableName=table):
-            for item in page["Items"]:
-                dynamodb.delete_item(
-                    TableName=table, Key={name: item[name] for name in key}
-                )
-
-
 def look_until(system: System, arrived: Callable[[], bool]) -> None:
     """Look until that much has arrived, or nothing more will come."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -166,27 +138,27 @@ def look_until(system: System, arrived: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(scope="session")
-def local_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSystem]:
-    """Start the system as `make up` does.
+def local_system(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[LocalStack, Path]]:
+    """Start the system as `make up` does; return it with the SAM CLI's options.
 
     Its files go to a folder of the tests: a system that is up keeps its own.
     """
     with local_stack() as stack, bridge(stack.emulator.port):
-        config_file = write_sam_files(stack, tmp_path_factory.mktemp("local"))
-        yield LocalSystem(stack, config_file, subscribe(stack, "invoked"))
+        yield stack, write_sam_files(stack, tmp_path_factory.mktemp("local"))
 
 
 @pytest.fixture(scope="session")
-def invoke(local_system: LocalSystem) -> Callable[[Path], Invocation]:
+def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation]:
     """Return what runs the built function in a container, on an event."""
-    template = built_template()
     # Only where the image is there: elsewhere the SAM CLI pulls it.
     found = docker("image", "inspect", IMAGE) is not None
     options = ["--skip-pull-image"] if found else []
 
     def run(event: Path) -> Invocation:
-        command: list[str | Path] = ["local", "invoke", "--template-file", template]
-        command += ["--config-file", local_system.config_file, "--event", event]
+        command = ["local", "invoke", "--template-file", str(built_template())]
+        command += ["--config-file", str(local_system[1]), "--event", str(event)]
         result = run_sam(*command, *options)
         return Invocation(json.loads(result.stdout or "null"), result.stderr)
 
@@ -194,6 +166,14 @@ def invoke(local_system: LocalSystem) -> Callable[[Path], Invocation]:
 
 
 @pytest.fixture
-def system(local_system: LocalSystem) -> System:
+def system(local_system: tuple[LocalStack, Path]) -> System:
     """Return the local system without tickets and messages."""
-    return local_system.emptied()
+    stack, _ = local_system
+    for table, key in (
+        ("TicketsTableName", ("project_id", "number")),
+        ("IdempotencyKeysTableName", ("id",)),
+    ):
+        place, dynamodb = {"TableName": stack.outputs[table]}, stack.client("dynamodb")
+        for item in dynamodb.scan(**place)["Items"]:
+            dynamodb.delete_item(**place, Key={name: item[name] for name in key})
+    return System(stack, subscribe(stack, f"invoked-{next(_serial)}"))

@@ -3,7 +3,6 @@
 No container is needed for it.
 """
 
-import json
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.support.builders import ticket_fields
 from tests.support.template_loader import source
-from ticketctl.audit.audit import ProjectAudit
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import Emulator, running_emulator
@@ -137,195 +135,101 @@ class Account:
         )
         return result.stdout
 
-
-@dataclass
-class Story:
-    """What was seen while the system was deployed, updated and deleted."""
-
-    machines: set[int]
-    created: str
-    change_sets: int
-    outputs: set[str]
-    first_live: dict[str, Any]
-    first_data: dict[str, str]
-    first_audit: ProjectAudit
-    unchanged: str
-    unchanged_change_sets: int
-    updated: str
-    second_live: dict[str, Any]
-    second_data: dict[str, str]
-    second_audit: ProjectAudit
-    events: list[dict[str, Any]]
-    replays: list[bool]
-    status_after_deletion: str
-    audit_after_deletion: ProjectAudit | None
-    remaining: dict[str, set[str]]
+    def names(self) -> dict[str, set[str]]:
+        """Return what the account holds."""
+        functions = self.clients.client("lambda").list_functions()["Functions"]
+        topics = self.clients.client("sns").list_topics()["Topics"]
+        return {
+            "queues": set(self.clients.client("sqs").list_queues()["QueueUrls"]),
+            "tables": set(self.clients.client("dynamodb").list_tables()["TableNames"]),
+            "rest": {entry["FunctionName"] for entry in functions}
+            | {entry["TopicArn"] for entry in topics},
+        }
 
 
-@pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
     """Start an emulator that holds nothing."""
     with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
-        build = tmp_path_factory.mktemp("deploy") / "build"
-        yield Account(emulator, clients, build)
+        yield Account(emulator, clients, tmp_path / "build")
 
 
-@pytest.fixture(scope="module")
-def story(account: Account) -> Story:
-    """Build, deploy, deploy again, deploy a change, delete; with messages between."""
-    machines = account.build_template()
-    created = account.deploy()
-    change_sets = account.executed_change_sets()
-    stack = account.stack()
-    system = System(stack, subscribe(stack, "deployed"))
-    first_live, first_data = account.live_function(), account.data()
-    messages = [ticket_fields("SAM") for _ in range(3)]
-    send_and_wait(system, *messages[:2], announcements=2)
-    first_audit = system.audit("SAM")
-
-    unchanged = account.deploy()
-    unchanged_change_sets = account.executed_change_sets()
-
-    updated = account.deploy("--parameter-overrides", "LogLevel=ERROR")
-    second_live, second_data = account.live_function(), account.data()
-    system.stack = account.stack()
-    send_and_wait(system, messages[0], messages[2], announcements=4)
-    second_audit = system.audit("SAM")
-
-    account.delete()
-    left = remaining(account.clients)
-    return Story(
-        machines=machines,
-        created=created,
-        change_sets=change_sets,
-        outputs=set(stack.outputs),
-        first_live=first_live,
-        first_data=first_data,
-        first_audit=first_audit,
-        unchanged=unchanged,
-        unchanged_change_sets=unchanged_change_sets,
-        updated=updated,
-        second_live=second_live,
-        second_data=second_data,
-        second_audit=second_audit,
-        events=system.events("SAM"),
-        replays=system.replays("SAM"),
-        status_after_deletion=account.status(),
-        audit_after_deletion=system.audit("SAM") if left["tables"] else None,
-        remaining=left,
-    )
-
-
-def send_and_wait(
+def numbers_after(
     system: System, *messages: dict[str, Any], announcements: int
-) -> None:
-    """Send messages, and wait until so many announcements came in all."""
-    system.send(*[json.dumps(message) for message in messages])
+) -> tuple[int, ...]:
+    """Send messages, wait for so many announcements in all, and return the numbers."""
+    system.send(*messages)
     system.wait_for(lambda: len(system.announced) >= announcements)
     system.settle()
+    assert system.audit("SAM").is_clean
+    return system.audit("SAM").numbers
 
 
-def remaining(clients: Clients) -> dict[str, set[str]]:
-    """Return what the account holds."""
-    topics = clients.client("sns").list_topics()["Topics"]
-    functions = clients.client("lambda").list_functions()["Functions"]
-    return {
-        "queues": set(clients.client("sqs").list_queues().get("QueueUrls", [])),
-        "tables": set(clients.client("dynamodb").list_tables()["TableNames"]),
-        "topics": {each["TopicArn"] for each in topics},
-        "functions": {each["FunctionName"] for each in functions},
-    }
+def test_system_is_deployed_updated_and_deleted_without_harm_to_its_data(
+    account: Account,
+) -> None:
+    """The SAM CLI's own commands, with messages between them."""
+    machines = account.build_template()
+    system, live = check_creation(account, machines)
+    old, new = ticket_fields("SAM"), ticket_fields("SAM")
+    assert numbers_after(system, old, announcements=1) == (1,)
+
+    check_that_nothing_happens(account)
+    check_update(account, live)
+    system.stack = account.stack()
+    assert numbers_after(system, old, new, announcements=3) == (1, 2)
+    assert sorted(system.replays("SAM")) == [False, False, True]
+
+    check_deletion(account, system)
 
 
-class TestDeploy:
-    """`sam deploy` makes the whole system, and it works."""
+def check_creation(
+    account: Account, machines: set[int]
+) -> tuple[System, dict[str, Any]]:
+    """Deploy; return the system, and the version that gets the messages."""
+    printed = account.deploy()
 
-    def test_deploy_creates_the_stack_through_a_change_set(self, story: Story) -> None:
-        """A person could have read it first."""
-        assert "Changeset created successfully" in story.created
-        assert "Successfully created/updated stack" in story.created
-        assert story.change_sets == 1
-
-    def test_deploy_gives_every_output(self, story: Story) -> None:
-        """Those of the template; the SAM CLI prints them."""
-        outputs = set(source()["Outputs"])
-
-        assert story.outputs == outputs
-        assert all(name in story.created for name in outputs)
-
-    def test_deploy_takes_the_environments_parameters(self, story: Story) -> None:
-        """`samconfig.toml` says what they are."""
-        variables = story.first_live["Environment"]["Variables"]
-        assert variables["POWERTOOLS_LOG_LEVEL"] == "DEBUG"
-
-    def test_function_asks_for_the_processor_that_it_was_built_for(
-        self, story: Story
-    ) -> None:
-        """A build and a deployment of one environment agree without being told."""
-        [processor] = story.first_live["Architectures"]
-
-        assert story.machines == {MACHINES[processor]}
-
-    def test_worker_numbers_messages_when_deployed(self, story: Story) -> None:
-        """From the queue to the topic, as in any account."""
-        assert story.first_audit.numbers == (1, 2)
-        assert story.first_audit.is_clean
-
-    def test_deploy_does_nothing_when_nothing_changed(self, story: Story) -> None:
-        """And that is no failure."""
-        assert "No changes to deploy" in story.unchanged
-        assert story.unchanged_change_sets == story.change_sets
+    assert "Changeset created successfully" in printed
+    assert all(name in printed for name in source()["Outputs"])
+    stack, live = account.stack(), account.live_function()
+    assert stack.outputs.keys() == source()["Outputs"].keys()
+    # `samconfig.toml` says it.
+    assert live["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == "DEBUG"
+    # A build and a deployment of one environment agree without being told.
+    assert machines == {MACHINES[processor] for processor in live["Architectures"]}
+    return System(stack, subscribe(stack, "deployed")), live
 
 
-class TestUpdate:
-    """A changed parameter changes the worker, and touches no data."""
+def check_that_nothing_happens(account: Account) -> None:
+    """Deploy what is there already, which is no failure."""
+    before = account.executed_change_sets()
 
-    def test_update_replaces_nothing_that_holds_data(self, story: Story) -> None:
-        """Queues, tables, the topic and the log are the same as before."""
-        assert "Successfully created/updated stack" in story.updated
-        assert len(story.first_data) == 6
-        assert story.second_data == story.first_data
-
-    def test_update_keeps_tickets_and_keys(self, story: Story) -> None:
-        """A request from before is a replay, a new one gets the next number."""
-        assert story.second_audit.numbers == (1, 2, 3)
-        assert story.second_audit.is_clean
-        assert sorted(story.replays) == [False, False, False, True]
-        assert {each["id"] for each in story.events} == {"SAM-1", "SAM-2", "SAM-3"}
-
-    def test_update_reaches_the_version_that_gets_the_messages(
-        self, story: Story
-    ) -> None:
-        """A change of a parameter alone publishes a version, too."""
-        assert story.second_live["Version"] != story.first_live["Version"]
-        assert (
-            story.second_live["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"]
-            == "ERROR"
-        )
+    assert "No changes to deploy" in account.deploy()
+    assert account.executed_change_sets() == before == 1
 
 
-class TestDelete:
-    """`sam delete` removes what can be made again, and nothing else."""
+def check_update(account: Account, live: dict[str, Any]) -> None:
+    """Change a parameter: it reaches the live version, and replaces no data."""
+    data = account.data()
 
-    def test_delete_keeps_queues_and_tables(self, story: Story) -> None:
-        """They hold what cannot be made again."""
-        data = story.second_data
+    account.deploy("--parameter-overrides", "LogLevel=ERROR")
 
-        assert story.status_after_deletion == "DELETE_COMPLETE"
-        assert story.remaining["tables"] == {
-            data["TicketsTable"],
-            data["IdempotencyKeysTable"],
-        }
-        assert story.remaining["queues"] >= {
-            data["CreateTicketQueue"],
-            data["CreateTicketDeadLetterQueue"],
-        }
+    updated = account.live_function()
+    assert len(data) == 6
+    assert account.data() == data
+    assert updated["Version"] != live["Version"]
+    assert updated["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == "ERROR"
 
-    def test_delete_keeps_the_tickets(self, story: Story) -> None:
-        """Every number and every key is still there."""
-        assert story.audit_after_deletion == story.second_audit
 
-    def test_delete_removes_the_worker_and_the_topic(self, story: Story) -> None:
-        """Nothing is left that costs or does anything by itself."""
-        assert story.remaining["functions"] == set()
-        assert story.remaining["topics"] == set()
+def check_deletion(account: Account, system: System) -> None:
+    """Delete the stack: what cannot be made again is left, and nothing else."""
+    data, audited, held = account.data(), system.audit("SAM"), account.names()
+
+    account.delete()
+
+    left = account.names()
+    assert account.status() == "DELETE_COMPLETE"
+    assert left["tables"] == {data["TicketsTable"], data["IdempotencyKeysTable"]}
+    assert left["queues"] == held["queues"]
+    assert left["rest"] == set()
+    assert system.audit("SAM") == audited

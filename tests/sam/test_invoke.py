@@ -1,77 +1,31 @@
-"""Each event, given to the built function in a container by `sam local invoke`."""
+"""Events, given to the built function in a container by `sam local invoke`."""
 
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import System
-from tests.sam.conftest import Invocation, LocalSystem, look_until, run_sam
+from tests.sam.conftest import Invocation, look_until, run_sam
 from tests.support.builders import ticket_fields
-from tests.unit.worker.test_events import EXPECTED, FILES, read
+from tests.support.markdown_commands import ROOT
+from tests.unit.worker.test_events import EXPECTED
 from ticket_numbering.messages import CreateTicket
-from ticketctl.audit.audit import ProjectAudit, audit
-from ticketctl.local.artifact import ROOT
-from ticketctl.system.queues import Received
 from tools import events
 
 Invoke = Callable[[Path], Invocation]
+Give = Callable[[dict[str, Any], int], Invocation]
 
 NO_FAILURE: dict[str, list[dict[str, str]]] = {"batchItemFailures": []}
 
 
-@dataclass(frozen=True)
-class Effect:
-    """What an event did to empty tables."""
-
-    invocation: Invocation
-    audits: list[ProjectAudit]
-    announced: list[str]
-    """Ids, in alphabetical order."""
-    letters: list[Received]
-
-
-def audits_of(system: System) -> list[ProjectAudit]:
-    """Return what the tables say of every project."""
-    outputs = system.stack.outputs
-    tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-    return audit(system.stack.client("dynamodb"), *tables)
-
-
-@pytest.fixture(scope="session")
-def effect_of(invoke: Invoke, local_system: LocalSystem) -> Callable[[str], Effect]:
-    """Return what an event of the folder does; each is invoked once."""
-
-    @cache
-    def effect_of(name: str) -> Effect:
-        expected = EXPECTED[name]
-        numbered = sum(len(each) for each in expected.numbers.values())
-        system = local_system.emptied()
-        invocation = invoke(events.DIRECTORY / name)
-        look_until(
-            system,
-            lambda: (
-                len(system.announced) >= numbered
-                and bool(system.dead_letters) >= bool(expected.letter)
-            ),
-        )
-        ids = sorted(json.loads(each.body)["id"] for each in system.announced)
-        return Effect(invocation, audits_of(system), ids, system.dead_letters)
-
-    return effect_of
-
-
 @pytest.fixture
-def give(
-    invoke: Invoke, system: System, tmp_path: Path
-) -> Callable[[dict[str, Any], int], Invocation]:
+def give(invoke: Invoke, system: System, tmp_path: Path) -> Give:
     """Return what invokes the function on an event, and waits for announcements."""
 
     def give(event: dict[str, Any], announcements: int) -> Invocation:
@@ -84,124 +38,68 @@ def give(
     return give
 
 
-@pytest.mark.parametrize("name", [path.name for path in FILES])
-class TestEveryFile:
-    """A file does in a container what the table of expectations says."""
+@pytest.mark.parametrize(
+    "name", ["batch.json", "poison-reused-key.json", "poison-deep-nesting.json"]
+)
+def test_event_does_in_a_container_what_the_table_of_expectations_says(
+    give: Give, system: System, name: str
+) -> None:
+    """Tickets and keys, announcements, a dead letter unchanged, a line a record."""
+    event, expected = json.loads((events.DIRECTORY / name).read_bytes()), EXPECTED[name]
+    numbers = expected.numbers.items()
+    keys = [f"{project}-{number}" for project, some in numbers for number in some]
 
-    def test_event_is_answered_with_no_failure(
-        self, effect_of: Callable[[str], Effect], name: str
-    ) -> None:
-        """The partial-batch response is empty: nothing is to come back."""
-        assert effect_of(name).invocation.response == NO_FAILURE
+    invocation = give(event, len(keys))
 
-    def test_event_gets_its_numbers(
-        self, effect_of: Callable[[str], Effect], name: str
-    ) -> None:
-        """The tickets and their keys lie in the local system's tables."""
-        audits = effect_of(name).audits
-
-        numbers = {each.project_id: [*each.numbers] for each in audits}
-        assert numbers == EXPECTED[name].numbers
-        assert all(each.is_clean for each in audits)
-
-    def test_event_has_its_numbers_announced(
-        self, effect_of: Callable[[str], Effect], name: str
-    ) -> None:
-        """A queue that is subscribed to the topic hears of each number once."""
-        numbers = EXPECTED[name].numbers
-        keys = [f"{project}-{n}" for project, each in numbers.items() for n in each]
-
-        assert effect_of(name).announced == sorted(keys)
-
-    def test_event_is_dead_lettered_with_its_reason_and_unchanged(
-        self, effect_of: Callable[[str], Effect], name: str
-    ) -> None:
-        """The last record is the poison one, and not a byte of it changes."""
-        expected, last = EXPECTED[name].letter, read(name)["Records"][-1]
-
-        found = [
-            (
-                each.attributes["ErrorType"],
-                each.attributes["ErrorMessage"].partition(": ")[0],
-                each.attributes["SourceMessageId"],
-                each.body,
-            )
-            for each in effect_of(name).letters
-        ]
-
-        letters = (
-            [(expected[0].__name__, expected[1], last["messageId"], last["body"])]
-            if expected
-            else []
-        )
-        assert found == letters
-
-    def test_event_has_an_outcome_line_a_record(
-        self, effect_of: Callable[[str], Effect], name: str
-    ) -> None:
-        """What SAM prints tells what became of each record."""
-        ids = {record["messageId"] for record in read(name)["Records"]}
-
-        assert effect_of(name).invocation.outcomes.keys() == ids
+    assert invocation.response == NO_FAILURE
+    ids = [json.loads(message.body)["id"] for message in system.announced]
+    assert sorted(ids) == sorted(keys)
+    for project, some in numbers:
+        assert [*system.audit(project).numbers] == some
+        assert system.audit(project).is_clean
+    assert invocation.outcomes.keys() == {
+        record["messageId"] for record in event["Records"]
+    }
+    if expected.letter:
+        kind, field = expected.letter
+        look_until(system, lambda: bool(system.dead_letters))
+        [letter] = system.dead_letters
+        poison = event["Records"][-1]
+        assert letter.body == poison["body"]
+        assert letter.attributes["ErrorType"] == kind.__name__
+        assert letter.attributes["ErrorMessage"].startswith(f"{field}: ")
+        assert letter.attributes["SourceMessageId"] == poison["messageId"]
 
 
-class TestSecondInvoke:
-    """The user chooses whether it is a replay or a new ticket."""
+def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
+    invoke: Invoke, system: System, tmp_path: Path
+) -> None:
+    """The same file, its redelivery, and what the command writes anew."""
+    subprocess.run(  # noqa: S603 - no shell, no argument from outside.
+        [sys.executable, "-m", "tools.events", tmp_path, "--fresh"],
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": "src"},
+    )
 
-    def test_ticket_is_replayed_when_invoked_again(
-        self, invoke: Invoke, system: System
-    ) -> None:
-        """The same file, then its redelivery: one ticket, announced three times."""
-        for name in ("create-ticket.json", "create-ticket.json", "redelivery.json"):
-            assert invoke(events.DIRECTORY / name).response == NO_FAILURE
+    for path in (
+        *(
+            events.DIRECTORY / "create-ticket.json",
+            events.DIRECTORY / "create-ticket.json",
+        ),
+        *(events.DIRECTORY / "redelivery.json", tmp_path / "create-ticket.json"),
+    ):
+        assert invoke(path).response == NO_FAILURE
 
-        look_until(system, lambda: len(system.announced) >= 3)
-        first, *repeats = system.events("PROJ")
-        assert repeats == [first, first]
-        assert system.replays("PROJ") == [False, True, True]
-        assert system.audit("PROJ").numbers == (1,)
-
-    def test_ticket_is_new_when_events_are_fresh(
-        self, invoke: Invoke, system: System, tmp_path: Path
-    ) -> None:
-        """The command writes events whose keys no table knows."""
-        subprocess.run(  # noqa: S603 - no shell, no argument from outside.
-            [sys.executable, "-m", "tools.events", tmp_path, "--fresh"],
-            check=True,
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": "src"},
-        )
-
-        for directory in (events.DIRECTORY, tmp_path):
-            assert invoke(directory / "create-ticket.json").response == NO_FAILURE
-
-        look_until(system, lambda: len(system.announced) >= 2)
-        assert [each["id"] for each in system.events("PROJ")] == ["PROJ-1", "PROJ-2"]
-        assert system.replays("PROJ") == [False, False]
-        assert system.audit("PROJ").numbers == (1, 2)
-
-
-def generated_event() -> dict[str, Any]:
-    """Return the event that the SAM CLI makes up."""
-    printed = run_sam("local", "generate-event", "sqs", "receive-message").stdout
-    event: dict[str, Any] = json.loads(printed)
-    return event
+    look_until(system, lambda: len(system.announced) >= 4)
+    ids = [event["id"] for event in system.events("PROJ")]
+    assert ids == ["PROJ-1", "PROJ-1", "PROJ-1", "PROJ-2"]
+    assert system.replays("PROJ") == [False, True, True, False]
+    assert system.audit("PROJ").numbers == (1, 2)
 
 
 class TestGeneratedEvent:
     """What the SAM CLI generates is accepted, and what a person makes of it."""
-
-    def test_generated_event_is_numbered_when_its_body_is_a_ticket(
-        self, give: Callable[[dict[str, Any], int], Invocation], system: System
-    ) -> None:
-        """Nothing but the body needs to be replaced."""
-        event = generated_event()
-        event["Records"][0]["body"] = json.dumps(ticket_fields("GEN"))
-
-        assert give(event, 1).response == NO_FAILURE
-
-        assert [each["id"] for each in system.events("GEN")] == ["GEN-1"]
-        assert system.audit("GEN").is_clean
 
     def test_event_of_the_page_holds_a_ticket_of_ones_own(self) -> None:
         """By the command as it stands there, but for the file that it writes."""
@@ -220,42 +118,28 @@ class TestGeneratedEvent:
         [record] = json.loads(printed)["Records"]
         assert CreateTicket.model_validate_json(record["body"]).project_id == "PROJ"
 
-    def test_generated_event_is_dead_lettered_when_it_is_left_as_printed(
-        self, give: Callable[[dict[str, Any], int], Invocation], system: System
+    def test_records_are_numbered_when_they_hold_tickets_and_lack_or_add_fields(
+        self, give: Give, system: System
     ) -> None:
-        """A greeting is no ticket: the reason says so, and nothing crashes."""
-        invocation = give(generated_event(), 0)
-
-        look_until(system, lambda: bool(system.dead_letters))
-        [letter] = system.dead_letters
-        assert invocation.response == NO_FAILURE
-        assert letter.body == "Hello from SQS!"
-        assert letter.attributes["ErrorType"] == "InvalidMessageError"
-        assert letter.attributes["ErrorMessage"].startswith("body: ")
-
-    def test_record_is_numbered_when_it_lacks_attributes_or_has_an_extra_field(
-        self, give: Callable[[dict[str, Any], int], Invocation], system: System
-    ) -> None:
-        """Each gets its number, and so does their ordinary neighbour."""
+        """The last is left as printed: a greeting, which is no ticket."""
+        printed = run_sam("local", "generate-event", "sqs", "receive-message").stdout
         records = [
-            generated_event()["Records"][0]
-            | {"messageId": f"message-{serial}", "body": json.dumps(body)}
-            for serial, body in enumerate(ticket_fields("ODD") for _ in range(3))
+            json.loads(printed)["Records"][0] | {"messageId": f"message-{serial}"}
+            for serial in range(3)
         ]
+        for record in records[:2]:
+            record["body"] = json.dumps(ticket_fields("ODD"))
         del records[0]["attributes"]
         records[1]["unexpected"] = {"nested": [1, 2, 3]}
         records[1]["attributes"]["Unexpected"] = "text"
 
-        invocation = give({"Records": records}, 3)
+        invocation = give({"Records": records}, 2)
 
+        look_until(system, lambda: bool(system.dead_letters))
+        [letter] = system.dead_letters
         assert invocation.response == NO_FAILURE
-        assert invocation.outcomes == {
-            f"message-{serial}": "assigned" for serial in range(3)
-        }
-        assert {each["id"] for each in system.events("ODD")} == {
-            "ODD-1",
-            "ODD-2",
-            "ODD-3",
-        }
-        assert system.audit("ODD").numbers == (1, 2, 3)
+        assert [*invocation.outcomes.values()].count("assigned") == 2
+        assert invocation.outcomes["message-2"] == "poison"
+        assert letter.body == "Hello from SQS!"
+        assert system.audit("ODD").numbers == (1, 2)
         assert system.audit("ODD").is_clean

@@ -4,18 +4,13 @@ Each operation draws the fates of its calls from a shuffled deck: every kind of 
 comes up in every deck, and the seed says at which calls.
 """
 
-import http.client
 import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final
-
-import psutil
 
 from tests.support.faults import (
     DECKS,
@@ -24,19 +19,16 @@ from tests.support.faults import (
     PUBLISH,
     STUBBORN,
     WRITE,
-    Answer,
     Call,
     Fault,
     apply_in_part,
     error,
 )
-from tests.support.sns_gate import serving
+from tests.support.sns_gate import Answer, Gate, Passage, serving
 from ticketctl.local.stack import LocalStack
 
-_REPLACED: Final = ("Host", "Content-Length", "Connection")
 
-
-class FaultProxy(ThreadingHTTPServer):
+class FaultProxy(Gate):
     """Treats each call as its operation's deck says, and counts what it did.
 
     Args:
@@ -44,30 +36,20 @@ class FaultProxy(ThreadingHTTPServer):
         seed: Says how the decks are shuffled.
     """
 
-    daemon_threads = True
-    # The default of 5 makes callers wait a second when workers start together.
-    request_queue_size = 128
-
     def __init__(self, stack: LocalStack, seed: int) -> None:
         """Listen on a port of its own."""
-        super().__init__(("127.0.0.1", 0), _Connection)
+        super().__init__(stack, _Connection)
         self.is_calm = False
         self.calls: Counter[str] = Counter()
         self.faults: Counter[tuple[str, Fault]] = Counter()
         self.late_writes: Counter[str] = Counter()
         self.kills = 0
-        self._emulator = stack.emulator
         self._seed = seed
         self._drawn: Counter[str] = Counter()
         self._doomed: set[str] = set()
         self._in_flight = 0
         self._last_end = time.monotonic()
         self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        """Where callers find the proxy."""
-        return f"http://127.0.0.1:{self.server_port}"
 
     def quiet_seconds(self) -> float:
         """Return how long ago the last call ended; 0 while one is on its way."""
@@ -118,64 +100,41 @@ class FaultProxy(ThreadingHTTPServer):
         self._dice(f"{operation} deck", decks_before).shuffle(deck)
         return deck[place]
 
-    def kill_caller(self, call: Call) -> None:
-        """Kill the function's process at the other end of the call's connection."""
-        for worker in self._emulator.workers():
-            with suppress(psutil.NoSuchProcess):
-                ports = {each.laddr.port for each in worker.net_connections("tcp")}
-                if call.caller_port in ports:
-                    worker.kill()
-                    self.kills += 1
 
-    def apply(self, call: Call, body: bytes) -> Answer:
-        """Pass the call on to the emulator, with this body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._emulator.port)
-        with closing(connection) as emulator:
-            emulator.request("POST", call.path, body, dict(call.headers))
-            answer = emulator.getresponse()
-            content_type = answer.getheader("Content-Type", "")
-            return Answer(answer.status, answer.read(), content_type)
-
-
-class _Connection(BaseHTTPRequestHandler):
+class _Connection(Passage):
     """A connection of the worker: one call after another."""
 
     server: FaultProxy
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
 
-    def handle(self) -> None:
-        # Killed callers leave in the middle of anything.
-        with suppress(ConnectionError):
-            super().handle()
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+    def do_POST(self) -> None:  # noqa: N802 - the server calls it so.
+        body = self.body()
         # Only SNS does not name the operation in a header.
         operation = self.headers.get("X-Amz-Target", PUBLISH).rpartition(".")[2]
-        headers = {name: self.headers[name] for name in self.headers}
-        for name in _REPLACED:
-            headers.pop(name, None)
         with self.server.count(operation) as dice:
-            port = self.client_address[1]
-            call = Call(operation, self.path, headers, body, port, dice)
+            call = Call(operation, dict(self.headers), body, dice)
             fault = self.server.draw(call)
-            self._reply(self._treat(call, fault), fault)
+            self.reply(self._treat(call, fault), is_cut=fault is Fault.CUT)
+
+    def _apply(self, body: bytes) -> Answer:
+        return self.server.apply(self.path, dict(self.headers), body)
+
+    def _kill(self) -> None:
+        self.server.kills += self.server.kill_caller(self.client_address[1])
 
     def _treat(self, call: Call, fault: Fault | None) -> Answer | None:
         """Return the answer, if there is to be one."""
         if fault is None:
-            return self.server.apply(call, call.body)
+            return self._apply(call.body)
         if fault in {Fault.KILLED_BEFORE, Fault.KILLED_LATE}:
-            self.server.kill_caller(call)
+            self._kill()
         if fault in PAUSES:
             least, most = PAUSES[fault]
             time.sleep(least + (most - least) * call.dice.random() ** 3)
         if fault in INSTEAD:
             return INSTEAD[fault](call)
         if fault is Fault.PARTIAL:
-            return apply_in_part(call, lambda body: self.server.apply(call, body))
-        answer = self.server.apply(call, call.body)
+            return apply_in_part(call, self._apply)
+        answer = self._apply(call.body)
         return self._reported(call, fault, answer)
 
     def _reported(self, call: Call, fault: Fault, answer: Answer) -> Answer | None:
@@ -184,26 +143,10 @@ class _Connection(BaseHTTPRequestHandler):
             committed = answer.status == HTTPStatus.OK
             self.server.late_writes["committed" if committed else "cancelled"] += 1
         if fault is Fault.KILLED_AFTER:
-            self.server.kill_caller(call)
+            self._kill()
         if fault is Fault.FAILED_AFTER:
             return error(call, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError")
         return answer if fault in {Fault.SLOW, Fault.CUT} else None
-
-    def _reply(self, answer: Answer | None, fault: Fault | None) -> None:
-        """Answer, in half if it is to be cut; without an answer, hang up."""
-        self.close_connection = answer is None or fault is Fault.CUT
-        if answer is None:
-            return
-        size = len(answer.content)
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.content_type)
-        self.send_header("Content-Length", str(size))
-        self.end_headers()
-        cut = size // 2 if fault is Fault.CUT else size
-        self.wfile.write(answer.content[:cut])
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: the proxy counts."""
 
 
 @contextmanager

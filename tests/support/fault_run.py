@@ -27,7 +27,7 @@ from tools.poison import POISON
 SEED_VARIABLE: Final = "FAULTS_SEED"
 """Set it to the seed of a run that failed: its calls meet the same faults again."""
 
-TICKETS: Final = {"HOT": 1000} | {f"COLD-{each}": 250 for each in range(1, 5)}
+TICKETS: Final = {"HOT": 1000} | {f"COLD-{serial}": 250 for serial in range(1, 5)}
 REPEATS: Final = 300
 RIVALS: Final = 60
 POISON_OF_A_KIND: Final = 4
@@ -65,8 +65,11 @@ class Load:
         ]
         return cls(
             tickets,
-            [each | {"priority": "medium"} for each in dice.sample(tickets, REPEATS)],
-            [each | {"title": "Rival"} for each in dice.sample(tickets, RIVALS)],
+            [
+                ticket | {"priority": "medium"}
+                for ticket in dice.sample(tickets, REPEATS)
+            ],
+            [ticket | {"title": "Rival"} for ticket in dice.sample(tickets, RIVALS)],
             {
                 make(ticket_fields("HOT")): kind
                 for kind, make in POISON.items()
@@ -107,10 +110,10 @@ class Watch:
             self._compare(project, [item for page in found for item in page["Items"]])
 
     def _compare(self, project: str, items: Sequence[Mapping[str, Any]]) -> None:
-        numbers = [int(each["number"]["N"]) for each in items]
+        numbers = [int(item["number"]["N"]) for item in items]
         if numbers != [*range(1, len(items) + 1)]:
             self.broken.append(f"{project} had the numbers {numbers}")
-        keys = [each["idempotency_key"]["S"] for each in items]
+        keys = [item["idempotency_key"]["S"] for item in items]
         before = self.keys[project]
         if keys[: len(before)] != before:
             self.broken.append(f"a number of {project} changed its ticket")
@@ -163,20 +166,16 @@ class Run:
 
     def _look_on(self, seconds: float, is_done: Callable[[], bool]) -> bool:
         """Take announcements and letters until done; false if time ran out."""
-        deadline = time.monotonic() + seconds
+        system, deadline = self.system, time.monotonic() + seconds
+        seen = -1
         while time.monotonic() < deadline:
-            if self._see():
-                continue
-            if is_done():
-                return True
-            time.sleep(LOOK_SECONDS)
+            before, seen = seen, len(system.announced) + len(system.dead_letters)
+            if seen == before:
+                if is_done():
+                    return True
+                time.sleep(LOOK_SECONDS)
+            system.look()
         return False
-
-    def _see(self) -> bool:
-        """Take what there is to see; tell whether there was anything."""
-        before = len(self.system.announced) + len(self.system.dead_letters)
-        self.system.look()
-        return len(self.system.announced) + len(self.system.dead_letters) > before
 
     def _left(self) -> int:
         return messages_on_queue(self.system.stack)
@@ -191,7 +190,7 @@ class Run:
         outputs = self.system.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         audits = audit(self.system.stack.client("dynamodb"), *tables)
-        return {each.project_id: each for each in audits}
+        return {audit.project_id: audit for audit in audits}
 
     @cached_property
     def stored(self) -> dict[RequestKey, dict[str, Any]]:
@@ -222,24 +221,23 @@ class Run:
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
         """The function's log, one line for each record whose delivery ended."""
-        lines = (line[line.index("{") :] for line in self.logged if "{" in line)
-        return [each for each in map(json.loads, lines) if "outcome" in each]
-
-    @cached_property
-    def logged(self) -> list[str]:
-        """Everything that the function logged."""
-        return self.system.stack.function_logs()
+        logged = self.system.stack.function_logs()
+        lines = (line[line.index("{") :] for line in logged if "{" in line)
+        return [line for line in map(json.loads, lines) if "outcome" in line]
 
     def summary(self) -> str:
         """Return what happened, on one screen."""
         system, proxy = self.system, self.proxy
-        outcomes = Counter(each["outcome"] for each in self.outcomes)
-        most = max(each["receive_count"] for each in self.outcomes)
-        met = {each: [proxy.faults[name, each] for name in DECKS] for each in Fault}
-        rows = {"": DECKS, "calls": [proxy.calls[name] for name in DECKS]} | met
+        outcomes = Counter(line["outcome"] for line in self.outcomes)
+        most = max(line["receive_count"] for line in self.outcomes)
+        rows = [("", *DECKS), ("calls", *(proxy.calls[name] for name in DECKS))]
+        rows += [
+            (fault.value, *(proxy.faults[name, fault] for name in DECKS))
+            for fault in Fault
+        ]
         table = [
-            f"{row:<22}" + "".join(f"{cell or '-':>20}" for cell in cells)
-            for row, cells in rows.items()
+            f"{row[0]:<22}" + "".join(f"{cell or '-':>20}" for cell in row[1:])
+            for row in rows
         ]
         return f"""
 {SEED_VARIABLE}={self.seed}, {self.seconds:.0f} s, {self.watch.looks} looks at the table

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
+from tests.support.sns_gate import Answer
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
 QUERY: Final = "Query"
@@ -73,23 +74,12 @@ PAUSES: Final = {
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the caller gets."""
-
-    status: int
-    content: bytes
-    content_type: str = "application/x-amz-json-1.0"
-
-
-@dataclass(frozen=True)
 class Call:
     """A request of the worker."""
 
     operation: str
-    path: str
     headers: Mapping[str, str]
     body: bytes
-    caller_port: int
     dice: random.Random
     """The call's own source of chance."""
 
@@ -152,7 +142,7 @@ def apply_in_part(call: Call, apply: Apply) -> Answer:
 def _split(call: Call, entries: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return the entries to pass on and those to withhold; all can be withheld."""
     withheld = call.dice.sample(entries, call.dice.randint(1, len(entries)))
-    return [each for each in entries if each not in withheld], withheld
+    return [entry for entry in entries if entry not in withheld], withheld
 
 
 def _look_up_in_part(call: Call, apply: Apply) -> Answer:
@@ -174,8 +164,8 @@ def _send_in_part(call: Call, apply: Apply) -> Answer:
         body = json.dumps(request | {"Entries": passed})
         sent = json.loads(apply(body.encode()).content)
     failed = [
-        {"Id": each["Id"], "Code": "InternalError", "SenderFault": False}
-        for each in withheld
+        {"Id": entry["Id"], "Code": "InternalError", "SenderFault": False}
+        for entry in withheld
     ]
     return Answer(HTTPStatus.OK, json.dumps(sent | {"Failed": failed}).encode())
 
@@ -194,10 +184,10 @@ def _publish_in_part(call: Call, apply: Apply) -> Answer:
         form |= {f"{prefix}{place}.{name}": entry[name] for name in entry}
     if passed:
         apply(urlencode(form).encode())
-    sent = "".join(f"<member><Id>{each['Id']}</Id></member>" for each in passed)
+    sent = "".join(f"<member><Id>{entry['Id']}</Id></member>" for entry in passed)
     failed = "".join(
-        f"<member><Id>{each['Id']}</Id><Code>InternalError</Code></member>"
-        for each in withheld
+        f"<member><Id>{entry['Id']}</Id><Code>InternalError</Code></member>"
+        for entry in withheld
     )
     result = f"<Successful>{sent}</Successful><Failed>{failed}</Failed>"
     return _xml(HTTPStatus.OK, f"<PublishBatchResult>{result}</PublishBatchResult>")

@@ -1,22 +1,100 @@
-"""A door in front of SNS: it lets calls through, kills the caller, or refuses."""
+"""A gate in front of SNS: it lets calls through, kills the caller, or refuses."""
 
 import http.client
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TypeVar
-from urllib.parse import urlsplit
+from typing import Final, TypeVar
 
 import psutil
 
 from ticketctl.local.stack import LocalStack
 
-Server = TypeVar("Server", bound=ThreadingHTTPServer)
+_REPLACED: Final = {"host", "content-length", "connection"}
 
-_PASSED_ON = ("Content-Type", "Authorization", "X-Amz-Date", "X-Amz-Target")
+
+@dataclass(frozen=True)
+class Answer:
+    """What the caller gets."""
+
+    status: int
+    content: bytes
+    content_type: str = "application/x-amz-json-1.0"
+
+
+class Gate(ThreadingHTTPServer):
+    """Stands between the function and the emulator."""
+
+    daemon_threads = True
+    # The default of 5 makes callers wait a second when workers start together.
+    request_queue_size = 128
+
+    def __init__(self, stack: LocalStack, calls: type["Passage"]) -> None:
+        """Listen on a port of its own."""
+        super().__init__(("127.0.0.1", 0), calls)
+        self._emulator = stack.emulator
+
+    @property
+    def url(self) -> str:
+        """Where callers find the gate."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def apply(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Pass a call on to the emulator."""
+        kept = {
+            name: headers[name] for name in headers if name.lower() not in _REPLACED
+        }
+        connection = http.client.HTTPConnection("127.0.0.1", self._emulator.port)
+        with closing(connection) as emulator:
+            emulator.request("POST", path, body, kept)
+            answer = emulator.getresponse()
+            content_type = answer.getheader("Content-Type", "")
+            return Answer(answer.status, answer.read(), content_type)
+
+    def kill_caller(self, port: int) -> bool:
+        """Kill the function's process at the other end of a connection, if it lives."""
+        for worker in self._emulator.workers():
+            with suppress(psutil.NoSuchProcess):
+                ports = {link.laddr.port for link in worker.net_connections("tcp")}
+                if port in ports:
+                    worker.kill()
+                    return True
+        return False
+
+
+class Passage(BaseHTTPRequestHandler):
+    """A connection of the function: one call after another."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        # Killed callers leave in the middle of anything.
+        with suppress(ConnectionError):
+            super().handle()
+
+    def body(self) -> bytes:
+        """Read what the caller sent."""
+        return self.rfile.read(int(self.headers["Content-Length"]))
+
+    def reply(self, answer: Answer | None, *, is_cut: bool = False) -> None:
+        """Answer, in half if it is to be cut; without an answer, hang up."""
+        self.close_connection = answer is None or is_cut
+        if answer is None:
+            return
+        size = len(answer.content)
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(size))
+        self.end_headers()
+        self.wfile.write(answer.content[: size // 2 if is_cut else size])
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing: the test says what it expects."""
 
 
 class Manner(Enum):
@@ -27,81 +105,40 @@ class Manner(Enum):
     REFUSE = auto()
 
 
-class Door(ThreadingHTTPServer):
+class Door(Gate):
     """Treats each call in a manner of its own, and the last manner stays."""
 
-    daemon_threads = True
-
-    def __init__(self, stack: LocalStack, manners: Sequence[Manner]) -> None:
+    def __init__(self, stack: LocalStack, *manners: Manner) -> None:
         """Stand in front of the system's endpoint."""
-        super().__init__(("127.0.0.1", 0), _Call)
-        self.behind = urlsplit(stack.endpoint_url).netloc
-        self.workers: Callable[[], list[psutil.Process]] = stack.emulator.workers
+        super().__init__(stack, _Call)
         self.calls = 0
-        self._manners = list(manners)
-
-    @property
-    def url(self) -> str:
-        """Where callers find the door."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def next_manner(self) -> Manner:
-        """Return how to treat this call."""
-        self.calls += 1
-        return self._manners.pop(0) if len(self._manners) > 1 else self._manners[0]
-
-    def treat(self, manner: Manner) -> None:
-        """Treat all further calls in this manner."""
-        self._manners = [manner]
+        self.manners = [*manners]
 
 
-class _Call(BaseHTTPRequestHandler):
+class _Call(Passage):
     server: Door
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        match self.server.next_manner():
+        door, body = self.server, self.body()
+        door.calls += 1
+        match door.manners.pop(0) if len(door.manners) > 1 else door.manners[0]:
             case Manner.KILL_CALLER:
-                self._caller().kill()
+                door.kill_caller(self.client_address[1])
+                self.reply(None)
             case Manner.REFUSE:
-                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE)
+                self.reply(Answer(HTTPStatus.SERVICE_UNAVAILABLE, b""))
             case Manner.LET_THROUGH:
-                self._pass_on(body)
-
-    def _pass_on(self, body: bytes) -> None:
-        headers = {
-            name: self.headers[name] for name in _PASSED_ON if name in self.headers
-        }
-        emulator = http.client.HTTPConnection(self.server.behind, timeout=10)
-        with closing(emulator) as connection:
-            connection.request("POST", self.path, body, headers)
-            answer = connection.getresponse()
-            content = answer.read()
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.getheader("Content-Type", "text/xml"))
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def _caller(self) -> psutil.Process:
-        """Return the function's process at the other end of this connection."""
-        port = self.client_address[1]
-        return next(
-            worker
-            for worker in self.server.workers()
-            for connection in worker.net_connections("tcp")
-            if connection.laddr.port == port
-        )
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: the test says what it expects."""
+                self.reply(door.apply(self.path, dict(self.headers), body))
 
 
 @contextmanager
 def door(stack: LocalStack, *manners: Manner) -> Iterator[Door]:
     """Put a door in front of the system."""
-    with serving(Door(stack, manners)) as server:
+    with serving(Door(stack, *manners)) as server:
         yield server
+
+
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 
 @contextmanager
