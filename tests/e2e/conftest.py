@@ -51,7 +51,6 @@ class System:
     dead_letters: list[Received] = field(default_factory=list)
 
     def send(self, *messages: str | dict[str, Any]) -> list[Sent]:
-        """Put messages on the queue."""
         bodies = [
             message if isinstance(message, str) else json.dumps(message)
             for message in messages
@@ -86,12 +85,10 @@ class System:
         self.look()
 
     def events(self, project_id: str) -> list[dict[str, Any]]:
-        """Return the project's announcements as they came, repeats included."""
         events = [json.loads(message.body) for message in self.announced]
         return [event for event in events if event["data"]["project_id"] == project_id]
 
     def replays(self, project_id: str) -> list[bool]:
-        """Return, for each of the project's announcements, whether it is a replay."""
         return [
             message.attributes["replayed"] == "true"
             for message in self.announced
@@ -99,7 +96,6 @@ class System:
         ]
 
     def dead_letter_of(self, sent: Sent) -> Received | None:
-        """Return the dead letter that a message became."""
         for letter in self.dead_letters:
             source = letter.attributes.get("SourceMessageId", letter.message_id)
             if source == sent.message_id:
@@ -107,7 +103,6 @@ class System:
         return None
 
     def audit(self, project_id: str) -> ProjectAudit:
-        """Return what the tables say of the project."""
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         projects = audit(self.stack.client("dynamodb"), *tables)
@@ -117,7 +112,6 @@ class System:
 
     @contextmanager
     def queue_attributes(self, **attributes: str) -> Iterator[None]:
-        """Change the queue's attributes for a while."""
         sqs, url = self.stack.client("sqs"), self.stack.outputs["CreateTicketQueueUrl"]
         before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[*attributes])
         sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
@@ -128,7 +122,6 @@ class System:
 
     @contextmanager
     def function_environment(self, **variables: str) -> Iterator[None]:
-        """Give the function further variables for a while."""
         configuration = self.stack.client("lambda").get_function_configuration(
             FunctionName=self.stack.function_name
         )
@@ -173,11 +166,9 @@ def system(deployed: LocalStack) -> Iterator[System]:
 
 @pytest.fixture
 def project() -> str:
-    """Return a project that no other test uses."""
     return f"E2E-{next(_serial)}"
 
 
 @pytest.fixture
 def ctl(deployed: LocalStack) -> Ctl:
-    """Return the command line, pointed at the deployed system."""
     return Ctl(local_environment(deployed.endpoint_url, deployed.name))

@@ -104,7 +104,6 @@ def run_sam(
 
 
 def built_template() -> Path:
-    """Return the template that was built."""
     template = BUILT / "template.yaml"
     if not template.exists():
         pytest.fail(f"There is no {template}: `make build` makes it.")
@@ -151,7 +150,6 @@ def local_system(
 
 @pytest.fixture(scope="session")
 def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation]:
-    """Return what runs the built function in a container, on an event."""
     # Only where the image is there: elsewhere the SAM CLI pulls it.
     found = docker("image", "inspect", IMAGE) is not None
     options = ["--skip-pull-image"] if found else []

@@ -27,7 +27,6 @@ SUFFIXES = {
 
 @pytest.fixture(scope="module")
 def artifact() -> Path:
-    """Return the folder that becomes the function's zip file."""
     return built_template().parent / "NumberingWorker"
 
 

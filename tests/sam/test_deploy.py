@@ -60,14 +60,12 @@ class Account:
         return machines
 
     def deploy(self, *arguments: str) -> str:
-        """Deploy to the environment `dev`; return what was printed."""
         template = str(self.build / "template.yaml")
         printed = self._sam("deploy", "--template-file", template, *arguments)
         self._let_deliver()
         return printed
 
     def delete(self) -> None:
-        """Delete the stack."""
         self._sam("delete", "--no-prompts")
 
     def data(self) -> dict[str, str]:
@@ -76,43 +74,27 @@ class Account:
             StackName=STACK
         )
         return {
-            each["LogicalResourceId"]: each["PhysicalResourceId"]
-            for each in answer["StackResources"]
-            if each["ResourceType"] in HOLDS_DATA
+            resource["LogicalResourceId"]: resource["PhysicalResourceId"]
+            for resource in answer["StackResources"]
+            if resource["ResourceType"] in HOLDS_DATA
         }
 
-    def status(self) -> str:
-        """Return the state of the stack."""
-        stacks = self.clients.client("cloudformation").list_stacks()
-        [status] = [
-            each["StackStatus"]
-            for each in stacks["StackSummaries"]
-            if each["StackName"] == STACK
-        ]
-        return str(status)
-
-    def executed_change_sets(self) -> int:
-        """Return how many change sets were carried out."""
-        answer = self.clients.client("cloudformation").list_change_sets(StackName=STACK)
-        states = [each["ExecutionStatus"] for each in answer["Summaries"]]
-        return states.count("EXECUTE_COMPLETE")
-
     def stack(self) -> LocalStack:
-        """Return the deployed system."""
         answer = self.clients.client("cloudformation").describe_stacks(StackName=STACK)
         [found] = answer["Stacks"]
-        outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
+        outputs = {
+            output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]
+        }
         function_name = outputs["WorkerFunctionName"]
         return LocalStack(self.emulator, self.clients, outputs, function_name)
 
     def live_function(self) -> dict[str, Any]:
-        """Return the configuration of the version that gets the messages."""
-        configuration: dict[str, Any] = self.clients.client(
+        function: dict[str, Any] = self.clients.client(
             "lambda"
         ).get_function_configuration(
             FunctionName=self.stack().function_name, Qualifier="live"
         )
-        return configuration
+        return function
 
     def _let_deliver(self) -> None:
         """Give the emulator a number where it took the text of a parameter."""
@@ -135,21 +117,9 @@ class Account:
         )
         return result.stdout
 
-    def names(self) -> dict[str, set[str]]:
-        """Return what the account holds."""
-        functions = self.clients.client("lambda").list_functions()["Functions"]
-        topics = self.clients.client("sns").list_topics()["Topics"]
-        return {
-            "queues": set(self.clients.client("sqs").list_queues()["QueueUrls"]),
-            "tables": set(self.clients.client("dynamodb").list_tables()["TableNames"]),
-            "rest": {entry["FunctionName"] for entry in functions}
-            | {entry["TopicArn"] for entry in topics},
-        }
-
 
 @pytest.fixture
 def account(tmp_path: Path) -> Iterator[Account]:
-    """Start an emulator that holds nothing."""
     with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
         yield Account(emulator, clients, tmp_path / "build")
 
@@ -168,13 +138,12 @@ def numbers_after(
 def test_system_is_deployed_updated_and_deleted_without_harm_to_its_data(
     account: Account,
 ) -> None:
-    """The SAM CLI's own commands, with messages between them."""
+    """By the SAM CLI's own commands, with messages between them."""
     machines = account.build_template()
     system, live = check_creation(account, machines)
     old, new = ticket_fields("SAM"), ticket_fields("SAM")
     assert numbers_after(system, old, announcements=1) == (1,)
 
-    check_that_nothing_happens(account)
     check_update(account, live)
     system.stack = account.stack()
     assert numbers_after(system, old, new, announcements=3) == (1, 2)
@@ -192,7 +161,6 @@ def check_creation(
     assert "Changeset created successfully" in printed
     assert all(name in printed for name in source()["Outputs"])
     stack, live = account.stack(), account.live_function()
-    assert stack.outputs.keys() == source()["Outputs"].keys()
     # `samconfig.toml` says it.
     assert live["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == "DEBUG"
     # A build and a deployment of one environment agree without being told.
@@ -200,18 +168,11 @@ def check_creation(
     return System(stack, subscribe(stack, "deployed")), live
 
 
-def check_that_nothing_happens(account: Account) -> None:
-    """Deploy what is there already, which is no failure."""
-    before = account.executed_change_sets()
-
-    assert "No changes to deploy" in account.deploy()
-    assert account.executed_change_sets() == before == 1
-
-
 def check_update(account: Account, live: dict[str, Any]) -> None:
-    """Change a parameter: it reaches the live version, and replaces no data."""
+    """Change nothing, then a parameter: it reaches the live version, and no data."""
     data = account.data()
 
+    assert "No changes to deploy" in account.deploy()
     account.deploy("--parameter-overrides", "LogLevel=ERROR")
 
     updated = account.live_function()
@@ -223,13 +184,19 @@ def check_update(account: Account, live: dict[str, Any]) -> None:
 
 def check_deletion(account: Account, system: System) -> None:
     """Delete the stack: what cannot be made again is left, and nothing else."""
-    data, audited, held = account.data(), system.audit("SAM"), account.names()
+    data, audited = account.data(), system.audit("SAM")
 
     account.delete()
 
-    left = account.names()
-    assert account.status() == "DELETE_COMPLETE"
-    assert left["tables"] == {data["TicketsTable"], data["IdempotencyKeysTable"]}
-    assert left["queues"] == held["queues"]
-    assert left["rest"] == set()
+    client = account.clients.client
     assert system.audit("SAM") == audited
+    assert set(client("dynamodb").list_tables()["TableNames"]) == {
+        data["TicketsTable"],
+        data["IdempotencyKeysTable"],
+    }
+    assert set(client("sqs").list_queues()["QueueUrls"]) >= {
+        data["CreateTicketQueue"],
+        data["CreateTicketDeadLetterQueue"],
+    }
+    assert not client("lambda").list_functions()["Functions"]
+    assert not client("sns").list_topics()["Topics"]

@@ -26,7 +26,6 @@ NO_FAILURE: dict[str, list[dict[str, str]]] = {"batchItemFailures": []}
 
 @pytest.fixture
 def give(invoke: Invoke, system: System, tmp_path: Path) -> Give:
-    """Return what invokes the function on an event, and waits for announcements."""
 
     def give(event: dict[str, Any], announcements: int) -> Invocation:
         path = tmp_path / "event.json"

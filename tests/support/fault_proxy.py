@@ -37,7 +37,6 @@ class FaultProxy(Gate):
     """
 
     def __init__(self, stack: LocalStack, seed: int) -> None:
-        """Listen on a port of its own."""
         super().__init__(stack, _Connection)
         self.is_calm = False
         self.calls: Counter[str] = Counter()
@@ -151,6 +150,5 @@ class _Connection(Passage):
 
 @contextmanager
 def fault_proxy(stack: LocalStack, seed: int) -> Iterator[FaultProxy]:
-    """Put a proxy in front of the system."""
     with serving(FaultProxy(stack, seed)) as server:
         yield server

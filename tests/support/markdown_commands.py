@@ -28,7 +28,6 @@ class Shown:
     """Else it stands in a sentence, and may lack its arguments."""
 
     def __str__(self) -> str:
-        """Name a test."""
         return f"{self.page}: {' '.join(self.words)}"
 
 
@@ -39,7 +38,6 @@ def pages() -> list[Path]:
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """Return the fenced blocks of a language."""
     fences = (token for token in MARKDOWN.parse(text) if token.type == "fence")
     return [fence.content for fence in fences if fence.info == language]
 
@@ -55,7 +53,6 @@ def commands(program: str, text: str, page: str = "") -> list[Shown]:
 
 
 def on_all_pages(program: str) -> list[Shown]:
-    """Return every call of a program that a page shows."""
     return [
         shown
         for page in pages()

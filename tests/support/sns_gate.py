@@ -34,17 +34,14 @@ class Gate(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, stack: LocalStack, calls: type["Passage"]) -> None:
-        """Listen on a port of its own."""
         super().__init__(("127.0.0.1", 0), calls)
         self._emulator = stack.emulator
 
     @property
     def url(self) -> str:
-        """Where callers find the gate."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def apply(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Pass a call on to the emulator."""
         kept = {
             name: headers[name] for name in headers if name.lower() not in _REPLACED
         }
@@ -78,7 +75,6 @@ class Passage(BaseHTTPRequestHandler):
             super().handle()
 
     def body(self) -> bytes:
-        """Read what the caller sent."""
         return self.rfile.read(int(self.headers["Content-Length"]))
 
     def reply(self, answer: Answer | None, *, is_cut: bool = False) -> None:
@@ -109,7 +105,6 @@ class Door(Gate):
     """Treats each call in a manner of its own, and the last manner stays."""
 
     def __init__(self, stack: LocalStack, *manners: Manner) -> None:
-        """Stand in front of the system's endpoint."""
         super().__init__(stack, _Call)
         self.calls = 0
         self.manners = [*manners]
@@ -133,7 +128,6 @@ class _Call(Passage):
 
 @contextmanager
 def door(stack: LocalStack, *manners: Manner) -> Iterator[Door]:
-    """Put a door in front of the system."""
     with serving(Door(stack, *manners)) as server:
         yield server
 

@@ -32,7 +32,6 @@ def source() -> Json:
 
 
 def parameters() -> Json:
-    """Return the parameters by name."""
     found: Json = source()["Parameters"]
     return found
 
@@ -83,19 +82,16 @@ def deployed(**chosen: str) -> Json:
 
 
 def properties(logical_id: str, **chosen: str) -> Json:
-    """Return what a resource is configured with."""
     found: Json = deployed(**chosen)[logical_id]["Properties"]
     return found
 
 
 def ids_of(resource_type: str) -> list[str]:
-    """Return the logical ids of all resources of one type."""
     resources = _resources("false").items()
     return [name for name, found in resources if found["Type"] == resource_type]
 
 
 def the_only(resource_type: str, **chosen: str) -> Json:
-    """Return the configuration of the one resource of its type."""
     [logical_id] = ids_of(resource_type)
     return properties(logical_id, **chosen)
 

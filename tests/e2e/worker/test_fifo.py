@@ -20,7 +20,6 @@ pytestmark = pytest.mark.emulator
 
 @pytest.fixture(scope="module")
 def deployed() -> Iterator[LocalStack]:
-    """Deploy the template once, with FIFO queues and a FIFO topic."""
     with local_stack({"QueueType": "fifo", "TopicType": "fifo"}) as stack:
         yield stack
 
@@ -33,7 +32,6 @@ def announcements_url(deployed: LocalStack) -> str:
 
 @pytest.fixture
 def system(deployed: LocalStack, announcements_url: str) -> Iterator[System]:
-    """Return the system; what it has shown is the test's own."""
     system = System(deployed, announcements_url)
     yield system
     system.settle()
@@ -48,7 +46,6 @@ def numbered(system: System, project_id: str, count: int) -> list[tuple[str, int
 
 
 def in_order(*messages: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return the keys of the messages with the numbers that their order gives them."""
     return [(message["idempotency_key"], n) for n, message in enumerate(messages, 1)]
 
 
@@ -150,7 +147,6 @@ class TestReplays:
 
 
 def documented_mover() -> Callable[[Any, str, str], None]:
-    """Return the function that the documentation gives to operators."""
     page = (ROOT / "docs" / "fifo.md").read_text(encoding="utf-8")
     [code] = blocks(page, "python")
     names: dict[str, Any] = {}

@@ -52,12 +52,10 @@ class Call:
     """Mostly the operation."""
 
     def __str__(self) -> str:
-        """Name a test."""
         return f"{self.operation} {self.parameters}"[:60]
 
 
 def call(operation: str, *, right: str | None = None, **parameters: Any) -> Call:
-    """Make an operation, such as `sqs:SendMessage`, a call."""
     return Call(operation, parameters, right or operation)
 
 
@@ -78,17 +76,14 @@ KEY_OF = {TICKETS: NUMBER, KEYS: ID, OTHER_TABLE: ID}
 
 
 def on_table(operation: str, table: str, **parameters: Any) -> Call:
-    """Do something with a table."""
     return call(f"dynamodb:{operation}", TableName=table, **parameters)
 
 
 def on_item(operation: str, table: str, **parameters: Any) -> Call:
-    """Do something with an item that need not be there."""
     return on_table(operation, table, Key=KEY_OF[table], **parameters)
 
 
 def query(table: str) -> Call:
-    """Read the items of a partition."""
     name, value = next(iter(KEY_OF[table].items()))
     conditions = {
         "KeyConditionExpression": f"{name} = :value",
@@ -98,24 +93,20 @@ def query(table: str) -> Call:
 
 
 def put(table: str) -> Call:
-    """Write an item, over another if there is one."""
     item = {**KEY_OF[table], **NUMBER, "idempotency_key": {"S": "key"}}
     return on_table("PutItem", table, Item=item)
 
 
 def update(table: str) -> Call:
-    """Change an item that is not there."""
     return on_item("UpdateItem", table, UpdateExpression="REMOVE title", **IF_TITLED)
 
 
 def get_batch(*tables: str) -> Call:
-    """Read an item of each table."""
     keys = {table: {"Keys": [KEY_OF[table]]} for table in tables}
     return call("dynamodb:BatchGetItem", RequestItems=keys)
 
 
 def write_batch(table: str, **request: Any) -> Call:
-    """Put or delete items, as many as one likes."""
     return call("dynamodb:BatchWriteItem", RequestItems={table: [request]})
 
 
@@ -128,7 +119,6 @@ def transaction(*parts: Call) -> Call:
 
 
 def send(queue: Mapping[str, str], **parameters: Any) -> list[Call]:
-    """Send a message, alone and as a batch."""
     message = {"MessageBody": "x", **parameters}
     return [
         call("sqs:SendMessage", **queue, **message),
@@ -137,7 +127,6 @@ def send(queue: Mapping[str, str], **parameters: Any) -> list[Call]:
 
 
 def publish(topic: Mapping[str, str]) -> list[Call]:
-    """Announce something, alone and as a batch."""
     entries = [{"Id": "0", "Message": "x"}]
     return [
         call("sns:Publish", **topic, Message="x"),
@@ -227,7 +216,6 @@ class Caller:
     names: Mapping[str, str]
 
     def make(self, wanted: Call) -> Any:
-        """Make a call."""
         service, _, operation = wanted.operation.partition(":")
         parameters = Template(json.dumps(wanted.parameters)).substitute(self.names)
         method = getattr(self.clients.client(service), xform_name(operation))
@@ -274,7 +262,6 @@ def changed_role(
 
 
 def without(right: str, statements: list[dict[str, Any]]) -> Iterator[Any]:
-    """Return what is left of the statements."""
     for statement in statements:
         actions = statement["Action"]
         listed = [actions] if isinstance(actions, str) else actions
@@ -284,7 +271,6 @@ def without(right: str, statements: list[dict[str, Any]]) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """Deploy the template where every call needs a right."""
     settings = access_control(tmp_path_factory.mktemp("certificate"))
     with local_stack({"MaximumConcurrency": "2"}, settings=settings) as stack:
         yield stack

@@ -14,12 +14,10 @@ pytestmark = pytest.mark.emulator
 
 
 def tickets(project_id: str, count: int) -> list[dict[str, Any]]:
-    """Return create-ticket messages of one project."""
     return [ticket_fields(project_id) for _ in range(count)]
 
 
 def wait_for_events(system: System, project_id: str, count: int) -> list[Any]:
-    """Wait for so many announcements of the project, repeats included."""
     system.wait_for(lambda: len(system.events(project_id)) >= count)
     system.settle()
     return system.events(project_id)
@@ -168,7 +166,6 @@ class TestNothingLost:
 
 
 def redrive_policy(system: System, *, after: int) -> str:
-    """Return the queue's redrive policy, with another count of deliveries."""
     return json.dumps(
         {
             "deadLetterTargetArn": system.stack.outputs["DeadLetterQueueArn"],
@@ -178,7 +175,6 @@ def redrive_policy(system: System, *, after: int) -> str:
 
 
 def wait_for_dead_letter(system: System, sent: Sent) -> Received:
-    """Wait for what a message becomes in the dead-letter queue."""
     letter = system.wait_for(lambda: system.dead_letter_of(sent))
     assert letter is not None
     return letter

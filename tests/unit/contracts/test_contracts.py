@@ -27,36 +27,25 @@ STAMP = "2026-11-21T06:30:00.123Z"
 
 
 def document(name: str) -> dict[str, Any]:
-    """Return a checked-in document."""
     content: dict[str, Any] = json.loads((contracts.DIRECTORY / name).read_bytes())
     return content
 
 
+MODELS: list[type[BaseModel]] = [CreateTicket, TicketNumberAssigned, TicketVoided]
 SCHEMAS = {
-    name: document(f"schemas/{file}.schema.json")
-    for name, file in (
-        ("CreateTicket", "create-ticket"),
-        ("TicketNumberAssigned", "ticket-number-assigned"),
-        ("TicketVoided", "ticket-voided"),
-    )
+    schema["title"]: schema
+    for schema in (document(path) for path in contracts.documents())
 }
-REQUEST, EVENT, VOIDED = SCHEMAS.values()
+REQUEST = SCHEMAS["CreateTicket"]
 ASYNCAPI = document("asyncapi.json")
 MESSAGES = ASYNCAPI["components"]["messages"]
-MODELS: dict[str, type[BaseModel]] = {
-    "CreateTicket": CreateTicket,
-    "TicketNumberAssigned": TicketNumberAssigned,
-    "TicketVoided": TicketVoided,
-}
 
 
 def schema_accepts(schema: Mapping[str, Any], value: Any) -> bool:
-    """Tell whether a value is valid against a schema."""
     return Draft202012Validator(schema).is_valid(value)
 
 
 def model_accepts(message: Any) -> bool:
-    """Tell whether the worker takes a message."""
     try:
         CreateTicket.parse(json.dumps(message))
     except errors.PoisonMessageError:
@@ -75,17 +64,19 @@ def test_schemas_are_those_of_the_models(tmp_path: Path) -> None:
     assert written == checked_in
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_schema_is_complete_and_takes_its_examples_as_the_model_does(name: str) -> None:
-    schema = SCHEMAS[name]
+@pytest.mark.parametrize("model", MODELS)
+def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
+    model: type[BaseModel],
+) -> None:
+    schema = SCHEMAS[model.__name__]
 
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
     assert schema["examples"]
     for example in schema["examples"]:
         Draft202012Validator(schema).validate(example)
-        is_request = name == "CreateTicket"
-        parsed = MODELS[name].model_validate(example)
+        parsed = model.model_validate(example)
+        is_request = model is CreateTicket
         assert parsed.model_dump(mode="json", exclude_defaults=is_request) == example
 
 
@@ -147,7 +138,9 @@ SAMPLES = [
 class TestCreateTicket:
     """The schema never refuses what the worker takes, and says what it can."""
 
-    @pytest.mark.parametrize(("name", "value", "model", "schema"), SAMPLES, ids=str)
+    @pytest.mark.parametrize(
+        ("name", "value", "model", "schema"), SAMPLES, ids=lambda value: str(value)[:20]
+    )
     def test_model_and_schema_answer_as_the_tables_say(
         self, name: str, value: Any, *, model: bool, schema: bool
     ) -> None:
@@ -185,42 +178,31 @@ class Client:
         default_factory=lambda: {"AssignmentsTopicArn": "topic"}
     )
 
-    def client(self, service_name: str) -> Any:
-        """Return itself, as the client of SNS."""
-        assert service_name == "sns"
+    def client(self, _service_name: str) -> Any:
         return self
 
     def publish(self, **entry: Any) -> None:
-        """Take an announcement."""
         self.entries.append(entry)
 
     def publish_batch(self, **call: Any) -> dict[str, Any]:
-        """Take announcements."""
-        return self._take(call["PublishBatchRequestEntries"])
+        return self.send_message_batch(Entries=call["PublishBatchRequestEntries"])
 
     def send_message_batch(self, **call: Any) -> dict[str, Any]:
-        """Take dead letters."""
-        return self._take(call["Entries"])
+        self.entries += call["Entries"]
+        return {"Successful": [{"Id": entry["Id"]} for entry in call["Entries"]]}
 
     def headers(self) -> dict[str, Any]:
-        """Return the message attributes of the one entry."""
         [entry] = self.entries
         attributes = entry["MessageAttributes"].items()
         return {name: attribute["StringValue"] for name, attribute in attributes}
 
     def event(self) -> dict[str, Any]:
-        """Return the one announcement."""
         [entry] = self.entries
         event: dict[str, Any] = json.loads(entry["Message"])
         return event
 
-    def _take(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
-        self.entries += entries
-        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
-
 
 def assigned(*, replayed: bool = False, **fields: Any) -> Client:
-    """Announce a number."""
     client: Any = Client()
     event = TicketNumberAssigned.of(create_ticket(**fields), 42, STAMP)
     SNSPublisher(client, "topic").publish([Announcement(event, replayed)], plenty)
@@ -229,7 +211,6 @@ def assigned(*, replayed: bool = False, **fields: Any) -> Client:
 
 
 def voided(*, replayed: bool = False, **fields: Any) -> Client:
-    """Announce that a ticket should not have been."""
     client = Client()
     request = create_ticket(**fields).model_dump(exclude_defaults=True)
     stored = {**request, "voided_at": STAMP, "voided_reason": "duplicate"}
@@ -277,19 +258,6 @@ class TestEvents:
         check_headers(name, announced(replayed=replayed).headers())
 
 
-def test_fields_that_both_events_have_are_alike() -> None:
-    both = [
-        {
-            name: {**rules, "description": ""}
-            for name, rules in schema["$defs"][data]["properties"].items()
-        }
-        for schema, data in ((EVENT, "AssignedTicket"), (VOIDED, "VoidedTicket"))
-    ]
-
-    for name in both[0].keys() & both[1].keys():
-        assert both[0][name] == both[1][name]
-
-
 class TestDeadLetters:
     """Why a message was set aside is documented beside it."""
 
@@ -313,7 +281,6 @@ class TestDeadLetters:
 
 
 def check_headers(message: str, headers: Mapping[str, str]) -> None:
-    """Check message attributes against the headers that the document promises."""
     documented = MESSAGES[message]["headers"]
     rules = {
         name: resolve(rule["$ref"]) if "$ref" in rule else rule
@@ -324,7 +291,6 @@ def check_headers(message: str, headers: Mapping[str, str]) -> None:
 
 
 def references(node: Any) -> Iterator[str]:
-    """Return every reference below a node."""
     if isinstance(node, dict) and "$ref" in node:
         yield node["$ref"]
     for child in node.values() if isinstance(node, dict) else node:
@@ -333,7 +299,6 @@ def references(node: Any) -> Iterator[str]:
 
 
 def resolve(reference: str) -> Any:
-    """Return what a reference of the AsyncAPI document points at."""
     name, _, pointer = reference.partition("#")
     node: Any = document(name) if name else ASYNCAPI
     for part in filter(None, pointer.split("/")):
@@ -348,17 +313,10 @@ class TestAsyncAPI:
     400 KB would have to be kept up to date; so the rules that matter are asserted.
     """
 
-    def test_document_has_its_members_and_every_reference_resolves(self) -> None:
-        assert ASYNCAPI["asyncapi"].startswith("3.")
-        assert {"title", "version"} <= set(ASYNCAPI["info"])
-        assert set(ASYNCAPI) - {"asyncapi", "info", "defaultContentType"} == {
-            *("servers", "channels", "operations", "components"),
-        }
+    def test_every_reference_resolves_and_payloads_are_the_schemas(self) -> None:
         assert all(resolve(reference) for reference in set(references(ASYNCAPI)))
-
-    @pytest.mark.parametrize("message", SCHEMAS)
-    def test_payload_is_the_schema_of_the_message(self, message: str) -> None:
-        assert resolve(MESSAGES[message]["payload"]["$ref"]) == SCHEMAS[message]
+        for name, schema in SCHEMAS.items():
+            assert resolve(MESSAGES[name]["payload"]["$ref"]) == schema
 
     def test_channels_are_bound_to_their_service_and_an_output_of_the_stack(
         self,
@@ -371,9 +329,7 @@ class TestAsyncAPI:
 
     def test_every_message_has_a_channel_and_operations_keep_to_theirs(self) -> None:
         channels = ASYNCAPI["channels"].values()
-        named = {name for channel in channels for name in channel["messages"]}
-
-        assert named == set(MESSAGES)
+        assert set(MESSAGES) == {name for some in channels for name in some["messages"]}
         for operation in ASYNCAPI["operations"].values():
             channel = operation["channel"]["$ref"]
             for message in operation["messages"]:

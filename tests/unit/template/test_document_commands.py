@@ -27,7 +27,6 @@ from ticketctl.commands import app
 
 
 def blocks_of_all_pages(language: str) -> list[str]:
-    """Return the blocks of a language, whatever the page."""
     return [block for page in pages() for block in blocks(page.read_text(), language)]
 
 
@@ -41,12 +40,10 @@ def inert(command: Any) -> Any:
 
 @cache
 def parser() -> Any:
-    """Return the program's own parser."""
     return inert(typer.main.get_command(app))
 
 
 def check_ticketctl(*words: str) -> None:
-    """Parse a command line as the program does."""
     parser().main(list(words), prog_name="ticketctl", standalone_mode=False)
 
 
