@@ -31,7 +31,7 @@ def artifact() -> Path:
 
 
 def binaries(directory: Path) -> dict[str, int]:
-    """Return each binary's name, and the number of the processor it is for."""
+    """Return the number of the processor of every binary, by name."""
     return {
         path.name: int.from_bytes(path.read_bytes()[MACHINE_AT], "little")
         for path in directory.rglob("*.so*")

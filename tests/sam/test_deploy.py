@@ -163,7 +163,7 @@ def check_creation(
     stack, live = account.stack(), account.live_function()
     # `samconfig.toml` says it.
     assert live["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == "DEBUG"
-    # A build and a deployment of one environment agree without being told.
+    # A build and a deployment of one environment name the same processor.
     assert machines == {MACHINES[processor] for processor in live["Architectures"]}
     return System(stack, subscribe(stack, "deployed")), live
 

@@ -43,7 +43,6 @@ def give(invoke: Invoke, system: System, tmp_path: Path) -> Give:
 def test_event_does_in_a_container_what_the_table_of_expectations_says(
     give: Give, system: System, name: str
 ) -> None:
-    """Tickets and keys, announcements, a dead letter unchanged, a line a record."""
     event, expected = json.loads((events.DIRECTORY / name).read_bytes()), EXPECTED[name]
     numbers = expected.numbers.items()
     keys = [f"{project}-{number}" for project, some in numbers for number in some]
@@ -73,7 +72,6 @@ def test_event_does_in_a_container_what_the_table_of_expectations_says(
 def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     invoke: Invoke, system: System, tmp_path: Path
 ) -> None:
-    """The same file, its redelivery, and what the command writes anew."""
     subprocess.run(  # noqa: S603 - no shell, no argument from outside.
         [sys.executable, "-m", "tools.events", tmp_path, "--fresh"],
         check=True,

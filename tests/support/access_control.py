@@ -33,7 +33,7 @@ def access_control(directory: Path) -> Mapping[str, str]:
         "USE_SSL": "1",
         "MINISTACK_SSL_CERT": str(certificate),
         "MINISTACK_SSL_KEY": str(key_file),
-        # The function trusts the emulator, and nobody else.
+        # The function trusts the emulator alone.
         "AWS_CA_BUNDLE": str(certificate),
     }
 

@@ -100,14 +100,14 @@ def test_tickets_are_announced_with_one_payload_that_says_what_is_stored(
     payloads = {message.body for message in run.system.announced}
     data = [json.loads(body)["data"] for body in payloads]
 
-    told = ("number", "title", "assigned_at")
+    fields = ("number", "title", "assigned_at")
     assert len(payloads) == len(run.stored)
     assert {
         RequestKey(ticket["project_id"], ticket["idempotency_key"]): [
-            ticket[name] for name in told
+            ticket[name] for name in fields
         ]
         for ticket in data
-    } == {key: [ticket[name] for name in told] for key, ticket in run.stored.items()}
+    } == {key: [ticket[name] for name in fields] for key, ticket in run.stored.items()}
 
 
 def test_queue_drains_and_poison_alone_is_dead_lettered(run: Run) -> None:
@@ -124,36 +124,36 @@ def test_queue_drains_and_poison_alone_is_dead_lettered(run: Run) -> None:
     assert letters == run.poison
 
 
-class TestFaults:
-    """What the other tests prove is worth as much as what went wrong meanwhile."""
+# What these tests prove is worth as much as what went wrong meanwhile.
 
-    def test_every_fault_was_met_by_every_call_that_can(self, run: Run) -> None:
-        """The worker makes five kinds of calls, and each went through the proxy."""
-        assert run.proxy.calls.keys() == DECKS.keys()
-        assert run.proxy.faults.keys() >= {
-            (operation, fault)
-            for operation, (_, faults) in DECKS.items()
-            for fault in faults
-        }
 
-    def test_workers_were_killed_writes_came_late_and_messages_again(
-        self, run: Run
-    ) -> None:
-        """A late write is one that nobody waits for any more."""
-        outcomes = Counter(line["outcome"] for line in run.outcomes)
+def test_every_fault_was_met_by_every_call_that_can(run: Run) -> None:
+    assert run.proxy.calls.keys() == DECKS.keys()
+    assert run.proxy.faults.keys() >= {
+        (operation, fault)
+        for operation, (_, faults) in DECKS.items()
+        for fault in faults
+    }
 
-        assert run.proxy.kills >= 20
-        assert run.proxy.late_writes.total() >= 5
-        assert outcomes["transient"] >= 50
-        assert outcomes["replayed"] > REPEATS
 
-    def test_failures_are_those_that_the_worker_expects(self, run: Run) -> None:
-        """Anything else would be a bug that a later delivery hides."""
-        expected = PoisonMessageError.__subclasses__() + TransientError.__subclasses__()
+def test_workers_were_killed_writes_came_late_and_messages_again(run: Run) -> None:
+    """A late write is one whose caller no longer waits."""
+    outcomes = Counter(line["outcome"] for line in run.outcomes)
 
-        failures = {line.get("error_type") for line in run.outcomes}
-        assert failures <= {None, *(error.__name__ for error in expected)}
+    assert run.proxy.kills >= 20
+    assert run.proxy.late_writes.total() >= 5
+    assert outcomes["transient"] >= 50
+    assert outcomes["replayed"] > REPEATS
 
-    def test_calls_are_fewer_than_three_a_message(self, run: Run) -> None:
-        """With every retry: what the textbook's loop needs where nothing fails."""
-        assert run.proxy.calls.total() < 3 * len(run.sent)
+
+def test_failures_are_those_that_the_worker_expects(run: Run) -> None:
+    """Anything else would be a bug that a later delivery hides."""
+    expected = PoisonMessageError.__subclasses__() + TransientError.__subclasses__()
+
+    failures = {line.get("error_type") for line in run.outcomes}
+    assert failures <= {None, *(error.__name__ for error in expected)}
+
+
+def test_calls_are_fewer_than_three_a_message(run: Run) -> None:
+    """With every retry: what the textbook's loop needs where nothing fails."""
+    assert run.proxy.calls.total() < 3 * len(run.sent)

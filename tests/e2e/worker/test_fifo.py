@@ -111,7 +111,7 @@ class TestOrder:
 
 
 class TestReplays:
-    """A request sent again keeps its number, and the number is heard again."""
+    """A request sent again keeps its number, and is announced again."""
 
     def test_replay_is_announced_again_at_once_with_the_same_event(
         self, system: System, project: str

@@ -210,7 +210,7 @@ FORBIDDEN = [
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who makes calls."""
+    """Makes calls with some credentials."""
 
     clients: Clients
     names: Mapping[str, str]
@@ -234,7 +234,7 @@ class Caller:
 def caller(
     stack: LocalStack, names: Mapping[str, str], session: Mapping[str, str]
 ) -> Iterator[Caller]:
-    """Give somebody credentials, as IAM and STS name them."""
+    """Make calls with credentials, as IAM and STS name them."""
     credentials = Credentials(
         session["AccessKeyId"], session["SecretAccessKey"], session.get("SessionToken")
     )
@@ -278,7 +278,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def names(deployed: LocalStack) -> dict[str, str]:
-    """Return what is deployed; another table, queue and topic stand beside it."""
+    """Return what is deployed; another table, queue and topic are there as well."""
     [role] = deployed.client("iam").list_roles()["Roles"]
     names = {"RoleName": role["RoleName"], "RoleArn": role["Arn"], **deployed.outputs}
     create_table(deployed.client("dynamodb"), f"{names['TicketsTableName']}-2", id="S")
@@ -291,8 +291,8 @@ def names(deployed: LocalStack) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def role(deployed: LocalStack, names: dict[str, str]) -> Iterator[Caller]:
-    """Return somebody who may do what the worker may."""
-    # The emulator lets the owner stand in for Lambda; on AWS nobody can.
+    """Make calls with the rights of the worker."""
+    # The emulator lets the owner stand in for Lambda; on AWS it cannot.
     session = deployed.client("sts").assume_role(
         RoleArn=names["RoleArn"], RoleSessionName="test"
     )

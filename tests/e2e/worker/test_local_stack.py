@@ -41,7 +41,7 @@ def _wait_for(condition: Callable[[], bool], what: str) -> None:
 
 
 class TestIsolation:
-    """Nothing of the machine reaches the system, and nobody reaches it."""
+    """The machine and its network do not reach the system."""
 
     def test_emulator_listens_on_loopback_only(self, deployed: LocalStack) -> None:
         emulator = psutil.Process(deployed.emulator.pid)
@@ -103,7 +103,6 @@ class TestFailure:
     def test_deployment_says_why_it_is_refused_and_nothing_is_made(
         self, tmp_path: Path, parameters: dict[str, str], reason: str
     ) -> None:
-        """What parameters are refused the tests of the template tell."""
         template = tmp_path / "template.yaml"
         template.write_text(TEMPLATE.read_text().replace("\nOutputs:", _BROKEN))
 

@@ -259,7 +259,7 @@ class TestEvents:
 
 
 class TestDeadLetters:
-    """Why a message was set aside is documented beside it."""
+    """The attributes of a dead letter say why it is one."""
 
     @pytest.mark.parametrize("kind", errors.PoisonMessageError.__subclasses__())
     def test_dead_letter_has_the_documented_headers(

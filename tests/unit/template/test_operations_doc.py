@@ -47,7 +47,7 @@ def section(title: str) -> str:
 
 
 def table(text: str) -> dict[str, list[str]]:
-    """Return the other cells of each row whose first cell is code, by that."""
+    """Return the other cells of the rows whose first cell is code, by that."""
     rows = (line.strip("|").split(" | ") for line in text.splitlines())
     return {
         cells[0].strip(): [cell.strip() for cell in cells[1:]]
@@ -79,7 +79,7 @@ def finds(logical_id: str, line: str) -> bool:
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Return real outcome lines: of each outcome, and of a bug."""
+    """Return real outcome lines, of every outcome and of a bug."""
     out = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", out)
     publisher = FakePublisher(refused={"PROJ-2"})
@@ -257,7 +257,6 @@ class TestRights:
 
     @pytest.mark.parametrize("action", sorted(RIGHTS))
     def test_right_is_one_that_aws_knows(self, action: str) -> None:
-        """No typing error goes into somebody's policy."""
         service, _, name = action.partition(":")
         assert name in sdk().get_service_model(service).operation_names
 

@@ -1,4 +1,4 @@
-"""What must hold between the parts of the template; linters see each part alone."""
+"""What must hold between the parts of the template: linters see single parts."""
 
 import re
 from typing import Any
@@ -86,7 +86,7 @@ class TestNothingLost:
         assert source_arn.endswith(f":{queue['QueueName']}")
 
     def test_dead_letter_is_kept_longer_than_a_message(self) -> None:
-        """It keeps its age, and somebody needs days to look."""
+        """It keeps its age, and a person needs days to look."""
         queue, letters = (properties(name)["MessageRetentionPeriod"] for name in QUEUES)
 
         assert letters >= queue + 7 * DAY

@@ -1,4 +1,4 @@
-"""Alarms and dashboard name metrics that somebody reports, and alarms come in time."""
+"""Alarms and dashboard name metrics that exist, and alarms come in time."""
 
 import io
 import json
@@ -175,7 +175,7 @@ class TestDashboard:
         assert "docs/operations.md" in text["markdown"]
 
 
-# What no retry fixes, and the alarm that tells somebody of it.
+# What no retry fixes, by its alarm.
 CAUSES = {
     "DeadLettersAlarm": (
         "ApproximateNumberOfMessagesVisible",
@@ -215,7 +215,6 @@ class TestAlarms:
     def test_alarm_notifies_whoever_is_named_of_trouble_and_its_end(
         self, logical_id: str, chosen: dict[str, str], notified: list[str]
     ) -> None:
-        """And is calm when there is nothing to do."""
         alarm = properties(logical_id, **chosen)
 
         assert alarm["AlarmActions"] == alarm["OKActions"] == notified
