@@ -118,11 +118,12 @@ def refusals(**chosen: str) -> list[str]:
 
 def _fits(value: str, parameter: Json) -> bool:
     allowed = [str(choice) for choice in parameter.get("AllowedValues", [value])]
-    if parameter["Type"] == "Number" and value.isdigit():
-        bounds = parameter.get("MinValue", 0), parameter.get("MaxValue", int(value))
-        return int(bounds[0]) <= int(value) <= int(bounds[1])
-    pattern = parameter.get("AllowedPattern", ".*")
-    return value in allowed and bool(re.fullmatch(pattern, value))
+    is_number = parameter["Type"] == "Number"
+    pattern = r"\d+" if is_number else parameter.get("AllowedPattern", ".*")
+    if value not in allowed or not re.fullmatch(pattern, value):
+        return False
+    least, most = (parameter.get(bound, value) for bound in ("MinValue", "MaxValue"))
+    return not is_number or int(least) <= int(value) <= int(most)
 
 
 _FUNCTIONS: dict[str, Callable[[list[Any]], Any]] = {

@@ -292,7 +292,7 @@ def names(deployed: LocalStack) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def role(deployed: LocalStack, names: dict[str, str]) -> Iterator[Caller]:
     """Make calls with the rights of the worker."""
-    # The emulator lets the owner stand in for Lambda; on AWS it cannot.
+    # The emulator lets the owner stand in for Lambda; AWS does not.
     session = deployed.client("sts").assume_role(
         RoleArn=names["RoleArn"], RoleSessionName="test"
     )
