@@ -129,9 +129,9 @@ def emitted(
         (directive["Namespace"], metric["Name"], name, line[name])
         for line in map(json.loads, capsys.readouterr().out.splitlines())
         for directive in line["_aws"]["CloudWatchMetrics"]
-        for [name] in directive["Dimensions"]
         for metric in directive["Metrics"]
         if metric["Name"] in set(Metric)
+        for [name] in directive["Dimensions"]
     }
 
 
