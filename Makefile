@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-docs bench-function check lint unit template format contracts events requirements pictures setup clean
+.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-function check lint unit template format contracts requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,11 +64,8 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other ways.
-	@PYTHONPATH=src $(BIN)/python -m benchmarks
-
-bench-docs: .venv/ready  ## The same, with docs/performance/ written again.
-	@PYTHONPATH=src $(BIN)/python -m benchmarks --out docs/performance
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other ways; FULL=1: more seeds, and the plots.
+	@PYTHONPATH=src $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
 	@$(BIN)/python -m benchmarks.function
@@ -95,9 +92,6 @@ format: .venv/ready  ## Format the code and fix what can be fixed.
 
 contracts: .venv/ready  ## Write the JSON Schemas from the models.
 	PYTHONPATH=src $(BIN)/python -m tools.contracts
-
-events: .venv/ready  ## Write the sample events again.
-	PYTHONPATH=src $(BIN)/python -m tools.events
 
 pictures: setup  ## Draw the terminal of the README again, by running the command.
 	@$(BIN)/python -m tools.pictures

@@ -1,7 +1,7 @@
 """Ours beside four other ways to number tickets, on the simulation's model of AWS.
 
 `python -m benchmarks` measures and reports: `workloads` says what arrives, `contenders`
-who numbers it, `model_run` plays one on the other and `counting` counts, `cells` lists
-what is measured, `targets`, `costs`, `report` and `plots` say what it came to.
+who numbers it, `model_run` plays one on the other and `counting` counts; `cells` are
+measured, and `claims`, `targets`, `costs`, `report` and `plots` show what they came to.
 `python -m benchmarks.function` measures the function's start, time and memory instead.
 """

@@ -19,7 +19,8 @@ PRICES: Final[Mapping[str, tuple[float, str]]] = {
 US East (N. Virginia), without volume tiers, free tiers and discounts.
 """
 
-SERVICES: Final = ("DynamoDB", "SQS", "SNS", "Lambda", "Logs")
+SUM: Final = "sum"
+SERVICES: Final = ("DynamoDB", "SQS", "SNS", "Lambda", "Logs", SUM)
 MEMORY_GB: Final = 0.5
 RECEIVED_TOGETHER: Final = 10
 LOG_KB: Final = (0.66, 1.08)
@@ -27,12 +28,12 @@ LOG_KB: Final = (0.66, 1.08)
 
 
 def dollars(figures: Figures) -> dict[str, float]:
-    """Return what a million tickets cost, by service."""
+    """Return what a million tickets cost, by service and in sum."""
     price = {unit: dollar for unit, (dollar, _) in PRICES.items()}
     receives = max(figures.batches, 1 / RECEIVED_TOGETHER)
     seconds = figures.batches * figures.batch_seconds
     logged = LOG_KB[0] + LOG_KB[1] * figures.batches
-    return {
+    cost = {
         "DynamoDB": figures.write_units * price["write units"]
         + figures.read_units * price["read units"],
         "SQS": (1 + 2 * receives) * price["queue requests"],
@@ -41,3 +42,4 @@ def dollars(figures: Figures) -> dict[str, float]:
         + MEMORY_GB * seconds * price["GB-seconds"],
         "Logs": logged * price["KB of logs"],
     }
+    return cost | {SUM: sum(cost.values())}

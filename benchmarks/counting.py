@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from statistics import mean
 from typing import Any
 
+from benchmarks.figures import Figures, percentile
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.queues import Message, Queue
-from simulation.aws.topics import Topic
 from simulation.engine.scheduler import Future, Scheduler
 from simulation.faults import Fault
 from simulation.history import History
@@ -26,6 +27,8 @@ class Counts:
     commits: int = 0
     """Those of them that succeeded."""
     tickets: int = 0
+    duplicates: int = 0
+    """Tickets of requests that had one already."""
     waits: list[float] = field(default_factory=list)
     """Seconds from a message's first receive to its first announcement."""
     delays: list[float] = field(default_factory=list)
@@ -34,6 +37,27 @@ class Counts:
     """Seconds that each invocation took."""
     starved: int = 0
 
+    def figures(self, seconds: float, written: float, read: float) -> Figures:
+        """Return the figures of so many seconds, write units and read units."""
+        tickets = max(1, self.tickets)
+        return Figures(
+            requests=self.requests.total() / tickets,
+            publishes=self.requests["publish_batch"] / tickets,
+            lookups=self.requests["batch_get_item"] / tickets,
+            write_units=written / tickets,
+            read_units=read / tickets,
+            attempts=self.attempts / max(1, self.commits),
+            tickets_a_second=self.tickets / seconds,
+            batches=len(self.batches) / tickets,
+            batch_seconds=mean(self.batches or [0.0]),
+            p50=percentile(self.waits, 0.5),
+            p99=percentile(self.waits, 0.99),
+            longest=percentile(self.waits, 1.0),
+            p99_from_sending=percentile(self.delays, 0.99),
+            starved=self.starved,
+            duplicates=self.duplicates / tickets,
+        )
+
 
 @dataclass
 class Meter:
@@ -41,14 +65,13 @@ class Meter:
 
     clock: Callable[[], float]
     counts: Counts = field(default_factory=Counts)
-    keys: dict[str, str] = field(default_factory=dict)
-    """The idempotency key of each body."""
     sent: dict[str, float] = field(default_factory=dict)
     received: dict[str, float] = field(default_factory=dict)
-    """When each key was sent, and first received."""
+    """When each idempotency key was sent, and first received."""
 
-    def announced(self, key: str) -> None:
-        """Count an announcement, if it is the key's first."""
+    def announced(self, event: Mapping[str, Any]) -> None:
+        """Count an announcement, if it is the request's first."""
+        key = event["data"]["idempotency_key"]
         received = self.received.pop(key, None)
         if received is not None:
             self.counts.waits.append(self.clock() - received)
@@ -84,11 +107,10 @@ class CountedQueue(Queue):
     scheduler: Scheduler = field(kw_only=True)
     window: float = 0.0
     redelivered: float = 0.0
-    is_closed: bool = False
 
     def receive(self, at_most: int) -> list[Message]:
         """Receive, and wait up to the window until the batch is full."""
-        received = [] if self.is_closed else super().receive(at_most)
+        received = super().receive(at_most)
         end = self.clock() + self.window
         while received and len(received) < at_most and self.clock() < end:
             future = Future()
@@ -97,15 +119,12 @@ class CountedQueue(Queue):
             received += super().receive(at_most - len(received))
         return received
 
-    def next_visible_at(self) -> float:
-        """Return when there is something to receive."""
-        return float("inf") if self.is_closed else super().next_visible_at()
-
     def deliver(self, message: Message) -> None:
         """Deliver, and remember when it was the first time."""
         super().deliver(message)
         if message.receives == 1:
-            self.meter.received[self.meter.keys[message.body]] = self.clock()
+            key = json.loads(message.body)["idempotency_key"]
+            self.meter.received[key] = self.clock()
 
     def delete(self, message_id: str) -> None:
         """Delete a message; some come back once instead."""
@@ -120,35 +139,3 @@ class CountedQueue(Queue):
 @dataclass
 class CountedFifoQueue(CountedQueue, FifoQueue):
     """The same in FIFO mode."""
-
-
-@dataclass
-class CountedTopic(Topic):
-    """A topic that tells of each announcement."""
-
-    meter: Meter = field(kw_only=True)
-
-    def serve(
-        self, operation: str, request: Mapping[str, Any], *, partly: bool
-    ) -> dict[str, Any]:
-        """Publish a batch."""
-        answer = super().serve(operation, request, partly=partly)
-        for entry in request["PublishBatchRequestEntries"]:
-            self.meter.announced(
-                json.loads(entry["Message"])["data"]["idempotency_key"]
-            )
-        return answer
-
-
-def gaps_and_duplicates(tickets: Sequence[tuple[str, int, str]]) -> tuple[int, int]:
-    """Return how many numbers were skipped, and how many tickets are one too many.
-
-    Args:
-        tickets: Project, number and idempotency key of every ticket.
-    """
-    numbers: dict[str, set[int]] = {}
-    for project, number, _ in tickets:
-        numbers.setdefault(project, set()).add(number)
-    gaps = sum(max(found) - len(found) for found in numbers.values())
-    requests = {(project, key) for project, _, key in tickets}
-    return gaps, len(tickets) - len(requests)

@@ -30,17 +30,13 @@ class Figures:
     p99_from_sending: float
     starved: int
     """Messages that went back to the queue because time or attempts ran out."""
-    gaps: int
-    duplicates: int
-    runs: int = 1
+    duplicates: float
+    """Share of the tickets whose request had one already."""
 
 
-_COMBINED: Final[Mapping[str, Callable[[Any], float]]] = {
+_NOT_MEANS: Final[Mapping[str, Callable[[Any], float]]] = {
     "longest": max,
     "starved": sum,
-    "gaps": sum,
-    "duplicates": sum,
-    "runs": sum,
 }
 
 
@@ -48,7 +44,7 @@ def mean_of(runs: Sequence[Figures]) -> Figures:
     """Return the means of runs with different seeds: of some the sum or the maximum."""
     values: dict[str, Any] = {}
     for name in (field.name for field in fields(Figures)):
-        combine = _COMBINED.get(name, mean)
+        combine = _NOT_MEANS.get(name, mean)
         values[name] = combine(getattr(run, name) for run in runs)
     return Figures(**values)
 

@@ -12,7 +12,7 @@ from benchmarks.contenders import OURS, TEXTBOOK
 from benchmarks.figures import Figures
 from benchmarks.model_run import CEILING
 
-# Told apart by those who do not see all colours: Okabe and Ito; and by their marks.
+# Distinct for those who do not see all colours: Okabe and Ito; and by their marks.
 STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     OURS: {"color": "#0072B2", "marker": "o", "linewidth": 2.5},
     TEXTBOOK: {"color": "#D55E00", "marker": "s"},
@@ -39,27 +39,26 @@ PLOTS: Final[Mapping[str, tuple[str, Callable[[Figures], float]]]] = {
         "tickets a second, in % of the ceiling",
         lambda found: found.tickets_a_second / CEILING * 100,
     ),
-    "latency": ("p99 from receive to announced, s", lambda found: found.p99),
 }
 """By the name of the file: the label, and what is drawn."""
 
 
-def draw(results: Results, directory: Path) -> list[Path]:
-    """Draw every plot; return the files."""
+def draw(results: Results, directory: Path) -> None:
+    """Draw every plot."""
+    directory.mkdir(parents=True, exist_ok=True)
     mpl.use("agg")
     with mpl.rc_context(RULES):
-        return [
-            _draw(results, directory / f"{name}.svg", *PLOTS[name]) for name in PLOTS
-        ]
+        for name, (label, value) in PLOTS.items():
+            _draw(results, directory / f"{name}.svg", label, value)
 
 
 def _draw(
     results: Results, file: Path, label: str, value: Callable[[Figures], float]
-) -> Path:
+) -> None:
     figure, axes = plt.subplots(layout="constrained")
     for name, style in STYLES.items():
         found = [results[Cell(name, hot(workers))] for workers in WORKERS]
-        axes.plot(WORKERS, [value(each) for each in found], label=name, **style)
+        axes.plot(WORKERS, [value(figures) for figures in found], label=name, **style)
     axes.set(xscale="log", yscale="log", ylabel=label)
     axes.set_xlabel("batches worked on at a time (one hot project, batches of 10)")
     axes.set_xticks(WORKERS, [str(workers) for workers in WORKERS])
@@ -68,4 +67,3 @@ def _draw(
     axes.legend(frameon=False)
     figure.savefig(file, metadata={"Date": None})
     plt.close(figure)
-    return file

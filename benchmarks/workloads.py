@@ -6,25 +6,19 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-TRANSACTION_SECONDS: Final = (0.005, 0.011)
-"""What a transaction takes besides its call and its items' locks and commits.
-
-These take 7 ms, so that it takes 12 to 18 ms in all.
-"""
-
 WORKERS_A_SECOND: Final = 5.0
 """How fast Lambda adds workers: 300 a minute; Lambda guide, "SQS scaling"."""
 
 FIRST_WORKERS: Final = 5
 """What Lambda starts a queue with; Lambda guide, "SQS event source scaling"."""
 
-LEAST_SECONDS: Final = 4.0
-"""So that a batch comes where they come now and then."""
+MIN_SECONDS: Final = 4.0
+"""So that a batch arrives where batches arrive now and then."""
 
-MOST_CALLS: Final = 8_000
-FEWEST_CALLS: Final = 4_000
+MAX_CALLS: Final = 8_000
+MIN_CALLS: Final = 4_000
 CALLS_A_WORKER: Final = 80
-"""What bounds a run that makes more calls than its figures need."""
+"""The bounds of a run that makes more calls than its figures need."""
 
 
 def overhead_of(records: int) -> tuple[float, float]:
@@ -47,38 +41,14 @@ class Workload:
     redelivered: float = 0.0
     """Share of the messages that are delivered once more after they were done."""
     rate: float | None = None
-    """Messages a second; none: there is always more than the workers can take."""
+    """Messages a second; None: there is always more than the workers can take."""
     sent_together: int = 1
     """Messages that arrive at the same moment, where there is a rate."""
     burst: int = 0
     """Messages that wait at the start, in place of all that; all workers are cold."""
     is_fifo: bool = False
-    transaction: tuple[float, float] = TRANSACTION_SECONDS
     overhead: tuple[float, float] = (0.0, 0.0)
-    """Seconds a batch takes beside its requests, drawn from this range."""
-
-    @property
-    def is_saturated(self) -> bool:
-        """Whether more waits than the workers can take."""
-        return self.rate is None and not self.burst
-
-    def title(self) -> str:
-        """Name everything but the number of workers and the overhead."""
-        facts = {
-            "FIFO" if self.is_fifo else "standard": True,
-            f"batch {self.batch_size}": True,
-            f"window {self.window:g} s": self.window,
-            f"{self.projects} projects": self.projects > 1,
-            f"{self.redelivered:.0%} redelivered": self.redelivered,
-            f"{self.rate or 0:g}/s by {self.sent_together}": self.rate,
-            f"burst of {self.burst}": self.burst,
-        }
-        return ", ".join(fact for fact, holds in facts.items() if holds)
-
-    def overhead_title(self) -> str:
-        """Name the overhead in milliseconds."""
-        shortest, longest = (f"{seconds * 1000:g}" for seconds in self.overhead)
-        return shortest if shortest == longest else f"{shortest}-{longest}"
+    """Seconds that a batch takes outside its requests, drawn from this range."""
 
     def bodies(self) -> Iterator[tuple[str, str, str]]:
         """Yield create-ticket messages without end: the project, the key, the body."""
@@ -101,8 +71,8 @@ class Span:
     seconds: float
     calls: float = float("inf")
     """After so many the warm-up ends too, and after as many again the run."""
-    workers_a_second: float | None = None
-    """How fast workers are added to the first five; none: all start together."""
+    workers_a_second: float = float("inf")
+    """How fast workers are added to the first five."""
 
 
 def span_of(workload: Workload, scale: float, *, learns: bool) -> Span:
@@ -112,16 +82,16 @@ def span_of(workload: Workload, scale: float, *, learns: bool) -> Span:
         workload: What is measured.
         scale: How much longer or shorter than usual.
         learns: Whether the contender keeps its backoff from batch to batch. It then
-            needs time to find its pace, while Lambda adds workers slowly; of the
-            others a second is enough, and much work.
+            needs time to adapt, while Lambda adds workers slowly; of the others a
+            second is enough, and much work.
     """
     if workload.burst:
         return Span(0.0, 60.0)
-    if not workload.is_saturated:
-        return Span(4.0 * scale, max(LEAST_SECONDS, 20.0 * scale))
+    if workload.rate:
+        return Span(4.0 * scale, max(MIN_SECONDS, 20.0 * scale))
     if learns:
         warm_up = 4.0 + workload.workers / WORKERS_A_SECOND
         rate = WORKERS_A_SECOND / scale
-        return Span(warm_up * scale, 10.0 * scale, MOST_CALLS, rate)
-    calls = FEWEST_CALLS + workload.workers * CALLS_A_WORKER
+        return Span(warm_up * scale, 10.0 * scale, MAX_CALLS, rate)
+    calls = MIN_CALLS + workload.workers * CALLS_A_WORKER
     return Span(1.0 * scale, 10.0 * scale, calls)

@@ -5,15 +5,11 @@ For people and tools that send create-ticket messages or subscribe to announceme
 Where a schema cannot say what a model refuses, its description does.
 """
 
-import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core.core_schema import DataclassField, ModelField, TypedDictField
 
 from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, TicketNumberAssigned
 from ticketctl.sequences.ticket_voided import TicketVoided, VoidedTicket
@@ -21,7 +17,7 @@ from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
 
-_REFUSED_BESIDES: Final = (
+_ALSO_REFUSED: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
     "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
@@ -51,52 +47,45 @@ _FULL: Final = {
     "labels": ["export", "customers"],
     "attributes": {"customer_id": "C-311", "channel": "email"},
 }
+_ASSIGNED: Final = TicketNumberAssigned.of(
+    CreateTicket.parse(json.dumps(_SHORTEST)), 42, "2026-01-15T09:30:00.000Z"
+)
 _VOIDED_AT: Final = "2026-01-16T10:00:00.000Z"
+_VOIDED: Final = TicketVoided(
+    id="PROJ-42/voided",
+    subject="PROJ-42",
+    time=_VOIDED_AT,
+    data=VoidedTicket(
+        project_id="PROJ",
+        number=42,
+        ticket_key="PROJ-42",
+        idempotency_key=_SHORTEST["idempotency_key"],
+        reason="duplicate of PROJ-41",
+        voided_at=_VOIDED_AT,
+    ),
+)
 
 
 class _Generator(GenerateJsonSchema):
     """Leaves out noise, and requires what every event has."""
 
-    def field_title_should_be_set(
-        self,
-        schema: Any,  # noqa: ARG002 - the signature is pydantic's
-    ) -> bool:
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's.
         """Never: a title made from a field's name says nothing more."""
         return False
 
-    def field_is_required(
-        self,
-        field: ModelField | DataclassField | TypedDictField,
-        total: bool,  # noqa: FBT001 - the signature is pydantic's
-    ) -> bool:
-        """An event has every member, those with a default too."""
+    def field_is_required(self, field: Any, total: Any) -> bool:
+        """Of an event every member, those with a default too."""
         is_event = self.mode == "serialization"
         return is_event or super().field_is_required(field, total)
 
 
 def documents() -> dict[str, str]:
     """Return the text of every schema, by its path below the directory."""
-    assigned = TicketNumberAssigned.of(
-        CreateTicket.parse(json.dumps(_SHORTEST)), 42, "2026-01-15T09:30:00.000Z"
-    )
-    voided = TicketVoided(
-        id="PROJ-42/voided",
-        subject="PROJ-42",
-        time=_VOIDED_AT,
-        data=VoidedTicket(
-            project_id="PROJ",
-            number=42,
-            ticket_key="PROJ-42",
-            idempotency_key=_SHORTEST["idempotency_key"],
-            reason="duplicate of PROJ-41",
-            voided_at=_VOIDED_AT,
-        ),
-    )
     request = CreateTicket.model_json_schema(schema_generator=_Generator)
     schemas = {
-        "create-ticket": _complete(request, _REFUSED_BESIDES, [_SHORTEST, _FULL]),
-        "ticket-number-assigned": _event_schema(assigned),
-        "ticket-voided": _event_schema(voided),
+        "create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL),
+        "ticket-number-assigned": _event_schema(_ASSIGNED),
+        "ticket-voided": _event_schema(_VOIDED),
     }
     return {
         f"schemas/{name}.schema.json": generated.as_json(
@@ -110,28 +99,19 @@ def documents() -> dict[str, str]:
     }
 
 
-def _event_schema(example: BaseModel) -> dict[str, Any]:
+def _event_schema(example: TicketNumberAssigned | TicketVoided) -> dict[str, Any]:
     schema = example.model_json_schema(
         schema_generator=_Generator, mode="serialization"
     )
-    return _complete(schema, _FOR_SUBSCRIBERS, [example.model_dump(mode="json")])
+    return _complete(schema, _FOR_SUBSCRIBERS, example.model_dump(mode="json"))
 
 
-def _complete(
-    schema: dict[str, Any], more: str, examples: Sequence[Any]
-) -> dict[str, Any]:
-    """Add what the model cannot say; name and description come first."""
+def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, Any]:
+    """Add what the model cannot say; title and description come first."""
     described = f"{schema['description']}\n{more}"
     head = {"title": schema["title"], "description": described}
     return head | schema | head | {"examples": examples}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the schemas below a directory."""
-    parser = argparse.ArgumentParser("python -m tools.contracts")
-    parser.add_argument("directory", nargs="?", type=Path, default=DIRECTORY)
-    generated.write(documents(), parser.parse_args(arguments).directory)
-
-
 if __name__ == "__main__":
-    main()
+    generated.write(documents(), DIRECTORY)

@@ -73,7 +73,7 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     invoke: Invoke, system: System, tmp_path: Path
 ) -> None:
     subprocess.run(  # noqa: S603 - no shell, no argument from outside.
-        [sys.executable, "-m", "tools.events", tmp_path, "--fresh"],
+        [sys.executable, "-m", "tools.events", tmp_path],
         check=True,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": "src"},

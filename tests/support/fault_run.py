@@ -21,7 +21,7 @@ from ticket_numbering.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.system.items import plain
 from ticketctl.system.queues import Sent, messages_on_queue
-from tools.poison import POISON
+from tools.events import fresh_events
 
 SEED_VARIABLE: Final = "FAULTS_SEED"
 """Set it to the seed of a run that failed: its calls meet the same faults again."""
@@ -30,6 +30,8 @@ TICKETS: Final = {"HOT": 1000} | {f"COLD-{serial}": 250 for serial in range(1, 5
 REPEATS: Final = 300
 RIVALS: Final = 60
 POISON_OF_A_KIND: Final = 4
+REUSED_KEY: Final = "reused-key"
+"""Its first record is a valid request, and so is the second without the first."""
 
 FAULT_SECONDS: Final = 190
 """A bound for a busy machine; on two free cores it takes about 120."""
@@ -69,11 +71,7 @@ class Load:
                 for ticket in dice.sample(tickets, REPEATS)
             ],
             [ticket | {"title": "Rival"} for ticket in dice.sample(tickets, RIVALS)],
-            {
-                make(ticket_fields("HOT")): kind
-                for kind, make in POISON.items()
-                for _ in range(POISON_OF_A_KIND)
-            },
+            _poison(),
         )
 
     def bodies(self, seed: int) -> list[str]:
@@ -82,6 +80,18 @@ class Load:
         bodies = [*map(json.dumps, valid), *self.poison]
         random.Random(seed).shuffle(bodies)  # noqa: S311 - see above.
         return bodies
+
+
+def _poison() -> dict[str, str]:
+    """Return the bodies of poison events, in the hot project, and their kinds."""
+    return {
+        record["body"].replace("PROJ", "HOT"): kind
+        for _ in range(POISON_OF_A_KIND)
+        for name, text in fresh_events().items()
+        for record in json.loads(text)["Records"]
+        if (kind := name.removesuffix(".json").partition("poison-")[2])
+        and kind != REUSED_KEY
+    }
 
 
 @dataclass

@@ -263,23 +263,28 @@ class TestBatch:
         assert len(function.publisher.ids) == 9
 
 
-class TestGenerator:
-    """Nobody edits the files by hand."""
-
-    def test_files_are_those_that_the_generator_writes(self) -> None:
-        """If this fails, run `make events`."""
-        written = {path.name: path.read_bytes().decode() for path in FILES}
-
-        assert written == events.event_files()
-        assert written.keys() == EXPECTED.keys()
+class TestFreshEvents:
+    """Tables that know the checked-in requests do not know these."""
 
     def test_events_have_new_ids_and_keys_when_fresh(self, tmp_path: Path) -> None:
-        """Tables that know the checked-in requests do not know these."""
-        events.main([str(tmp_path), "--fresh"])
+        events.main([str(tmp_path)])
 
-        [known] = read("create-ticket.json")["Records"]
-        [fresh] = json.loads((tmp_path / "create-ticket.json").read_bytes())["Records"]
-        known_key = json.loads(known["body"])["idempotency_key"]
-        fresh_key = json.loads(fresh["body"])["idempotency_key"]
-        assert fresh["messageId"] != known["messageId"]
+        first, fresh, again = (
+            json.loads((directory / f"{name}.json").read_bytes())["Records"][0]
+            for directory, name in (
+                (events.DIRECTORY, "create-ticket"),
+                (tmp_path, "create-ticket"),
+                (tmp_path, "redelivery"),
+            )
+        )
+        known_key, fresh_key = (
+            json.loads(record["body"])["idempotency_key"] for record in (first, fresh)
+        )
+        assert {path.name for path in tmp_path.iterdir()} == EXPECTED.keys()
+        assert fresh["messageId"] != first["messageId"]
         assert fresh_key != known_key
+        assert (again["messageId"], again["body"]) == (
+            fresh["messageId"],
+            fresh["body"],
+        )
+        assert fresh["md5OfBody"] != first["md5OfBody"]

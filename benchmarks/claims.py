@@ -1,0 +1,179 @@
+"""What is to be shown: a claim has one table, and a row of it one measured cell."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from benchmarks.cells import (
+    CALM,
+    CALM_PROJECTS,
+    COLD_BURST,
+    IN_TENS,
+    MANY_PROJECTS,
+    NO_OVERHEAD,
+    OVERHEAD,
+    REDELIVERED,
+    SINGLY,
+    TWICE,
+    WORKERS,
+    Cell,
+    hot,
+)
+from benchmarks.contenders import CONTENDERS, OURS
+from benchmarks.costs import SERVICES, SUM, dollars
+from benchmarks.figures import Figures
+from benchmarks.model_run import CEILING
+from benchmarks.workloads import Workload, overhead_of
+
+
+def _dollars_column(service: str) -> Callable[[Figures], str]:
+    return lambda found: f"{dollars(found)[service]:.2f}"
+
+
+COLUMNS: Final[Mapping[str, Callable[[Figures], str]]] = {
+    "share of the ceiling": lambda found: f"{found.tickets_a_second / CEILING:.0%}",
+    "tickets a second": lambda found: f"{found.tickets_a_second:.0f}",
+    "attempts": lambda found: f"{found.attempts:.2f}",
+    "write units": lambda found: f"{found.write_units:.2f}",
+    "read units": lambda found: f"{found.read_units:.2f}",
+    "requests": lambda found: f"{found.requests:.2f}",
+    "wait p50 / p99 / max, s": lambda found: (
+        f"{found.p50:.3f} / {found.p99:.3f} / {found.longest:.2f}"
+    ),
+    "p99 from sending, s": lambda found: f"{found.p99_from_sending:.3f}",
+    "starved": lambda found: str(found.starved),
+    "second tickets": lambda found: f"{found.duplicates:.1%}",
+    **{service: _dollars_column(service) for service in SERVICES},
+}
+CONTENTION: Final = (
+    "share of the ceiling",
+    "attempts",
+    "write units",
+    "read units",
+    "requests",
+    "wait p50 / p99 / max, s",
+    "starved",
+)
+ARRIVALS: Final = (
+    "attempts",
+    "write units",
+    "requests",
+    "wait p50 / p99 / max, s",
+    "p99 from sending, s",
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A table."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Mapping[str, Cell]
+
+
+def ours(workloads: Mapping[str, Workload]) -> Mapping[str, Cell]:
+    """Return a row for each workload."""
+    return {label: Cell(OURS, workload) for label, workload in workloads.items()}
+
+
+def everybody(workloads: Mapping[str, Workload]) -> Mapping[str, Cell]:
+    """Return a row for each workload and contender."""
+    return {
+        ", ".join(filter(None, (name, label))): Cell(name, workload)
+        for label, workload in workloads.items()
+        for name in CONTENDERS
+    }
+
+
+def setting(**options: Any) -> Workload:
+    """Return one hot project with other settings than the default."""
+    size = options.get("batch_size", 10)
+    return Workload(overhead=overhead_of(size), **options)
+
+
+SETTINGS: Final = {
+    "the default": setting(),
+    "MaximumConcurrency=2": setting(workers=2),
+    "the same, BatchSize=20, MaximumBatchingWindow=1": setting(
+        workers=2, batch_size=20, window=1.0
+    ),
+    "BatchSize=50, MaximumBatchingWindow=1": setting(batch_size=50, window=1.0),
+    "QueueType=fifo": setting(is_fifo=True),
+    "the default, 1,000 projects": MANY_PROJECTS,
+}
+
+CLAIMS: Final = (
+    Claim(
+        "One hot project, 20 ms of overhead a batch",
+        CONTENTION,
+        ours({f"N = {workers}": hot(workers, OVERHEAD) for workers in WORKERS}),
+    ),
+    Claim(
+        "One hot project, no overhead",
+        CONTENTION,
+        ours({f"N = {workers}": hot(workers, NO_OVERHEAD) for workers in WORKERS}),
+    ),
+    Claim(
+        "One hot project, beside other algorithms",
+        ("requests", "write units", "share of the ceiling"),
+        everybody({f"N = {workers}": hot(workers) for workers in WORKERS}),
+    ),
+    Claim(
+        "A tenth delivered again after it was done, N = 10",
+        ("requests", "write units", "second tickets"),
+        everybody({"": REDELIVERED}),
+    ),
+    Claim(
+        "Settings, more messages than the workers can take",
+        ("tickets a second", *ARRIVALS[:-1], SUM),
+        ours(SETTINGS),
+    ),
+    Claim(
+        "Settings, messages one by one at half the ceiling",
+        ARRIVALS,
+        ours(
+            {
+                label: replace(workload, rate=CEILING / 2)
+                for label, workload in SETTINGS.items()
+            }
+            | {"the default, messages in tens": IN_TENS}
+        ),
+    ),
+    Claim(
+        "Ten full batches wait when the workers start",
+        ("attempts", "write units", "requests", "wait p50 / p99 / max, s"),
+        ours(
+            {
+                f"{kind}, N = {workers}": replace(
+                    COLD_BURST, workers=workers, is_fifo=kind == "FIFO"
+                )
+                for workers in (10, 5, 2)
+                for kind in ("standard", "FIFO")
+            }
+        ),
+    ),
+    Claim(
+        "Undisturbed",
+        ("attempts", "write units", "requests", "wait p50 / p99 / max, s"),
+        ours(
+            {
+                "a batch of one project": CALM,
+                "a batch of ten projects": CALM_PROJECTS,
+                "a batch that comes twice": TWICE,
+            }
+        ),
+    ),
+    Claim(
+        "Dollars for a million tickets",
+        SERVICES,
+        everybody(
+            {
+                "ten workers on one project": hot(10),
+                "one worker, full batches": hot(1),
+                "many projects": MANY_PROJECTS,
+                "single messages": SINGLY,
+            }
+        ),
+    ),
+)
