@@ -60,6 +60,7 @@ ARRIVALS: Final = (
     "requests",
     "wait p50 / p99 / max, s",
     "p99 from sending, s",
+    SUM,
 )
 
 
@@ -95,10 +96,12 @@ def setting(**options: Any) -> Workload:
 SETTINGS: Final = {
     "the default": setting(),
     "MaximumConcurrency=2": setting(workers=2),
-    "the same, BatchSize=20, MaximumBatchingWindow=1": setting(
+    "... BatchSize=20 MaximumBatchingWindow=1": setting(
         workers=2, batch_size=20, window=1.0
     ),
-    "BatchSize=50, MaximumBatchingWindow=1": setting(batch_size=50, window=1.0),
+    "... BatchSize=50 MaximumBatchingWindow=1": setting(
+        workers=2, batch_size=50, window=1.0
+    ),
     "QueueType=fifo": setting(is_fifo=True),
     "the default, 1,000 projects": MANY_PROJECTS,
 }
@@ -126,7 +129,7 @@ CLAIMS: Final = (
     ),
     Claim(
         "Settings, more messages than the workers can take",
-        ("tickets a second", *ARRIVALS[:-1], SUM),
+        ("tickets a second", *ARRIVALS),
         ours(SETTINGS),
     ),
     Claim(

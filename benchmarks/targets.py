@@ -34,9 +34,10 @@ class Target:
 
     @property
     def is_met(self) -> bool:
-        """Whether the figure, rounded as it is shown, is within the bound."""
-        measured = round(self.measured, 2)
-        return measured >= self.bound if self.is_least else measured <= self.bound
+        """Whether the figure is within the bound."""
+        if self.is_least:
+            return self.measured >= self.bound
+        return round(self.measured, 2) <= self.bound
 
 
 def targets(results: Results) -> Iterator[Target]:

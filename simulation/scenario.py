@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Final
 
 from simulation.aws.network import Latency
@@ -17,6 +18,7 @@ from simulation.producers import (
     Sending,
     request,
 )
+from ticket_numbering.sequence_cache import TTL
 
 __all__ = ["Scenario", "Sending", "random_scenario", "request"]
 
@@ -34,6 +36,7 @@ LATENCIES: Final = (
 
 VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
 CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
+CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
 OUTAGES: Final = 0.15
 HOT_PROJECTS: Final = 0.03
 FAIR_DAYS: Final = 0.1
@@ -70,6 +73,8 @@ class Scenario:
     outages: Sequence[Outage] = ()
     clock_error: float = 0.0
     """Seconds by which each execution environment's clock may be wrong."""
+    cache_ttl: timedelta = TTL
+    """How long a sequence cache trusts a number; no promise depends on it."""
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
     slow_calls: Mapping[str, float] = field(default_factory=dict)
@@ -102,6 +107,7 @@ def random_scenario(choices: Choices) -> Scenario:
         fault_rate=FAULT_RATES[choices.pick(len(FAULT_RATES))],
         outages=_outages(choices),
         clock_error=CLOCK_ERRORS[choices.pick(len(CLOCK_ERRORS))],
+        cache_ttl=CACHE_TTLS[choices.pick(len(CACHE_TTLS))],
     )
 
 

@@ -38,6 +38,7 @@ from simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from simulation.outages import WithOutages
 from simulation.scenario import Scenario, random_scenario
 from ticket_numbering.observability import logger
+from ticket_numbering.sequence_cache import SequenceCache
 
 SCHEMA = {
     TICKETS: {"project_id": "S", "number": "N"},
@@ -247,6 +248,7 @@ class World:
             SQSClient(self.queue, self.network),
             Clock(self.scheduler, self.choices, self.scenario.clock_error),
             self.scenario.max_attempts,
+            SequenceCache(self.scenario.cache_ttl),
             dead_letter_queue=f"dead-letters{'.fifo' if self.scenario.fifo else ''}",
         )
         is_next = self.algorithm is SHIPPED and number < self.scenario.next_version

@@ -1,4 +1,4 @@
-"""Files that a tool writes and nobody edits by hand; tests compare them."""
+"""JSON files that a tool writes."""
 
 import json
 from collections.abc import Mapping

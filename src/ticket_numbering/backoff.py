@@ -13,7 +13,10 @@ from ticket_numbering.errors import (
     TransientError,
 )
 
-BASE_DELAY_SECONDS: Final = 0.01
+BASE_DELAY_SECONDS: Final = 0.04
+"""Before contention is known: several transactions, for others may start as well."""
+
+MIN_DELAY_SECONDS: Final = 0.01
 """About a transaction: whoever was in the way is then done."""
 
 MAX_DELAY_SECONDS: Final = 15.0
@@ -65,4 +68,4 @@ class Backoff:
         # Projects run on several threads, and any of them may clear the delays.
         delay = self.delays.get(project_id)
         if delay is not None:
-            self.delays[project_id] = max(BASE_DELAY_SECONDS, delay * SUCCESS_DECAY)
+            self.delays[project_id] = max(MIN_DELAY_SECONDS, delay * SUCCESS_DECAY)

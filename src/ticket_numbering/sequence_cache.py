@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-TTL: Final = timedelta(milliseconds=25)
-"""About as long as another worker's batch takes: nobody has probably gone on yet.
+TTL: Final = timedelta(milliseconds=15)
+"""About a transaction: a worker that waited for ours has not committed before.
 
-After that a read costs less than the collisions that it saves.
+After that a read costs less than the conflicts and collisions that it saves.
 """
 
 MAX_PROJECTS: Final = 1_000

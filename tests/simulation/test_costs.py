@@ -89,4 +89,4 @@ class TestCostOfContention:
         outcomes = [played(calm_day(10, 2, times=2), seed) for seed in SEEDS]
 
         assert all(outcome.tickets == 10 for outcome in outcomes)
-        assert max(outcome.write_units for outcome in outcomes) <= 40 * 5
+        assert max(outcome.write_units for outcome in outcomes) <= 40 * 6

@@ -6,6 +6,7 @@ from ticket_numbering.backoff import (
     BASE_DELAY_SECONDS,
     MAX_DELAY_SECONDS,
     MAX_PROJECTS,
+    MIN_DELAY_SECONDS,
     MIN_THROTTLING_DELAY_SECONDS,
     Backoff,
 )
@@ -65,12 +66,12 @@ class TestDecay:
         assert 0.5 < backoff.delay("PROJ") < 1.0
 
     def test_delay_ends_at_the_shortest_when_it_keeps_shrinking(self) -> None:
-        backoff = Backoff({"PROJ": BASE_DELAY_SECONDS * 1.1})
+        backoff = Backoff({"PROJ": MIN_DELAY_SECONDS * 1.1})
 
         for _ in range(2):
             backoff.decay("PROJ")
 
-        assert backoff.delay("PROJ") == BASE_DELAY_SECONDS
+        assert backoff.delay("PROJ") == MIN_DELAY_SECONDS
 
     def test_nothing_is_kept_when_a_project_was_never_contended(self) -> None:
         backoff = Backoff()
