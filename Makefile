@@ -64,7 +64,7 @@ mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must f
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other ways; FULL=1: more seeds, and the plots.
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other ways; FULL=1: more seeds, and the plots.
 	@PYTHONPATH=src $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.

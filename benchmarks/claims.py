@@ -78,7 +78,7 @@ def ours(workloads: Mapping[str, Workload]) -> Mapping[str, Cell]:
     return {label: Cell(OURS, workload) for label, workload in workloads.items()}
 
 
-def everybody(workloads: Mapping[str, Workload]) -> Mapping[str, Cell]:
+def all_contenders(workloads: Mapping[str, Workload]) -> Mapping[str, Cell]:
     """Return a row for each workload and contender."""
     return {
         ", ".join(filter(None, (name, label))): Cell(name, workload)
@@ -118,14 +118,14 @@ CLAIMS: Final = (
         ours({f"N = {workers}": hot(workers, NO_OVERHEAD) for workers in WORKERS}),
     ),
     Claim(
-        "One hot project, beside other algorithms",
+        "One hot project, compared with other algorithms",
         ("requests", "write units", "share of the ceiling"),
-        everybody({f"N = {workers}": hot(workers) for workers in WORKERS}),
+        all_contenders({f"N = {workers}": hot(workers) for workers in WORKERS}),
     ),
     Claim(
         "A tenth delivered again after it was done, N = 10",
         ("requests", "write units", "second tickets"),
-        everybody({"": REDELIVERED}),
+        all_contenders({"": REDELIVERED}),
     ),
     Claim(
         "Settings, more messages than the workers can take",
@@ -170,7 +170,7 @@ CLAIMS: Final = (
     Claim(
         "Dollars for a million tickets",
         SERVICES,
-        everybody(
+        all_contenders(
             {
                 "ten workers on one project": hot(10),
                 "one worker, full batches": hot(1),

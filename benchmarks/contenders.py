@@ -30,14 +30,14 @@ REFUSALS: Final = {"ConditionalCheckFailedException", "TransactionCanceledExcept
 STAMP: Final = "2026-11-21T00:00:00.000Z"
 
 Number = Callable[[CreateTicket, Any], int]
-"""Gives a request its number; gets the invocation's context besides."""
+"""Gives a request its number; also gets the invocation's context."""
 
 
 @dataclass(frozen=True)
 class RecordByRecord:
     """A handler that numbers one record after the other."""
 
-    site: ExecutionEnvironment
+    environment: ExecutionEnvironment
     number: Number
 
     def __call__(self, event: dict[str, Any], context: Any) -> Any:
@@ -54,7 +54,7 @@ class RecordByRecord:
         request = CreateTicket.parse(body)
         number = self.number(request, context)
         event = TicketNumberAssigned.of(request, number, STAMP)
-        failures = self.site.publisher().publish(
+        failures = self.environment.publisher().publish(
             [Announcement(event, replayed=False)],
             lambda: float(context.get_remaining_time_in_millis() / MILLISECONDS),
         )
@@ -62,23 +62,23 @@ class RecordByRecord:
             raise error
 
 
-def textbook(site: ExecutionEnvironment) -> Number:
+def textbook(environment: ExecutionEnvironment) -> Number:
     """Query, put, and on a collision plus one: the loop of the AWS blog."""
 
     def number(request: CreateTicket, _: Any) -> int:
-        found = site.store().last_number(request.project_id) + 1
-        while not _put_ticket(site, request, found):
+        found = environment.store().last_number(request.project_id) + 1
+        while not _put_ticket(environment, request, found):
             found += 1
         return found
 
     return number
 
 
-def add_counter(site: ExecutionEnvironment) -> Number:
+def add_counter(environment: ExecutionEnvironment) -> Number:
     """Count in an item of its own with ADD, then write the ticket."""
 
     def number(request: CreateTicket, _: Any) -> int:
-        answer = site.dynamodb.update_item(
+        answer = environment.dynamodb.update_item(
             TableName=KEYS,
             Key={"id": {"S": request.project_id}},
             UpdateExpression="ADD last_number :one",
@@ -86,13 +86,13 @@ def add_counter(site: ExecutionEnvironment) -> Number:
             ReturnValues="UPDATED_NEW",
         )
         found = int(answer["Attributes"]["last_number"]["N"])
-        _put_ticket(site, request, found)
+        _put_ticket(environment, request, found)
         return found
 
     return number
 
 
-def locked_counter(site: ExecutionEnvironment) -> Number:
+def locked_counter(environment: ExecutionEnvironment) -> Number:
     """Read a counter, then write it and the ticket together if it is unchanged.
 
     On every cancellation it reads again, whatever the reason, without a backoff.
@@ -101,24 +101,26 @@ def locked_counter(site: ExecutionEnvironment) -> Number:
     def number(request: CreateTicket, _: Any) -> int:
         key = {"id": {"S": request.project_id}}
         while True:
-            found = site.dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)
+            found = environment.dynamodb.get_item(
+                TableName=KEYS, Key=key, ConsistentRead=True
+            )
             last = int(found["Item"]["last_number"]["N"]) if "Item" in found else 0
             puts = _counter_and_ticket(request, last)
-            if _succeeds(site.dynamodb.transact_write_items, TransactItems=puts):
+            if _succeeds(environment.dynamodb.transact_write_items, TransactItems=puts):
                 return last + 1
 
     return number
 
 
-def powertools(site: ExecutionEnvironment) -> Number:
+def powertools(environment: ExecutionEnvironment) -> Number:
     """Wrap the textbook's loop in the idempotency of Powertools."""
     config = IdempotencyConfig()
-    loop = textbook(site)
+    loop = textbook(environment)
     numbered = idempotent_function(
         lambda *, key, request: loop(request, None),  # noqa: ARG005 - the key.
         data_keyword_argument="key",
         persistence_store=DynamoDBPersistenceLayer(
-            table_name=KEYS, boto3_client=as_boto3(site.dynamodb)
+            table_name=KEYS, boto3_client=as_boto3(environment.dynamodb)
         ),
         config=config,
         key_prefix="benchmark",
@@ -148,9 +150,11 @@ def _counter_and_ticket(request: CreateTicket, last: int) -> list[dict[str, Any]
     return [{"Put": counter}, {"Put": _ticket_put(request, last + 1)}]
 
 
-def _put_ticket(site: ExecutionEnvironment, request: CreateTicket, number: int) -> bool:
+def _put_ticket(
+    environment: ExecutionEnvironment, request: CreateTicket, number: int
+) -> bool:
     """Write the ticket if the number is free; tell whether it was."""
-    return _succeeds(site.dynamodb.put_item, **_ticket_put(request, number))
+    return _succeeds(environment.dynamodb.put_item, **_ticket_put(request, number))
 
 
 def _ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
@@ -175,7 +179,7 @@ def _succeeds(write: Callable[..., Any], **request: Any) -> bool:
 def _one_by_one(
     way: Callable[[ExecutionEnvironment], Number],
 ) -> Callable[[ExecutionEnvironment], Handler]:
-    return lambda site: RecordByRecord(site, way(site))
+    return lambda environment: RecordByRecord(environment, way(environment))
 
 
 OURS: Final = "ours"

@@ -39,7 +39,7 @@ LATENCY: Final = Latency(shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014)
 """A call and its answer take 5 ms."""
 
 TRANSACTION_SECONDS: Final = (0.005, 0.011)
-"""What a transaction takes besides its call and its items' locks and commits.
+"""What a transaction takes in addition to its call and its items' locks and commits.
 
 These take 7 ms, so that it takes 12 to 18 ms in all.
 """
