@@ -65,17 +65,16 @@ class Meter:
 
     clock: Callable[[], float]
     counts: Counts = field(default_factory=Counts)
-    sent: dict[str, float] = field(default_factory=dict)
-    received: dict[str, float] = field(default_factory=dict)
-    """When each idempotency key was sent, and first received."""
+    received: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """When each idempotency key was first received, and when it was sent."""
 
     def announced(self, event: Mapping[str, Any]) -> None:
         """Count an announcement, if it is the request's first."""
         key = event["data"]["idempotency_key"]
-        received = self.received.pop(key, None)
-        if received is not None:
-            self.counts.waits.append(self.clock() - received)
-            self.counts.delays.append(self.clock() - self.sent.pop(key))
+        if key in self.received:
+            received_at, sent_at = self.received.pop(key)
+            self.counts.waits.append(self.clock() - received_at)
+            self.counts.delays.append(self.clock() - sent_at)
 
 
 @dataclass
@@ -124,7 +123,7 @@ class CountedQueue(Queue):
         super().deliver(message)
         if message.receives == 1:
             key = json.loads(message.body)["idempotency_key"]
-            self.meter.received[key] = self.clock()
+            self.meter.received[key] = self.clock(), message.sent_at
 
     def delete(self, message_id: str) -> None:
         """Delete a message; some come back once instead."""

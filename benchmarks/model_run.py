@@ -227,8 +227,7 @@ class ModelRun:
         return batches * self._workload.batch_size - waiting
 
     def _send(self, messages: int) -> None:
-        for project, key, body in islice(self._bodies, max(0, messages)):
-            self._meter.sent[key] = self._clock()
+        for project, body in islice(self._bodies, max(0, messages)):
             self._queue.send(body, group=project)
 
     def _wake_workers(self) -> None:

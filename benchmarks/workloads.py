@@ -50,16 +50,16 @@ class Workload:
     overhead: tuple[float, float] = (0.0, 0.0)
     """Seconds that a batch takes outside its requests, drawn from this range."""
 
-    def bodies(self) -> Iterator[tuple[str, str, str]]:
-        """Yield create-ticket messages without end: the project, the key, the body."""
+    def bodies(self) -> Iterator[tuple[str, str]]:
+        """Yield create-ticket messages without end: the project and the body."""
         for serial in count(1):
-            project, key = f"P{serial % self.projects}", f"key-{serial}"
+            project = f"P{serial % self.projects}"
             content = {
                 "project_id": project,
-                "idempotency_key": key,
+                "idempotency_key": f"key-{serial}",
                 "title": "a ticket of the benchmark",
             }
-            yield project, key, json.dumps(content)
+            yield project, json.dumps(content)
 
 
 @dataclass(frozen=True)
