@@ -15,14 +15,8 @@ from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import (
-    Received,
-    Sent,
-    messages_on_queue,
-    send,
-    subscribe,
-    take,
-)
+from ticketctl.system.queues import Received, messages_on, subscribe, take
+from ticketctl.system.sender import Request, send
 
 Found = TypeVar("Found")
 
@@ -50,7 +44,7 @@ class System:
     announced: list[Received] = field(default_factory=list)
     dead_letters: list[Received] = field(default_factory=list)
 
-    def send(self, *messages: str | dict[str, Any]) -> list[Sent]:
+    def send(self, *messages: str | dict[str, Any]) -> list[Request]:
         bodies = [
             message if isinstance(message, str) else json.dumps(message)
             for message in messages
@@ -81,7 +75,7 @@ class System:
 
     def settle(self) -> None:
         """Wait until the queue is empty and all that left it has arrived."""
-        self.wait_for(lambda: not messages_on_queue(self.stack))
+        self.wait_for(lambda: not messages_on(self.stack, "CreateTicketQueueUrl"))
         self.look()
 
     def events(self, project_id: str) -> list[dict[str, Any]]:
@@ -95,7 +89,7 @@ class System:
             if message.attributes["project_id"] == project_id
         ]
 
-    def dead_letter_of(self, sent: Sent) -> Received | None:
+    def dead_letter_of(self, sent: Request) -> Received | None:
         for letter in self.dead_letters:
             source = letter.attributes.get("SourceMessageId", letter.message_id)
             if source == sent.message_id:

@@ -20,7 +20,8 @@ from ticket_numbering.backoff import MAX_DELAY_SECONDS
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.system.items import plain
-from ticketctl.system.queues import Sent, messages_on_queue
+from ticketctl.system.queues import messages_on
+from ticketctl.system.sender import Request
 from tools.events import fresh_events
 
 SEED_VARIABLE: Final = "FAULTS_SEED"
@@ -155,7 +156,7 @@ class Run:
     system: System
     proxy: FaultProxy
     watch: Watch = field(default_factory=Watch)
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[Request] = field(default_factory=list)
     drained: bool = False
     seconds: float = 0
 
@@ -187,7 +188,7 @@ class Run:
         return False
 
     def _left(self) -> int:
-        return messages_on_queue(self.system.stack)
+        return messages_on(self.system.stack, "CreateTicketQueueUrl")
 
     def _is_over(self) -> bool:
         """Nobody is at work: a worker pauses for less, and a late write is a call."""
@@ -218,7 +219,7 @@ class Run:
         errors = [(sent, self._error(sent)) for sent in self.sent]
         return {(sent.message_id, sent.body, error) for sent, error in errors if error}
 
-    def _error(self, sent: Sent) -> str | None:
+    def _error(self, sent: Request) -> str | None:
         if kind := self.load.poison.get(sent.body):
             too_large = kind == "too-large"
             return "TicketTooLargeError" if too_large else "InvalidMessageError"

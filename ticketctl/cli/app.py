@@ -55,7 +55,7 @@ def ticketctl(
         str | None, typer.Option(help="AWS profile; else as the AWS CLI finds it.")
     ] = None,
 ) -> None:
-    """Send tickets, hear of their numbers, and look after the system that gives them.
+    """Send tickets, watch their numbers, and look after the system that gives them.
 
     The options that name the stack stand before the command.
     Region, profile and credentials are found as the AWS CLI finds them;
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(explained(error)), Status.CLOUD)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", Status.FOUND)
+        _fail(f"{where}{error.strerror or error}", Status.USAGE)
 
 
 def _fail(line: str, status: Status) -> NoReturn:

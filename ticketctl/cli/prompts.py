@@ -1,4 +1,4 @@
-"""Asks a person, and nobody else."""
+"""Asks a person before something is done."""
 
 import sys
 
@@ -8,37 +8,25 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes
 
 
-def is_interactive() -> bool:
-    """Return whether a person can answer."""
-    return sys.stdin.isatty()
-
-
 def confirm(question: str, *, yes: bool) -> None:
-    """Go on only if a person wants it; a no is their wish, and no failure.
+    """Return if a person agrees; a no ends the command, and is no failure.
 
     Args:
         question: What is going to happen.
         yes: The answer was given on the command line.
 
     Raises:
-        Exit: They do not want it.
-        InputError: Nobody is there to answer.
+        Exit: They decline, press Ctrl-C or hang up.
+        InputError: Standard input is no terminal.
     """
-    if not (yes or agreed(question)):
-        notes().print("nothing was done")
-        raise typer.Exit(Status.OK)
-
-
-def agreed(question: str) -> bool:
-    """Ask for a yes or a no.
-
-    Raises:
-        Exit: The person pressed Ctrl-C, or hung up, instead.
-        InputError: Nobody is there to answer.
-    """
-    if not is_interactive():
-        raise InputError("nobody is there to be asked; say --yes to do it")
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask on; say --yes to go on")
     try:
-        return typer.confirm(question, err=True)
+        agreed = typer.confirm(question, err=True)
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
+    if not agreed:
+        notes().print("nothing was done")
+        raise typer.Exit(Status.OK)

@@ -1,17 +1,16 @@
 """The commands that send tickets."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, print_json_line
-from ticketctl.send.checking import Check, Checked
-from ticketctl.send.delivering import Delivery, counted, remark, tell
+from ticketctl.cli.output import console, print_json_line, visible
+from ticketctl.send.checking import Check
+from ticketctl.send.delivering import Delivery, remark
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.request_file import (
     STANDARD_INPUT,
@@ -29,7 +28,9 @@ Wait = Annotated[
 ]
 Timeout = Annotated[
     int,
-    typer.Option(min=1, help="With --wait: give up after so long without a number."),
+    typer.Option(
+        min=1, help="With --wait: give up after so many seconds without a new number."
+    ),
 ]
 
 
@@ -61,10 +62,6 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     label: Annotated[
         list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
-    attribute: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An attribute; can be repeated."),
-    ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
     as_json: Json = False,
@@ -81,15 +78,14 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         "priority": priority,
         "reporter": reporter,
         "labels": label,
-        "attributes": named_values(attribute or ()),
     }
-    fields = {name: value for name, value in given.items() if value not in (None, {})}
-    checked = Check().run([Line(1, fields)])
-    for _, problem in checked.problems:
+    check = Check()
+    fields = {name: value for name, value in given.items() if value is not None}
+    check.run([Line(1, fields)])
+    for _, problem in check.problems:
         raise InputError(problem)
-    waiting = timeout if wait else None
-    delivery = Delivery(stack_of(ctx), as_json, waiting, tell_keys=True)
-    raise typer.Exit(delivery.run(checked.requests))
+    delivery = Delivery(stack_of(ctx), as_json, timeout if wait else None)
+    raise typer.Exit(delivery.run(check.requests))
 
 
 @app.command(
@@ -156,10 +152,9 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
 
     A line without an idempotency_key gets one that is made from the file's name and
     from what the line says. So the same file can be sent again, after Ctrl-C or with
-    lines added: what was sent before keeps its number, and nothing is created twice. A
-    line that was changed since asks for another ticket. Another file of the same name
-    shares its keys, in whatever folder: an export of each night needs a --key-prefix of
-    its own, or keys in its lines, else a line that was there before is no new ticket.
+    lines added, and nothing is created twice; a line that was changed asks for another
+    ticket. Different files of one name, such as an export of each night, need a
+    --key-prefix each, or keys in their lines.
 
     With --json it prints a JSON document a line: for each message, or with --wait for
     each number. Status 1 says that lines were skipped, or that a number is missing.
@@ -168,37 +163,22 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         raise InputError(
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
-    keys = _keys(file, key_prefix)
-    checked = Check(project, keys, unchecked).run(read_lines(file, written_as))
-    name = shown_name(file)
-    _tell_problems(name, checked, skip_invalid=skip_invalid)
-    if dry_run:
-        _tell_dry_run(name, checked, as_json=as_json)
-        raise typer.Exit(Status.FOUND if checked.problems else Status.OK)
-    delivery = Delivery(stack_of(ctx), as_json, timeout if wait else None, rate)
-    status = delivery.run(checked.requests)
-    summary = (
-        f"sent {len(delivery.sent)} of {counted(len(checked.requests), 'message')}"
-    )
-    (remark if as_json or wait else _print)(summary)
-    if keys and keys.used:
-        remark(f"keys made from {keys.prefix}; another file of that prefix shares them")
-    raise typer.Exit(status or (Status.FOUND if checked.problems else Status.OK))
-
-
-def named_values(given: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=VALUE`.
-
-    Raises:
-        InputError: One is not so, or a name stands twice.
-    """
-    values: dict[str, str] = {}
-    for pair in given:
-        name, separator, value = pair.partition("=")
-        if not separator or name in values:
-            raise InputError("--attribute: give NAME=VALUE, and each name once")
-        values[name] = value
-    return values
+    check = Check(project, _keys(file, key_prefix), unchecked)
+    check.run(read_lines(file, written_as))
+    _print_problems(shown_name(file), check, skip_invalid=skip_invalid)
+    status = Status.FOUND if check.problems else Status.OK
+    if dry_run and as_json:
+        print_json_line({"good": len(check.requests), "bad": len(check.problems)})
+    elif dry_run:
+        console().print(f"good tickets: {len(check.requests)}; nothing is sent")
+    else:
+        seconds = timeout if wait else None
+        delivery = Delivery(stack_of(ctx), as_json, seconds, rate, is_file=True)
+        status = delivery.run(check.requests) or status
+        if check.keys and check.keys.counts:
+            prefix = visible(check.keys.prefix)
+            remark(f"keys made from {prefix}; another file of that name shares them")
+    raise typer.Exit(status)
 
 
 def _keys(file: str, key_prefix: str | None) -> DerivedKeys | None:
@@ -208,34 +188,18 @@ def _keys(file: str, key_prefix: str | None) -> DerivedKeys | None:
     return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
 
 
-def _tell_problems(name: str, checked: Checked, *, skip_invalid: bool) -> None:
-    """Tell what is wrong with a file.
+def _print_problems(name: str, check: Check, *, skip_invalid: bool) -> None:
+    """Print what is wrong with a file.
 
     Raises:
         InputError: It holds nothing, or has bad lines that are not to be skipped.
     """
-    tell([f"{name}:{number}: {problem}" for number, problem in checked.problems])
-    if checked.repeats:
-        remark(
-            f"{name}: left out {counted(checked.repeats, 'line')} that say "
-            "again what an earlier one says, under the same key"
-        )
-    if not (checked.requests or checked.problems):
+    for number, problem in check.problems:
+        remark(f"{name}:{number}: {visible(problem)}")
+    if not (check.requests or check.problems):
         raise InputError(f"{name}: holds no ticket")
-    if checked.problems and not skip_invalid:
+    if check.problems and not skip_invalid:
         raise InputError(
-            f"{name}: {counted(len(checked.problems), 'bad line')}, so nothing is "
-            "sent; fix the file, or send the rest with --skip-invalid"
+            f"{name}: bad lines: {len(check.problems)}, so nothing is sent; fix the "
+            "file, or send the rest with --skip-invalid"
         )
-
-
-def _tell_dry_run(name: str, checked: Checked, *, as_json: bool) -> None:
-    good, bad = len(checked.requests), len(checked.problems)
-    if as_json:
-        print_json_line({"good": good, "bad": bad, "repeats": checked.repeats})
-    else:
-        _print(f"{name}: {counted(good, 'good ticket')}, nothing is sent")
-
-
-def _print(line: Any) -> None:
-    console().print(line, markup=False)

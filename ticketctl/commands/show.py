@@ -14,6 +14,7 @@ from ticketctl.show.lookup import (
     find_ticket,
     latest_tickets,
     parse_ticket_key,
+    request_key,
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 from ticketctl.system.items import HIGHEST, as_json
@@ -40,8 +41,8 @@ def show(
 
     Ends with status 1 if there is no such ticket.
     """
-    stack = stack_of(ctx)
-    ticket = find_ticket(stack, *parse_ticket_key(ticket_key))
+    place = parse_ticket_key(ticket_key)
+    ticket = find_ticket(stack_of(ctx), *place)
     if as_document:
         print_json(ticket_json(ticket))
     else:
@@ -73,8 +74,8 @@ def list_tickets(
     With --json each is a whole JSON document on a line.
     Ends with status 1 if there are none.
     """
-    stack = stack_of(ctx)
-    found = latest_tickets(stack, checked_project(project), limit, before)
+    checked_project(project)
+    found = latest_tickets(stack_of(ctx), project, limit, before)
     if not found:
         below = f" below {before}" if before else ""
         raise NotThereError(f"{project} has no tickets{below}")
@@ -109,8 +110,9 @@ def find(
 
     Ends with status 1 if the request has no number.
     """
+    key = request_key(project, idempotency_key)
     stack = stack_of(ctx)
-    record = find_record(stack, checked_project(project), idempotency_key)
+    record = find_record(stack, key)
     ticket = find_recorded_ticket(stack, record)
     if as_document:
         print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})

@@ -7,7 +7,7 @@ import typer
 from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json
-from ticketctl.status.status import print_status, status_of
+from ticketctl.status.status import lines_of, status_of
 
 
 @app.command(
@@ -15,7 +15,7 @@ from ticketctl.status.status import print_status, status_of
     rich_help_panel=OPERATIONS,
     epilog=examples(
         "ticketctl status",
-        "ticketctl status --check || page-somebody",
+        "ticketctl status --check || page-on-call",
         "ticketctl status --json | jq .dead_letters",
     ),
 )
@@ -37,8 +37,9 @@ def status(
     """
     found = status_of(stack_of(ctx))
     if as_json:
-        print_json(found.as_json())
+        print_json(found)
     else:
-        print_status(console(), found)
-    if check and found.needs_a_person:
+        for line in lines_of(found):
+            console().print(line, markup=False)
+    if check and found["needs_a_person"]:
         raise typer.Exit(Status.FOUND)

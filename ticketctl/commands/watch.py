@@ -2,7 +2,6 @@
 
 import math
 from contextlib import suppress
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -10,18 +9,8 @@ import typer
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.show.lookup import checked_project
-from ticketctl.watch.heard import Filter
 from ticketctl.watch.subscriber_queue import LOOK_COUNT, LOOK_SECONDS, look
 from ticketctl.watch.watching import Screen, watch_topic
-
-
-class Priority(StrEnum):
-    """Priorities of tickets."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    URGENT = "urgent"
 
 
 @app.command(
@@ -29,7 +18,7 @@ class Priority(StrEnum):
     rich_help_panel=TICKETS,
     epilog=examples(
         "ticketctl watch",
-        "ticketctl watch --project WEB --project API --priority urgent",
+        "ticketctl watch --project WEB --project API",
         "ticketctl watch --project WEB --count 1 --for 60 --json",
         "ticketctl watch --from my-queue",
     ),
@@ -40,10 +29,6 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         list[str] | None,
         typer.Option(help="Of this project alone; can be repeated."),
-    ] = None,
-    priority: Annotated[
-        list[Priority] | None,
-        typer.Option(help="Tickets of this priority alone; can be repeated."),
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="End after so many lines.")
@@ -58,7 +43,7 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
             metavar="QUEUE",
             help="Look into a subscriber's queue (name or URL) instead, for "
             f"{LOOK_COUNT} messages or {LOOK_SECONDS} seconds at most. Meanwhile "
-            "nobody else gets them; then they are given back. Each look counts as a "
+            "others do not get them; then they are given back. Each look counts as a "
             "delivery, and so brings them nearer to the queue's own dead-letter queue.",
         ),
     ] = None,
@@ -70,8 +55,8 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     before it started is not shown. A replay may have been announced before. With
     --count, status 1 says that fewer came.
     """
-    wanted = Filter(tuple(map(checked_project, project or ())), tuple(priority or ()))
-    screen = Screen(wanted, as_json, count or math.inf)
+    projects = [checked_project(project_id) for project_id in project or ()]
+    screen = Screen(projects, as_json, count or math.inf)
     stack = stack_of(ctx)
     # Ctrl-C is the way to end a watch that waits for no number of messages.
     with suppress(KeyboardInterrupt):

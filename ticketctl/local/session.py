@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +18,10 @@ from ticketctl.local.connection_files import (
 )
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import messages_on, subscribe
-from ticketctl.verify.message_file import read_messages
-from ticketctl.verify.report import print_heard, print_run
+from ticketctl.verify.report import print_run
 from ticketctl.verify.run import Run
-from ticketctl.verify.sample import Messages, sample_messages
+from ticketctl.verify.sample import Messages, read_messages, sample_messages
+from ticketctl.watch.announcements import line_of
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
 PARAMETERS: Final = {"MaximumConcurrency": "4"}
@@ -85,7 +84,11 @@ def _parameters(*, fifo: bool) -> Mapping[str, str]:
 
 def _listen(stack: LocalStack) -> Run:
     """Subscribe a queue, which goes with the emulator, and print what comes."""
-    return Run(stack, subscribe(stack, "run"), partial(print_heard, _console))
+    return Run(
+        stack,
+        subscribe(stack, "run"),
+        lambda message: _console.print(line_of(message), soft_wrap=True),
+    )
 
 
 def _step(text: str) -> None:

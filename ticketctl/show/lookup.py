@@ -11,12 +11,7 @@ from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.system.contract import is_idempotency_key, is_project_id
-from ticketctl.system.items import (
-    HIGHEST,
-    KeyRecord,
-    Ticket,
-    key_record,
-)
+from ticketctl.system.items import HIGHEST, KeyRecord, Ticket, key_record
 from ticketctl.system.stack import System
 from ticketctl.system.tickets import get_ticket, tickets_below
 
@@ -95,26 +90,34 @@ def latest_tickets(
     return [*islice(found, limit + 1)]
 
 
-def find_record(stack: System, project_id: str, idempotency_key: str) -> KeyRecord:
-    """Return what is recorded of a request.
+def request_key(project_id: str, idempotency_key: str) -> RequestKey:
+    """Return the identity of a request.
 
     Raises:
-        InputError: No request can have that key.
-        NotThereError: Nothing is recorded, or not as the system does it.
+        InputError: No request can have that project or that key.
     """
     if not is_idempotency_key(idempotency_key):
         raise InputError(
             f"no idempotency key: {idempotency_key!r}; "
             "it has 1 to 128 visible ASCII characters"
         )
+    return RequestKey(checked_project(project_id), idempotency_key)
+
+
+def find_record(stack: System, key: RequestKey) -> KeyRecord:
+    """Return what is recorded of a request.
+
+    Raises:
+        NotThereError: Nothing is recorded, or not as the system does it.
+    """
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["IdempotencyKeysTableName"],
-        Key={"id": {"S": key_id(RequestKey(project_id, idempotency_key))}},
+        Key={"id": {"S": key_id(key)}},
         ConsistentRead=True,
     )
     if "Item" not in answer:
         raise NotThereError(
-            f"{project_id} has no ticket of the key {idempotency_key}: not numbered "
-            "(yet); it may still be on the queue or in the dead-letter queue"
+            f"{key.project_id} has no ticket of the key {key.idempotency_key}: not "
+            "numbered (yet); it may still be on the queue or in the dead-letter queue"
         )
     return key_record(answer["Item"])

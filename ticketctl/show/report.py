@@ -38,41 +38,32 @@ def print_fields(title: str, fields: Mapping[str, Any]) -> None:
     others = sorted(shown.keys() - {*_FIRST, _LAST})
     for name in (*_FIRST, *others, _LAST):
         if name in shown:
-            for label, line in _lines(name, shown[name]):
+            label = visible(name)
+            for line in _lines(shown[name]):
                 out.print(Text(f"{label:<{_WIDTH}} {line}".rstrip()))
+                label = ""
 
 
 def print_tickets(tickets: Iterable[Ticket]) -> None:
     """Print tickets as a table, a row each."""
+    names = ("number", "assigned_at", "priority", "title", "status")
     table = Table()
-    table.add_column("number", justify="right", no_wrap=True)
-    table.add_column("assigned at", no_wrap=True)
-    table.add_column("priority", no_wrap=True)
-    table.add_column("title", overflow="fold")
-    table.add_column("status", no_wrap=True)
+    for name in names:
+        table.add_column(name.replace("_", " "), no_wrap=name != "title")
     for ticket in tickets:
-        names = ("assigned_at", "priority", "title", "status")
         texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
-        table.add_row(*map(Text, [str(ticket.number), *texts]))
+        table.add_row(*map(Text, texts))
     console().print(table, soft_wrap=False)
 
 
-def _lines(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Give a value as lines, of which only the first has a label."""
+def _lines(value: Any) -> Iterator[str]:
+    """Yield a value as lines that keep their spaces: a description may hold code."""
     match value:
         case list():
-            lines = [visible(str(part)) for part in value]
+            text = "\n".join(map(str, value))
         case Mapping():
-            lines = [visible(f"{key}: {text}") for key, text in value.items()]
+            text = "\n".join(f"{name}: {content}" for name, content in value.items())
         case _:
-            lines = [_visible_line(each) for each in str(value).split("\n")]
-    label = visible(name)
-    for line in lines:
-        yield label, line
-        label = ""
-
-
-def _visible_line(line: str) -> str:
-    """Show a line with its spaces: a description may hold code."""
-    shown = line.rstrip("\r").replace("\t", "    ")
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shown)
+            text = str(value)
+    for line in text.expandtabs(4).splitlines() or [""]:
+        yield "".join(sign if sign.isprintable() else "\ufffd" for sign in line)

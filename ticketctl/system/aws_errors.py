@@ -1,4 +1,4 @@
-"""What AWS and its SDK say, as one line that says what to do."""
+"""Errors of AWS and its SDK, as one line that says what to do."""
 
 from typing import Final
 
@@ -30,7 +30,6 @@ _NOT_ALLOWED: Final = frozenset(
         "UnauthorizedOperation",
     }
 )
-
 _NOT_THERE: Final = frozenset(
     {"NonExistentQueue", "QueueDoesNotExist", "NotFound", "NotFoundException"}
 )
@@ -39,20 +38,23 @@ _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws sso login`; "
     "for the local system `source .build/local/env`"
 )
+_CHECK_ADDRESS: Final = (
+    "check the Region, the network, and AWS_ENDPOINT_URL "
+    "(the local system is up while `make up` runs)"
+)
 
 
 def explained(
     error: BotoCoreError | ClientError | ResponseParserError,
 ) -> CloudError:
     """Return the error as one line that says what to do."""
-    if isinstance(error, ClientError):
-        return CloudError(_refused(error))
-    if isinstance(error, ResponseParserError):
-        message = (
-            "what answers is not AWS: check AWS_ENDPOINT_URL and the network's proxy"
+    if isinstance(error, ResponseParserError):  # Its text has the whole response.
+        return CloudError(
+            "the response is not of AWS: check AWS_ENDPOINT_URL and the network's proxy"
         )
-        return CloudError(message)
-    return CloudError(_not_asked(error))
+    line = " ".join(str(error).split())
+    hint = _hint(error)
+    return CloudError(f"{line.rstrip('.')}; {hint}" if hint else line)
 
 
 def error_code(error: ClientError) -> str:
@@ -71,18 +73,10 @@ def is_not_there(error: ClientError) -> bool:
     return error_code(error) in _NOT_THERE
 
 
-def _refused(error: ClientError) -> str:
-    code = error_code(error)
-    said = " ".join(error.response.get("Error", {}).get("Message", "").split())
-    if code in _BAD_CREDENTIALS:
-        return f"AWS refuses the credentials ({code}); {_GIVE_CREDENTIALS}"
-    if is_refused(error):
-        return f"you may not {error.operation_name} here ({code}): {said}"
-    return f"{error.operation_name} failed: {code}: {said}"
-
-
-def _not_asked(error: BotoCoreError) -> str:
+def _hint(error: BotoCoreError | ClientError) -> str:
     match error:
+        case ClientError():
+            return _GIVE_CREDENTIALS if error_code(error) in _BAD_CREDENTIALS else ""
         case (
             sdk.NoCredentialsError()
             | sdk.PartialCredentialsError()
@@ -90,19 +84,12 @@ def _not_asked(error: BotoCoreError) -> str:
             | sdk.TokenRetrievalError()
             | sdk.SSOError()
         ):
-            return f"no credentials that can be used; {_GIVE_CREDENTIALS}"
+            return _GIVE_CREDENTIALS
         case sdk.ProfileNotFound():
-            return f"{_line(error)}; see `aws configure list-profiles`"
+            return "see `aws configure list-profiles`"
         case sdk.NoRegionError():
-            return "no Region; give --region, or set AWS_REGION"
+            return "give --region, or set AWS_REGION"
         case sdk.EndpointConnectionError() | sdk.ConnectTimeoutError():
-            return (
-                f"{_line(error).rstrip('.')}; check the Region, the network, and "
-                "AWS_ENDPOINT_URL (the local system is up while `make up` runs)"
-            )
+            return _CHECK_ADDRESS
         case _:
-            return _line(error)
-
-
-def _line(error: BotoCoreError) -> str:
-    return " ".join(str(error).split())
+            return ""

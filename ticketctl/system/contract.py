@@ -15,7 +15,7 @@ _PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
 _IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
-def is_project_id(text: str) -> bool:
+def is_project_id(text: Any) -> bool:
     """Tell whether the worker takes it for a project's id."""
     return _is_valid(_PROJECT_ID, text)
 
@@ -25,12 +25,22 @@ def is_idempotency_key(text: str) -> bool:
     return _is_valid(_IDEMPOTENCY_KEY, text)
 
 
-def _is_valid(kind: TypeAdapter[str], text: str) -> bool:
+def _is_valid(kind: TypeAdapter[str], text: Any) -> bool:
     try:
         kind.validate_python(text)
     except ValidationError:
         return False
     return True
+
+
+def json_fields(text: str) -> Fields:
+    """Return the JSON object that a text holds; an empty one if it holds none."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # NaN and Infinity are no JSON.
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def body_of(fields: Fields) -> str:

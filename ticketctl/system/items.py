@@ -1,5 +1,6 @@
 """What the two tables hold, as the tools read it; `docs/operations.md` describes it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -170,19 +171,16 @@ def timestamp(time: datetime | None = None) -> str:
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON can hold them, whatever somebody else has added."""
-    return {name: _json_value(value) for name, value in fields.items()}
+    """Return fields as JSON can hold them, whatever others have added."""
+    document: dict[str, Any] = json.loads(json.dumps(fields, default=_json_value))
+    return document
 
 
 def _json_value(value: Any) -> Any:
     match value:
         case Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
-        case Mapping():
-            return as_json(value)
-        case list() | set():
-            return [_json_value(each) for each in value]
-        case str() | bool() | None:
-            return value
+        case set():
+            return list(value)
         case _:
-            return str(value)
+            return repr(value)

@@ -52,6 +52,15 @@ class System(Protocol):
         ...
 
 
+class NamedSystem(System, Protocol):
+    """A deployed system that has a name."""
+
+    @property
+    def name(self) -> str:
+        """The stack's name."""
+        ...
+
+
 @dataclass(frozen=True)
 class Stack:
     """A stack that was found."""

@@ -1,17 +1,16 @@
 """Reads what the two tables hold of a project that is small."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.messages import RequestKey
 from ticketctl.system.items import plain
 from ticketctl.system.stack import System
-
-_MAX_KEYS: Final = 100  # BatchGetItem.
+from ticketctl.system.tickets import key_records, tickets_above
 
 Range = tuple[int, int]
 """The first and the last number."""
@@ -50,37 +49,15 @@ class Project:
 
 
 def read_project(stack: System, project_id: str) -> Project:
-    """Read a project, consistently."""
-    pages = (
-        stack.client("dynamodb")
-        .get_paginator("query")
-        .paginate(
-            TableName=stack.outputs["TicketsTableName"],
-            KeyConditionExpression="project_id = :project_id",
-            ExpressionAttributeValues={":project_id": {"S": project_id}},
-            ConsistentRead=True,
-        )
-    )
-    tickets = [plain(item) for page in pages for item in page["Items"]]
+    """Read a project's tickets, and the records of their keys."""
+    found = {
+        ticket.number: ticket.fields for ticket in tickets_above(stack, project_id, 0)
+    }
+    keys = {str(fields["idempotency_key"]) for fields in found.values()}
+    ids = {key_id(RequestKey(project_id, key)): key for key in sorted(keys)}
+    records = key_records(stack, ids)
     return Project(
         project_id,
-        {int(ticket["number"]): ticket for ticket in tickets},
-        dict(
-            _records(stack, project_id, {each["idempotency_key"] for each in tickets})
-        ),
+        found,
+        {ids[one]: int(plain(record)["number"]) for one, record in records.items()},
     )
-
-
-def _records(
-    stack: System, project_id: str, keys: set[str]
-) -> Iterator[tuple[str, int]]:
-    table = stack.outputs["IdempotencyKeysTableName"]
-    ids = [{"id": {"S": key_id(RequestKey(project_id, key))}} for key in sorted(keys)]
-    for start in range(0, len(ids), _MAX_KEYS):
-        wanted = ids[start : start + _MAX_KEYS]
-        unread: Any = {table: {"Keys": wanted, "ConsistentRead": True}}
-        while unread:
-            answer = stack.client("dynamodb").batch_get_item(RequestItems=unread)
-            for record in map(plain, answer["Responses"].get(table, [])):
-                yield record["idempotency_key"], int(record["number"])
-            unread = answer.get("UnprocessedKeys")

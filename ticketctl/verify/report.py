@@ -1,6 +1,7 @@
 """Prints a run and its verdict; a text that a producer chose cannot fake a screen."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -8,30 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.cli.output import visible
-from ticketctl.verify.dead_letters import DeadLetter
+from ticketctl.system.queues import Received
 from ticketctl.verify.projects import Project
 from ticketctl.verify.run import Run
-from ticketctl.verify.verdict import Verdict, percentile
-from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement
-from ticketctl.watch.watching import line_of
+from ticketctl.verify.verdict import Verdict
 
-_KEY_WIDTH: Final = 10
 _BODY_WIDTH: Final = 60
-_NUMBER_FIELDS: Final = ("ticket_key", "number", "project_id", "title")
-
-
-def print_heard(console: Console, message: Heard | NotAnAnnouncement) -> None:
-    """Print what came from the topic, whatever it is."""
-    match message:
-        case NotAnAnnouncement(body):
-            line = Text(f"not an announcement: {visible(body, _BODY_WIDTH)}")
-        case Heard(type=kind, data=data) if kind == ASSIGNED and (
-            data.keys() >= {*_NUMBER_FIELDS}
-        ):
-            line = _number_line(message)
-        case Heard():
-            line = Text(line_of(message))
-    console.print(line, soft_wrap=True)
 
 
 def print_run(console: Console, run: Run, verdict: Verdict) -> None:
@@ -40,8 +23,9 @@ def print_run(console: Console, run: Run, verdict: Verdict) -> None:
     _print_dead_letters(console, run.dead_letters.values())
     console.print(_table(observed.projects))
     console.print(
-        f"messages sent: {len(run.sent)}, numbers announced: {run.numbered}, "
-        f"announced again: {run.replays}, dead letters: {len(run.dead_letters)}",
+        f"messages sent: {len(run.sent)}, numbers announced: "
+        f"{len(observed.announced_keys)}, announced again: {run.replays}, "
+        f"dead letters: {len(run.dead_letters)}",
         soft_wrap=True,
     )
     for problem in (*verdict.missing, *verdict.wrong):
@@ -55,45 +39,63 @@ def print_run(console: Console, run: Run, verdict: Verdict) -> None:
 
 def print_times(console: Console, run: Run) -> None:
     """Print how long the numbers took; an emulator's times say nothing of AWS."""
-    if run.seconds:
-        p50, p99 = (percentile(run.seconds, percent) for percent in (50, 99))
-        console.print(f"from sent to announced: p50 {p50:.2f} s, p99 {p99:.2f} s")
+    if times := _times(run):
+        shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
+        console.print(f"from sent to announced: {shown}")
 
 
 def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
     """Return the result for scripts."""
+    observed = run.observed()
     return {
         "clean": verdict.is_clean,
         "missing": [*verdict.missing],
         "wrong": [*verdict.wrong],
         "sent": len(run.sent),
-        "announced": run.numbered,
+        "announced": len(observed.announced_keys),
         "announced_again": run.replays,
-        "seconds_to_announced": {
-            f"p{percent}": round(percentile(run.seconds, percent), 3)
-            for percent in (50, 99)
-            if run.seconds
-        },
+        "seconds_to_announced": _times(run),
         "dead_letters": [
-            {"error_type": letter.error_type, "reason": letter.reason}
-            for letter in run.dead_letters.values()
+            {"error_type": error_type, "reason": reason}
+            for error_type, reason in map(_reason, run.dead_letters.values())
         ],
         "left_behind": {
             project.project_id: {
                 "tickets": len(project.tickets),
                 "key_records": len(project.recorded),
             }
-            for project in run.observed().projects
+            for project in observed.projects
         },
     }
 
 
-def _print_dead_letters(console: Console, letters: Iterable[DeadLetter]) -> None:
-    for letter in letters:
+def percentile(seconds: Sequence[float], percent: int) -> float:
+    """Return the nearest rank; there is at least one value."""
+    return sorted(seconds)[math.ceil(len(seconds) * percent / 100) - 1]
+
+
+def _times(run: Run) -> dict[str, float]:
+    """Return percentiles of the seconds from sending to the announcement."""
+    if not run.seconds:
+        return {}
+    percents = (50, 99)
+    return {f"p{one}": round(percentile(run.seconds, one), 3) for one in percents}
+
+
+def _reason(dead_letter: Received) -> tuple[str | None, str]:
+    """Return the error's type and text; SQS gives no type to what it moves."""
+    attributes = dead_letter.attributes
+    reason = attributes.get("ErrorMessage", "received too often")
+    return attributes.get("ErrorType"), reason
+
+
+def _print_dead_letters(console: Console, dead_letters: Iterable[Received]) -> None:
+    for dead_letter in dead_letters:
+        error_type, reason = _reason(dead_letter)
         line = Text.assemble(
-            (f"{'dead':<{_KEY_WIDTH}}", "bold red"),
-            f" {letter.error_type or 'no reason'}: {visible(letter.reason)}",
-            (f"\n{'':<{_KEY_WIDTH}} {visible(letter.body, _BODY_WIDTH)}", "dim"),
+            ("dead letter", "bold red"),
+            f"  {error_type or 'no reason'}: {visible(reason)}\n",
+            (f"{'':<12} {visible(dead_letter.body, _BODY_WIDTH)}", "dim"),
         )
         console.print(line, soft_wrap=True)
 
@@ -108,16 +110,3 @@ def _table(projects: Iterable[Project]) -> Table:
         row = [project.project_id, *map(str, counts), gaps or "0", repeated or "0"]
         table.add_row(*map(Text, row))
     return table
-
-
-def _number_line(heard: Heard) -> Text:
-    """Return number, project, title, and whether it is a replay."""
-    key, number, project, title = (
-        visible(str(heard.data[name])) for name in _NUMBER_FIELDS
-    )
-    return Text.assemble(
-        (f"{key:<{_KEY_WIDTH}}", "bold green"),
-        f" number {number:<4} of project {project:<8} ",
-        title,
-        ("  (replay)", "yellow") if heard.replayed else "",
-    )

@@ -2,17 +2,21 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticketctl.system.queues import MAX_ENTRIES, send, take
+from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take
+from ticketctl.system.sender import send
 from ticketctl.system.stack import System
-from ticketctl.verify.dead_letters import DeadLetter, take_own
 from ticketctl.verify.projects import read_project
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Announced, Observed, Sent, Verdict, judge
-from ticketctl.watch.heard import ASSIGNED, Heard, NotAnAnnouncement, announcement
+from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
+
+_LOOK_SECONDS: Final = 10
+"""How long a look at the dead-letter queue lasts, however many messages lie there."""
 
 
 @dataclass
@@ -22,11 +26,12 @@ class Run:
     stack: System
     queue_url: str
     """A queue that the topic sends to."""
-    on_heard: Callable[[Heard | NotAnAnnouncement], None] = lambda _: None
-    """Called with whatever the topic announces, that of others too."""
+    on_message: Callable[[Received], None] = lambda _: None
+    """Called with whatever the topic sends, for other requests too."""
     clock: Callable[[], float] = time.monotonic
     sent: list[Sent] = field(default_factory=list)
-    dead_letters: dict[str, DeadLetter] = field(default_factory=dict)
+    dead_letters: dict[str, Received] = field(default_factory=dict)
+    """By the id of the message that was sent."""
     seconds: list[float] = field(default_factory=list)
     """From sending to the announcement, of each number that was given first."""
     replays: int = 0
@@ -53,10 +58,10 @@ class Run:
         """Take what is announced; tell whether it concerned these messages."""
         news = False
         for message in take(self.stack, self.queue_url, wait_seconds):
-            heard = announcement(message.body, message.attributes)
-            self.on_heard(heard)
-            if isinstance(heard, Heard) and heard.type == ASSIGNED:
-                news |= self._note(heard)
+            self.on_message(message)
+            found = read_announcement(message)
+            if found and found.type == ASSIGNED:
+                news |= self._note(found)
         return news
 
     def observed(self) -> Observed:
@@ -68,12 +73,6 @@ class Run:
             self.dead_letters,
             [read_project(self.stack, project_id) for project_id in projects],
         )
-
-    @property
-    def numbered(self) -> int:
-        """How many numbers were announced, without repeats."""
-        announced = self._announced.values()
-        return len(set().union(*(each.ticket_keys for each in announced)))
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
         for start in range(0, len(bodies), MAX_ENTRIES):
@@ -97,21 +96,44 @@ class Run:
 
     def _take_dead_letters(self) -> bool:
         url = self.stack.outputs["DeadLetterQueueUrl"]
-        ids = {message.message_id for message in self.sent}
-        letters = take_own(self.stack.client("sqs"), url, ids)
-        self.dead_letters |= letters
-        return bool(letters)
+        ids = {sent.message_id for sent in self.sent}
+        dead_letters = take_own(self.stack.client("sqs"), url, ids)
+        self.dead_letters |= dead_letters
+        return bool(dead_letters)
 
-    def _note(self, heard: Heard) -> bool:
-        key = RequestKey(
-            str(heard.data.get("project_id")), str(heard.data.get("idempotency_key"))
-        )
+    def _note(self, found: Announcement) -> bool:
+        data = found.data
+        key = RequestKey(str(data.get("project_id")), str(data.get("idempotency_key")))
         if key not in self._sent_at:
             return False
         announced = self._announced[key]
-        if not (announced.ticket_keys or heard.replayed):
+        if not (announced.ticket_keys or found.replayed):
             self.seconds.append(self.clock() - self._sent_at[key])
-        announced.ticket_keys.add(heard.event_id)
-        announced.replayed |= heard.replayed
-        self.replays += heard.replayed
+        announced.ticket_keys.add(found.event_id)
+        announced.replayed |= found.replayed
+        self.replays += found.replayed
         return True
+
+
+def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Received]:
+    """Delete the dead letters of sent messages; return them by the ids of those.
+
+    Other dead letters are visible again at the end.
+    """
+    receiver = Receiver(sqs, queue_url)
+    found: dict[str, Received] = {}
+    deadline = time.monotonic() + _LOOK_SECONDS
+    try:
+        while time.monotonic() < deadline and (messages := receiver.receive()):
+            sources = {_source_of(message): message for message in messages}
+            own = {one: sources[one] for one in sources if one in sent}
+            receiver.delete(own.values())
+            found |= own
+    finally:
+        receiver.give_back()
+    return found
+
+
+def _source_of(dead_letter: Received) -> str:
+    """Return the sent message's id: SQS keeps it, and the worker's copy names it."""
+    return dead_letter.attributes.get("SourceMessageId") or dead_letter.message_id

@@ -4,7 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
+from pathlib import Path
 from typing import Final
+
+from ticketctl.cli.errors import InputError
+from ticketctl.send.request_file import read_lines, shown_name
+from ticketctl.system.contract import Fields, body_of
 
 _TITLES: Final = (
     "Login page flickers in dark mode",
@@ -42,53 +47,60 @@ def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Me
         projects: Their projects, which take turns.
     """
     tickets = [*islice(_tickets(projects), number)]
-    reused = json.loads(tickets[-1]) | {"title": "Something else altogether"}
-    return Messages(
-        [*tickets, *_poison(projects[0])], [*tickets[:_REPEATS], json.dumps(reused)]
-    )
+    reused = tickets[-1] | {"title": "Something else altogether"}
+    later = [*tickets[:_REPEATS], reused]
+    first = [*map(body_of, tickets), *_poison(projects[0])]
+    return Messages(first, [*map(body_of, later)])
 
 
 def many_messages(number: int, poison: int = 0) -> Iterator[str]:
-    """Give so many message bodies, the poison evenly among the good ones."""
-    good = _tickets(_PROJECTS)
-    bad = _mendable_poison()
+    """Yield so many message bodies, the poison evenly among the good ones."""
+    good, bad = _tickets(_PROJECTS), _mistakes()
     places = {(serial + 1) * number // (poison + 1) for serial in range(poison)}
     for place in range(number):
-        yield next(bad) if place in places else next(good)
+        yield body_of(next(bad) if place in places else next(good))
 
 
-def _tickets(projects: Sequence[str]) -> Iterator[str]:
+def read_messages(path: Path) -> list[str]:
+    """Return the messages of a file; whether they are valid is for the worker to say.
+
+    Raises:
+        InputError: It cannot be read, holds nothing, or a line is no JSON object.
+    """
+    lines = read_lines(str(path))
+    for line in lines:
+        if line.problem:
+            raise InputError(f"{shown_name(str(path))}:{line.number}: {line.problem}")
+    if not lines:
+        raise InputError(f"{shown_name(str(path))}: holds no message")
+    return [body_of(line.fields) for line in lines]
+
+
+def _tickets(projects: Sequence[str]) -> Iterator[Fields]:
     titles = cycle(_TITLES)
     for serial in count(1):
         for project_id in projects:
             yield _ticket(project_id, serial, next(titles))
 
 
-def _ticket(project_id: str, serial: int, title: str) -> str:
-    return json.dumps(
-        {
-            "project_id": project_id,
-            "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
-            "title": title,
-            "priority": _PRIORITIES[serial % len(_PRIORITIES)],
-            "reporter": "sample@example.com",
-        },
-        ensure_ascii=False,
-    )
+def _ticket(project_id: str, serial: int, title: str) -> Fields:
+    return {
+        "project_id": project_id,
+        "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
+        "title": title,
+        "priority": _PRIORITIES[serial % len(_PRIORITIES)],
+        "reporter": "sample@example.com",
+    }
 
 
-def _mendable_poison() -> Iterator[str]:
-    """Give what a form with a mistake would send; each can be fixed by hand."""
+def _mistakes() -> Iterator[Fields]:
+    """Yield what a form with a mistake would send; each can be fixed by hand."""
     for serial in count(1):
-        fields = json.loads(_ticket("WEB", serial, "Buttons overlap on small screens"))
-        fields["idempotency_key"] = f"web-old-form-{serial:04}"
-        yield json.dumps(fields | {"priority": "whenever"})
+        fields = _ticket("WEB", serial, "Buttons overlap on small screens")
+        yield fields | {"idempotency_key": f"web-a-{serial}", "priority": "whenever"}
         # The key is that of the first good ticket.
-        yield json.dumps(fields | {"idempotency_key": "web-form-0001"})
-        # A key of its own, for the first one's is taken once that is fixed.
-        fields["idempotency_key"] = f"web-untitled-{serial:04}"
-        del fields["title"]
-        yield json.dumps(fields)
+        yield fields | {"idempotency_key": "web-form-0001"}
+        yield fields | {"idempotency_key": f"web-b-{serial}", "title": ""}
 
 
 def _poison(project_id: str) -> list[str]:

@@ -1,6 +1,5 @@
 """Compares what was sent with the tables, the announcements and the dead letters."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
 from ticketctl.cli.output import visible
-from ticketctl.verify.dead_letters import DeadLetter
+from ticketctl.system.queues import Received
 from ticketctl.verify.projects import Project
 
 _BODY_WIDTH = 60
@@ -48,9 +47,14 @@ class Observed:
 
     sent: Sequence[Sent]
     announced: Mapping[RequestKey, Announced]
-    dead_letters: Mapping[str, DeadLetter]
-    """By the id of the message."""
+    dead_letters: Mapping[str, Received]
+    """By the id of the message that was sent."""
     projects: Sequence[Project]
+
+    @property
+    def announced_keys(self) -> set[str]:
+        """The ticket keys of all numbers that were announced."""
+        return set().union(*(one.ticket_keys for one in self.announced.values()))
 
 
 @dataclass(frozen=True)
@@ -71,20 +75,15 @@ class Verdict:
 def judge(observed: Observed) -> Verdict:
     """Compare all that came of the messages with what was promised."""
     missing = [*_missing_messages(observed), *_missing_announcements(observed)]
-    wrong = [*_wrong_letters(observed), *_wrong_announcements(observed)]
+    wrong = [*_wrong_dead_letters(observed), *_wrong_announcements(observed)]
     for project in observed.projects:
         wrong += _wrong_tables(project)
     return Verdict(tuple(missing), tuple(wrong))
 
 
-def percentile(seconds: Sequence[float], percent: int) -> float:
-    """Return the nearest rank; there is at least one value."""
-    return sorted(seconds)[math.ceil(len(seconds) * percent / 100) - 1]
-
-
 def _missing_messages(observed: Observed) -> Iterator[str]:
     """Name each message that is neither numbered as it reads nor a dead letter."""
-    replayed = {key for key, each in observed.announced.items() if each.replayed}
+    replayed = {key for key, found in observed.announced.items() if found.replayed}
     tickets = {
         RequestKey(project.project_id, ticket["idempotency_key"]): ticket
         for project in observed.projects
@@ -109,7 +108,7 @@ def _asks_for(request: CreateTicket, ticket: Mapping[str, Any]) -> bool:
 
 
 def _missing_announcements(observed: Observed) -> Iterator[str]:
-    announced = _announced_keys(observed)
+    announced = observed.announced_keys
     for project in observed.projects:
         for number in sorted(project.tickets):
             key = ticket_key(project.project_id, number)
@@ -123,7 +122,7 @@ def _wrong_announcements(observed: Observed) -> Iterator[str]:
         for project in observed.projects
         for number in project.tickets
     }
-    for key in sorted(_announced_keys(observed) - stored):
+    for key in sorted(observed.announced_keys - stored):
         yield f"{key}: announced, and not stored"
     for request_key, announced in observed.announced.items():
         if len(announced.ticket_keys) > 1:
@@ -131,18 +130,14 @@ def _wrong_announcements(observed: Observed) -> Iterator[str]:
             yield f"{request_key.idempotency_key}: one key, announced as {numbers}"
 
 
-def _announced_keys(observed: Observed) -> set[str]:
-    return set().union(*(each.ticket_keys for each in observed.announced.values()))
-
-
-def _wrong_letters(observed: Observed) -> Iterator[str]:
+def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
     contents = defaultdict(set)
     for message in observed.sent:
         if isinstance(message.request, CreateTicket):
             contents[message.request.key].add(message.request.fingerprint)
     for message in observed.sent:
-        letter = observed.dead_letters.get(message.message_id)
-        if letter is None:
+        dead_letter = observed.dead_letters.get(message.message_id)
+        if dead_letter is None:
             continue
         request = message.request
         if isinstance(request, PoisonMessageError):
@@ -152,10 +147,10 @@ def _wrong_letters(observed: Observed) -> Iterator[str]:
             expected = IdempotencyMismatchError.__name__
         else:
             expected = "a number"
-        if letter.error_type != expected:
-            found = letter.error_type or "no reason"
+        found = dead_letter.attributes.get("ErrorType", "no reason")
+        if found != expected:
             yield f"dead letter with {found} for {expected}: {_shown(message.body)}"
-        if letter.body != message.body:
+        if dead_letter.body != message.body:
             yield f"dead letter with another body: {_shown(message.body)}"
 
 

@@ -1,1 +1,1 @@
-"""What `watch` does: hears announcements, and leaves nothing behind."""
+"""The `watch` command: shows announcements, and leaves nothing behind."""

@@ -1,4 +1,4 @@
-"""A queue that hears the topic for a while: made, and removed with its subscription.
+"""A queue that subscribes to the topic for a while, and goes with its subscription.
 
 Its name says when it was made. What could not be removed, because the watch was killed
 or cut off, the next watch removes once it is a day old.
@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.cli.output import notes, visible
 from ticketctl.system.aws_errors import explained, is_not_there, is_refused
-from ticketctl.system.queues import FIFO_SUFFIX, topic_may_send
-from ticketctl.system.stack import System
+from ticketctl.system.queues import create_queue, subscribe_queue
+from ticketctl.system.stack import NamedSystem, System
 
 MAX_AGE_SECONDS: Final = 24 * 60 * 60
 
@@ -27,15 +27,6 @@ _RETENTION_SECONDS: Final = 60 * 60
 _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 
 
-class NamedSystem(System, Protocol):
-    """A deployed system that has a name."""
-
-    @property
-    def name(self) -> str:
-        """The stack's name."""
-        ...
-
-
 @contextmanager
 def temporary_queue(
     stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
@@ -43,33 +34,18 @@ def temporary_queue(
     """Subscribe a queue of one's own for a while, and give its URL.
 
     Raises:
-        ClientError: AWS does not let us; nothing is left behind then.
+        ClientError: AWS refuses something; nothing is left behind then.
     """
     _check_right_to_unsubscribe(stack)
     _remove_leftovers(stack)
-    sqs, topic_arn = stack.client("sqs"), stack.outputs["AssignmentsTopicArn"]
-    fifo = topic_arn.endswith(FIFO_SUFFIX)
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
-    name += FIFO_SUFFIX if fifo else ""
-    # All in one request: what is changed later, SQS takes up to a minute to heed.
-    queue_url: str = sqs.create_queue(
-        QueueName=name,
-        Attributes={
-            "Policy": topic_may_send(arn_start(stack) + name, topic_arn),
-            "MessageRetentionPeriod": str(_RETENTION_SECONDS),
-            **({"FifoQueue": "true"} if fifo else {}),
-        },
-    )["QueueUrl"]
+    queue_url, queue_arn = create_queue(
+        stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
+    )
     subscription_arn = None
     try:
         sleep(_USABLE_AFTER_SECONDS)
-        subscription_arn = stack.client("sns").subscribe(
-            TopicArn=topic_arn,
-            Protocol="sqs",
-            Endpoint=arn_start(stack) + name,
-            Attributes={"RawMessageDelivery": "true"},
-            ReturnSubscriptionArn=True,
-        )["SubscriptionArn"]
+        subscription_arn = subscribe_queue(stack, queue_arn)
         yield queue_url
     finally:
         try:
@@ -82,14 +58,6 @@ def temporary_queue(
 def name_start(stack: NamedSystem) -> str:
     """Return what the names of all temporary queues of the stack start with."""
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
-
-
-def arn_start(stack: System) -> str:
-    """Return what the ARNs of the queues beside the topic start with."""
-    _, partition, _, region, account, _ = stack.outputs["AssignmentsTopicArn"].split(
-        ":", 5
-    )
-    return f"arn:{partition}:sqs:{region}:{account}:"
 
 
 def remove_old(stack: NamedSystem, now: float) -> None:
@@ -139,16 +107,20 @@ def _remove_leftovers(stack: NamedSystem) -> None:
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:
-    try:
+    with _gone_already():
         stack.client("sns").unsubscribe(SubscriptionArn=subscription_arn)
-    except ClientError as error:
-        if not is_not_there(error):
-            raise
 
 
 def _delete_queue(stack: System, queue_url: str) -> None:
-    try:
+    with _gone_already():
         stack.client("sqs").delete_queue(QueueUrl=queue_url)
+
+
+@contextmanager
+def _gone_already() -> Iterator[None]:
+    """Let it be no failure that another watch was faster to remove a thing."""
+    try:
+        yield
     except ClientError as error:
         if not is_not_there(error):
             raise

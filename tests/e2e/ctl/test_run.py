@@ -27,59 +27,48 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-class TestCommand:
-    """What a newcomer sees, and what a script can rely on."""
+def test_run_shows_the_sample_and_ends_with_a_clean_verdict() -> None:
+    result = run()
 
-    def test_run_shows_the_sample_and_ends_with_a_clean_verdict(self) -> None:
-        result = run()
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"\nWEB-1 +WEB +\w+ +Login page flickers", result.stdout)
+    for reason in (
+        "not JSON",
+        "idempotency_key: Field required",
+        "project_id: ",
+        "priority: ",
+        "at most 262144 are allowed",
+        "idempotency_key: already used for ",
+    ):
+        assert reason in result.stdout
+    counts = "messages sent: 34, numbers announced: 24, announced again: 4"
+    assert counts in result.stdout
+    assert result.stdout.rstrip().endswith("Verdict: clean")
 
-        assert result.returncode == 0, result.stderr
-        assert "number 1    of project WEB" in result.stdout
-        for reason in (
-            "not JSON",
-            "idempotency_key: Field required",
-            "project_id: ",
-            "priority: ",
-            "at most 262144 are allowed",
-            "idempotency_key: already used for ",
-        ):
-            assert reason in result.stdout
-        assert (
-            "messages sent: 34, numbers announced: 24, announced again: 4"
-            in result.stdout
-        )
-        assert result.stdout.rstrip().endswith("Verdict: clean")
 
-    def test_run_takes_messages_of_ones_own(self, tmp_path: Path) -> None:
-        path = tmp_path / "my.jsonl"
-        messages = [ticket_fields("MINE", title="[red]Mine[/red]"), {"no": "ticket"}]
-        path.write_text("\n".join(json.dumps(each) for each in messages))
+def test_run_numbers_a_file_in_order_when_the_queue_is_fifo(tmp_path: Path) -> None:
+    """The lines come as the messages were sent; a bad one is a dead letter."""
+    path = tmp_path / "my.jsonl"
+    messages = [
+        ticket_fields("MINE", title=f"[red] No. {serial}") for serial in range(9)
+    ]
+    path.write_text(
+        "\n".join(map(json.dumps, [*messages, messages[0], {"no": "ticket"}]))
+    )
 
-        result = run(path)
+    result = run("--fifo", path)
 
-        assert result.returncode == 0, result.stderr
-        assert "[red]Mine[/red]" in result.stdout
-        assert "messages sent: 2, numbers announced: 1" in result.stdout
+    assert result.returncode == 0, result.stderr
+    shown = re.findall(r"^MINE-(\d+) .*\[red\] No. (\d+)", result.stdout, re.MULTILINE)
+    assert shown[:9] == [(str(serial + 1), str(serial)) for serial in range(9)]
+    assert (
+        "messages sent: 11, numbers announced: 9, announced again: 1" in result.stdout
+    )
 
-    def test_run_announces_in_order_when_it_is_told_to(self, tmp_path: Path) -> None:
-        """FIFO queues and a FIFO topic: the lines come as the messages were sent."""
-        path = tmp_path / "my.jsonl"
-        messages = [ticket_fields("MINE", title=f"No. {each}") for each in range(12)]
-        path.write_text("\n".join(map(json.dumps, [*messages, messages[0]])))
 
-        result = run("--fifo", path)
+def test_run_ends_at_once_when_its_file_cannot_be_used(tmp_path: Path) -> None:
+    result = run(tmp_path / "absent.jsonl")
 
-        assert result.returncode == 0, result.stderr
-        shown = re.findall(r"^MINE-(\d+) .*No. (\d+)", result.stdout, re.MULTILINE)
-        assert shown[:12] == [(str(each + 1), str(each)) for each in range(12)]
-        assert "numbers announced: 12, announced again: 1" in result.stdout
-
-    def test_run_ends_at_once_when_its_file_cannot_be_used(
-        self, tmp_path: Path
-    ) -> None:
-        result = run(tmp_path / "absent.jsonl")
-
-        assert result.returncode == 2
-        assert result.stderr.count("\n") == 1
-        assert "absent.jsonl" in result.stderr
-        assert result.stdout == ""
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert "absent.jsonl" in result.stderr

@@ -8,7 +8,8 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.sns_gate import Manner, door
-from ticketctl.system.queues import Received, Sent
+from ticketctl.system.queues import Received
+from ticketctl.system.sender import Request
 
 pytestmark = pytest.mark.emulator
 
@@ -50,7 +51,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
     assert (line["outcome"], line["ticket_key"]) == ("assigned", urgent)
 
 
-def outcome_of(system: System, sent: Sent) -> dict[str, Any]:
+def outcome_of(system: System, sent: Request) -> dict[str, Any]:
     """Return what the log says of a message, if it says anything yet."""
     lines = [line for line in system.stack.function_logs() if sent.message_id in line]
     outcome: dict[str, Any] = json.loads(
@@ -174,7 +175,7 @@ def redrive_policy(system: System, *, after: int) -> str:
     )
 
 
-def wait_for_dead_letter(system: System, sent: Sent) -> Received:
+def wait_for_dead_letter(system: System, sent: Request) -> Received:
     letter = system.wait_for(lambda: system.dead_letter_of(sent))
     assert letter is not None
     return letter

@@ -1,4 +1,4 @@
-"""A person is asked before something is done, and nobody else is."""
+"""Only a person's yes is a yes."""
 
 import io
 
@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.prompts import agreed, confirm
+from ticketctl.cli.prompts import confirm
 
 
 class Terminal(io.StringIO):
@@ -17,40 +17,32 @@ class Terminal(io.StringIO):
         return True
 
 
-class TestAgreed:
-    """Only a person's yes is a yes."""
+@pytest.mark.parametrize("typed", ["y\n", "YES\n"])
+def test_command_goes_on_when_a_person_agrees(
+    monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
 
-    @pytest.mark.parametrize(
-        ("typed", "answer"),
-        [("y\n", True), ("YES\n", True), ("\n", False), ("no\n", False)],
-    )
-    def test_answer_counts_when_a_person_gives_it(
-        self, monkeypatch: pytest.MonkeyPatch, typed: str, *, answer: bool
-    ) -> None:
-        monkeypatch.setattr("sys.stdin", Terminal(typed))
+    confirm("Really?", yes=False)
 
-        assert agreed("Really?") is answer
 
-    def test_nobody_is_asked_when_it_was_said_before(self) -> None:
-        confirm("Really?", yes=True)
+@pytest.mark.parametrize(("typed", "status"), [("\n", 0), ("no\n", 0), ("", 130)])
+def test_command_ends_when_a_person_declines_or_hangs_up(
+    monkeypatch: pytest.MonkeyPatch, typed: str, status: int
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
 
-    def test_status_is_0_when_a_person_declines(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    with pytest.raises(typer.Exit) as ended:
+        confirm("Really?", yes=False)
 
-        with pytest.raises(typer.Exit) as ended:
-            confirm("Really?", yes=False)
+    assert ended.value.exit_code == status
 
-        assert ended.value.exit_code == 0
-        assert capsys.readouterr().err.endswith("nothing was done\n")
 
-    def test_status_is_2_when_nobody_can_be_asked(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+def test_command_needs_the_option_when_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
 
-        with pytest.raises(InputError, match="--yes") as refused:
-            confirm("Really?", yes=False)
-
-        assert refused.value.status == 2
+    with pytest.raises(InputError, match="--yes"):
+        confirm("Really?", yes=False)
+    confirm("Really?", yes=True)

@@ -1,79 +1,82 @@
-"""The messages to try things with: as many as asked for, and as good or bad."""
+"""Messages to try things with: as many as asked for, and as good or bad."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket
-from ticketctl.verify.sample import many_messages, sample_messages
+from ticketctl.cli.errors import InputError
+from ticketctl.verify.sample import many_messages, read_messages, sample_messages
 
 
-def is_valid(body: str) -> bool:
-    """Tell whether the worker takes a message by itself."""
+def request_of(body: str) -> CreateTicket | None:
+    """Return what the worker takes a message for, by itself."""
     try:
-        CreateTicket.parse(body)
+        return CreateTicket.parse(body)
     except PoisonMessageError:
-        return False
-    return True
+        return None
 
 
-class TestSample:
-    """All that a queue sees, in projects of one's choice."""
+@pytest.mark.parametrize("number", [1, 30])
+def test_sample_has_tickets_repeats_a_reused_key_and_poison(number: int) -> None:
+    messages = sample_messages(number, ["A", "B"])
 
-    @pytest.mark.parametrize("number", [1, 30])
-    def test_sample_has_so_many_tickets_of_the_projects(self, number: int) -> None:
-        messages = sample_messages(number, ["A", "B"])
-
-        requests = [
-            CreateTicket.parse(each) for each in messages.first if is_valid(each)
-        ]
-        assert len({request.key for request in requests}) == number
-        assert {request.project_id for request in requests} <= {"A", "B"}
-
-    def test_sample_has_poison_repeats_and_a_key_that_is_used_again(self) -> None:
-        messages = sample_messages(30)
-
-        keys = {
-            CreateTicket.parse(each).key for each in messages.first if is_valid(each)
-        }
-        *repeats, reused = messages.later
-        assert not all(map(is_valid, messages.first))
-        assert repeats
-        assert set(repeats) <= set(messages.first)
-        assert reused not in messages.first
-        assert CreateTicket.parse(reused).key in keys
+    first = [request_of(body) for body in messages.first]
+    requests = {request.key: request for request in first if request}
+    *repeats, reused = messages.later
+    other = CreateTicket.parse(reused)
+    assert len(requests) == number
+    assert {key.project_id for key in requests} <= {"A", "B"}
+    assert None in first
+    assert repeats
+    assert set(repeats) <= set(messages.first)
+    assert requests[other.key].title != other.title
 
 
-class TestManyMessages:
-    """What a newcomer sends."""
+@pytest.mark.parametrize(("number", "poison"), [(1, 0), (1000, 0), (100, 1), (100, 10)])
+def test_messages_have_as_much_poison_as_is_asked_for(number: int, poison: int) -> None:
+    bodies = [*many_messages(number, poison)]
 
-    @pytest.mark.parametrize("number", [1, 7, 1000])
-    def test_messages_are_valid_and_their_keys_differ_when_no_poison_is_asked_for(
-        self, number: int
+    first: dict[str, str] = {}
+    bad = 0
+    for body in bodies:
+        key = json.loads(body)["idempotency_key"]
+        bad += not request_of(body) or first.setdefault(key, body) != body
+    assert (len(bodies), bad) == (number, poison)
+
+
+def test_poison_has_keys_of_its_own_when_it_is_fixed() -> None:
+    """Only the mistake that is a reused key has another ticket's."""
+    keys = [json.loads(body)["idempotency_key"] for body in many_messages(9, 9)]
+
+    own = [key for key in keys if key != "web-form-0001"]
+    assert (len(own), len({*own})) == (6, 6)
+
+
+class TestFileOfMessages:
+    """What `run` sends of a file; whether it is a ticket is for the worker to say."""
+
+    def test_messages_may_be_no_valid_tickets(self, tmp_path: Path) -> None:
+        path = tmp_path / "my.jsonl"
+        path.write_text('{"title": "t\u2028"}\n\n{}\n')
+
+        assert read_messages(path) == ['{"title":"t\u2028"}', "{}"]
+
+    @pytest.mark.parametrize(
+        ("content", "why"),
+        [
+            ('{"a": "b"}\n\n{"b": \n', "my.jsonl:3: body: not JSON"),
+            ("[1]", "my.jsonl:1: body: must be a JSON object"),
+            ("\n", "my.jsonl: holds no message"),
+        ],
+    )
+    def test_file_is_refused_when_a_line_is_no_object(
+        self, tmp_path: Path, content: str, why: str
     ) -> None:
-        bodies = [*many_messages(number)]
+        path = tmp_path / "my.jsonl"
+        path.write_text(content)
 
-        assert len(bodies) == number
-        assert len({CreateTicket.parse(each).key for each in bodies}) == number
-
-    @pytest.mark.parametrize("poison", [1, 3, 10])
-    def test_messages_have_so_much_poison_as_is_asked_for(self, poison: int) -> None:
-        bodies = [*many_messages(100, poison)]
-
-        seen: dict[tuple[str, str], str] = {}
-        bad = 0
-        for body in bodies:
-            fields = json.loads(body)
-            key = fields["project_id"], fields["idempotency_key"]
-            bad += not is_valid(body) or seen.setdefault(key, body) != body
-        assert len(bodies) == 100
-        assert bad == poison
-
-    def test_poison_has_a_key_for_each_ticket_when_it_is_mended(self) -> None:
-        """Only the mistake that is a reused key is one."""
-        bodies = map(json.loads, many_messages(9, 9))
-        keys = [each["idempotency_key"] for each in bodies]
-
-        own = [each for each in keys if each != "web-form-0001"]
-        assert (len(own), len({*own})) == (6, 6)
+        with pytest.raises(InputError, match=why):
+            read_messages(path)

@@ -10,22 +10,23 @@ from typing import Any
 import pytest
 
 from tests.support.builders import create_ticket, ticket_fields
+from tests.support.ctl_process import Ctl
 from ticket_numbering.dynamodb_items import key_id, key_item
 from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.messages import CreateTicket
-from ticketctl.cli.app import main
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.commands.send import named_values
-from ticketctl.send.checking import Check, Checked, Request
+from ticketctl.cli.errors import CloudError, InputError, Status
+from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.request_file import Format, Line, read_lines
-from ticketctl.send.sending import MAX_ATTEMPTS, Outcome, Sender
-from ticketctl.send.waiting import Answer, Waiting
+from ticketctl.send.waiting import Answer, wait_for_numbers
 from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.sender import MAX_ATTEMPTS, Request, Sender, send
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
 TABLE = "keys"
+
+ctl = Ctl({})
 
 
 def read(tmp_path: Path, content: str | bytes, written_as: Format) -> list[Line]:
@@ -38,18 +39,20 @@ def keyless(**fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "title": "t"} | fields
 
 
-def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Checked:
-    return Check(**choice).run(Line(*line) for line in enumerate(lines, 1))
+def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Check:
+    check = Check(**choice)
+    check.run(Line(*line) for line in enumerate(lines, 1))
+    return check
 
 
 def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]:
     """Return the keys that these lines get."""
     requests = checked(lines, keys=DerivedKeys(prefix)).requests
-    return [each.ticket.idempotency_key for each in requests if each.ticket]
+    return [request.fields["idempotency_key"] for request in requests]
 
 
 class TestLines:
-    """A bad line is told with its number, and harms no other."""
+    """A bad line is named by its number, and harms no other."""
 
     def test_lines_keep_their_numbers_when_some_are_blank_or_bad(
         self, tmp_path: Path
@@ -60,16 +63,12 @@ class TestLines:
 
         lines = read(tmp_path, content, "jsonl")
 
-        told = {line.number: line.problem or line.fields for line in lines}
-        assert list(told) == [1, 3, 4, 5, 6]
-        assert (told[1], told[6]) == ({"a": "\u2028"}, {"b": "z"})
-        assert str(told[3]).startswith("body: not JSON")
-        assert told[4] == "body: must be a JSON object"
-        assert told[5] == "a: appears more than once"
-
-    def test_line_is_named_when_it_is_not_utf_8(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"tickets:2: not UTF-8"):
-            read(tmp_path, b'{"a": "b"}\n\xff\n', "jsonl")
+        found = {line.number: line.problem or line.fields for line in lines}
+        assert list(found) == [1, 3, 4, 5, 6]
+        assert (found[1], found[6]) == ({"a": "\u2028"}, {"b": "z"})
+        assert str(found[3]).startswith("body: not JSON")
+        assert found[4] == "body: must be a JSON object"
+        assert found[5] == "a: appears more than once"
 
     def test_row_is_a_request_when_every_kind_of_column_is_used(
         self, tmp_path: Path
@@ -104,41 +103,32 @@ class TestLines:
         assert "not as many cells" in str(bad.problem)
 
     @pytest.mark.parametrize(
-        ("content", "why"),
+        ("content", "written_as", "why"),
         [
-            ("titel\nx\n", "'titel'"),
-            ("title,\nx,\n", "no field ''"),
-            ("attributes\n{}\n", "'attributes'"),
-            ("title,title\nx,y\n", "twice"),
-            ("\x1b[2J\nx\n", "no field"),
-            ('title\n"He said "hi"\n', "expected"),
-            ('title\n"a\nb\n', "unexpected end"),
+            ("titel\nx\n", "csv", "'titel'"),
+            ("title,\nx,\n", "csv", "no field ''"),
+            ("attributes\n{}\n", "csv", "'attributes'"),
+            ("title,title\nx,y\n", "csv", "twice"),
+            ("\x1b[2J\nx\n", "csv", "no field"),
+            ('title\n"He said "hi"\n', "csv", "expected"),
+            ('title\n"a\nb\n', "csv", "unexpected end"),
+            (b'{"a": "b"}\n\xff\n', "jsonl", "tickets:2: not UTF-8"),
         ],
     )
-    def test_file_is_refused_when_header_or_quotes_are_wrong(
-        self, tmp_path: Path, content: str, why: str
+    def test_file_is_refused_when_it_cannot_be_read_as_it_is_written(
+        self, tmp_path: Path, content: str | bytes, written_as: Format, why: str
     ) -> None:
         with pytest.raises(InputError, match=why) as refused:
-            read(tmp_path, content, "csv")
+            read(tmp_path, content, written_as)
 
         assert "\x1b" not in str(refused.value)
-
-    def test_attribute_is_split_at_its_first_sign(self) -> None:
-        assert named_values(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
-
-    @pytest.mark.parametrize("given", [["novalue"], ["a=1", "a=2"]])
-    def test_attribute_is_refused_when_it_is_no_pair_or_stands_twice(
-        self, given: list[str]
-    ) -> None:
-        with pytest.raises(InputError, match="NAME=VALUE"):
-            named_values(given)
 
 
 class TestKeysOfAFile:
     """A second run of a file asks for nothing new."""
 
     def test_keys_are_the_same_when_the_file_is_read_again(self) -> None:
-        """However its JSON is written, and whether or not defaults are spelled out."""
+        """However its JSON is written, whether or not defaults are spelled out."""
         again = [{"priority": "medium", "title": "t", "project_id": "PROJ"}]
 
         assert derived([keyless()]) == derived(again)
@@ -184,7 +174,19 @@ class TestKeysOfAFile:
         with pytest.raises(InputError, match="--key-prefix"):
             checked_prefix(prefix)
 
-    def test_line_without_key_is_bad_when_nothing_names_the_file(self) -> None:
+
+class TestChecked:
+    """Only what the worker would take is sent, and each key for one ticket."""
+
+    def test_project_is_filled_in_when_a_line_names_none(self) -> None:
+        line = {"title": "t", "idempotency_key": "k"}
+
+        first, second = checked([line, ticket_fields("OWN")], project="PROJ").requests
+
+        assert first.fields == line | {"project_id": "PROJ"}
+        assert (first.group, second.group) == ("PROJ", "OWN")
+
+    def test_line_is_bad_when_it_has_no_key_and_nothing_names_the_file(self) -> None:
         found = checked([keyless(), ticket_fields()])
 
         [(number, problem)] = found.problems
@@ -192,69 +194,31 @@ class TestKeysOfAFile:
         assert "--key-prefix" in problem
         assert len(found.requests) == 1
 
-
-class TestChecked:
-    """Only what the worker would take is sent, and each key once."""
-
-    def test_project_is_filled_in_when_a_line_names_none(self) -> None:
-        line = {"title": "t", "idempotency_key": "k"}
-
-        found = checked([line, ticket_fields("OWN")], project="PROJ")
-
-        first, second = found.requests
-        assert json.loads(first.body) == line | {"project_id": "PROJ"}
-        assert (first.group, second.group) == ("PROJ", "OWN")
-
-    def test_line_is_left_out_when_an_earlier_one_says_the_same(self) -> None:
-        line = ticket_fields()
-
-        found = checked([line, line | {"priority": "medium"}, ticket_fields()])
-
-        assert (len(found.requests), found.repeats, found.problems) == (2, 1, [])
-
     def test_line_is_bad_when_its_key_is_used_for_another_ticket(self) -> None:
-        """The worker would dead-letter it; another project's key is another."""
+        """The same ticket again is a repeat; another project's key is another."""
         line = ticket_fields("A", "k")
+        repeat = line | {"priority": "medium"}
 
-        found = checked([line, line | {"title": "u"}, line | {"project_id": "B"}, line])
+        found = checked(
+            [line, line | {"title": "u"}, line | {"project_id": "B"}, repeat]
+        )
 
         assert found.problems == [
             (2, "idempotency_key: line 1 has it, for another ticket")
         ]
-        assert (len(found.requests), found.repeats) == (2, 1)
+        assert len(found.requests) == 3
 
-    def test_line_is_sent_as_it_is_when_nobody_checks_it(self) -> None:
+    def test_line_is_sent_as_it_is_when_it_is_not_checked(self) -> None:
         line = {"project_id": "no project", "colour": "red"}
 
         [request] = checked([line], unchecked=True).requests
 
         assert json.loads(request.body) == line
-        assert request.group.isascii()
-
-
-@dataclass
-class Ended:
-    """How a command ended that asks no system."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Return what calls the command line."""
-
-    def call(*arguments: str) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        return Ended(int(ended.value.code or 0), *capsys.readouterr())
-
-    return call
+        assert request.group == "-"
 
 
 class TestRefused:
-    """What cannot be sent is told before a system is even looked for."""
+    """What cannot be sent is refused before a system is even looked for."""
 
     @pytest.mark.parametrize(
         ("options", "problem"),
@@ -265,67 +229,63 @@ class TestRefused:
         ],
     )
     def test_ticket_is_refused_in_one_line_when_an_option_is_wrong(
-        self, run: Callable[..., Ended], options: Sequence[str], problem: str
+        self, options: Sequence[str], problem: str
     ) -> None:
-        ended = run("send", *options)
+        ended = ctl("send", *options)
 
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.startswith(f"error: {problem}")
         assert ended.err.count("\n") == 1
 
-    @pytest.mark.parametrize("content", ["", "\n", "title\n", "titel\na\n"])
-    def test_file_is_refused_in_one_line_when_it_holds_no_ticket(
-        self, run: Callable[..., Ended], tmp_path: Path, content: str
+    @pytest.mark.parametrize(
+        ("content", "why"),
+        [
+            ("", "holds no ticket"),
+            ("title\n", "holds no ticket"),
+            ("titel\na\n", "no field 'titel'"),
+            (None, "cannot be read: No such file or directory"),
+        ],
+    )
+    def test_file_is_refused_in_one_line_when_it_has_no_ticket(
+        self, tmp_path: Path, content: str | None, why: str
     ) -> None:
         path = tmp_path / "my.csv"
-        path.write_text(content)
+        if content is not None:
+            path.write_text(content)
 
-        ended = run("send-file", str(path))
+        ended = ctl("send-file", str(path))
 
-        assert ended.status == 2
-        assert f"{path}: " in ended.err
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.startswith(f"error: {path}: ")
+        assert why in ended.err
         assert ended.err.count("\n") == 1
 
-    @pytest.mark.parametrize(
-        ("name", "why"),
-        [("absent", "No such file or directory"), (".", "Is a directory")],
-    )
-    def test_file_is_refused_in_one_line_when_it_cannot_be_read(
-        self, run: Callable[..., Ended], tmp_path: Path, name: str, why: str
+    def test_bad_lines_are_named_when_nothing_is_sent_for_them(
+        self, tmp_path: Path
     ) -> None:
-        ended = run("send-file", str(tmp_path / name))
-
-        assert ended.status == 2
-        assert ended.err.endswith(f": cannot be read: {why}\n")
-
-    def test_remarks_end_when_a_hundred_lines_are_bad(
-        self, run: Callable[..., Ended], tmp_path: Path
-    ) -> None:
-        """A file of another kind does not flood the terminal."""
+        lines = [keyless(), keyless(title=""), keyless(colour="\x1b[2J"), [1]]
         path = tmp_path / "my.jsonl"
-        path.write_text("nonsense\n" * 130)
+        path.write_text("\n".join(map(json.dumps, lines)))
 
-        ended = run("send-file", str(path))
+        ended = ctl("send-file", str(path))
 
-        assert ended.status == 2
-        assert ended.err.count("body: not JSON") == 100
-        assert "and 30 more" in ended.err
+        assert (ended.status, ended.out) == (2, "")
+        *remarks, error = ended.err.splitlines()
+        starts = [line.removeprefix(f"{path}:").split(":")[:2] for line in remarks]
+        assert starts == [["2", " title"], ["3", " colour"], ["4", " body"]]
+        assert "bad lines: 3, so nothing is sent" in error
 
-    def test_file_is_only_checked_when_it_is_a_dry_run(
-        self, run: Callable[..., Ended], tmp_path: Path
-    ) -> None:
+    def test_file_is_only_checked_when_it_is_a_dry_run(self, tmp_path: Path) -> None:
         """With the counts as the result; status 1, for a line is bad."""
-        same = json.dumps(ticket_fields())
         path = tmp_path / "my.jsonl"
-        path.write_text(f"{same}\n{same}\n{{}}\n")
+        path.write_text(f"{json.dumps(ticket_fields())}\n{{}}\n")
         command = ("send-file", str(path), "--dry-run", "--skip-invalid")
 
-        shown, counted = run(*command), run(*command, "--json")
+        text, document = ctl(*command), ctl(*command, "--json")
 
-        assert (shown.status, counted.status) == (1, 1)
-        assert shown.out == f"{path}: 1 good ticket, nothing is sent\n"
-        assert "left out 1 line" in shown.err
-        assert json.loads(counted.out) == {"good": 1, "bad": 1, "repeats": 1}
+        assert (text.status, document.status) == (1, 1)
+        assert text.out == "good tickets: 1; nothing is sent\n"
+        assert document.json == {"good": 1, "bad": 1}
 
 
 def requests(count: int, size: int = 1) -> list[Request]:
@@ -358,7 +318,7 @@ def refuse(*places: int, sender: bool = False) -> Reply:
 
 @dataclass
 class Queue:
-    """Takes batches as SQS does, and answers as it is told to, then well."""
+    """Takes batches as SQS does; gives the replies that it has, then takes all."""
 
     replies: list[Reply] = field(default_factory=list)
     calls: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -368,7 +328,7 @@ class Queue:
         QueueUrl: str,  # noqa: N803 - boto3's names.
         Entries: list[dict[str, Any]],  # noqa: N803 - likewise.
     ) -> dict[str, Any]:
-        assert QueueUrl == QUEUE_URL
+        assert QueueUrl.startswith(QUEUE_URL)
         self.calls.append(Entries)
         return (self.replies.pop(0) if self.replies else take_all)(Entries)
 
@@ -379,7 +339,7 @@ class Queue:
 
 @dataclass
 class Clock:
-    """A clock that goes when somebody sleeps."""
+    """A clock that goes only while something sleeps."""
 
     now: float = 1000.0
 
@@ -390,41 +350,46 @@ class Clock:
         self.now += seconds
 
 
-def sent(queue: Queue, given: Sequence[Request], rate: int | None = None) -> "Sent":
-    clock = Clock()
-    sender = Sender(queue, QUEUE_URL, Pace(rate, clock), clock.sleep)
-    return Sent([*sender.send(given)], clock.now - 1000)
+@dataclass(frozen=True)
+class FakeStack:
+    """A system with one service."""
 
-
-@dataclass
-class Sent:
-    """What became of each request, and how long it took."""
-
-    outcomes: list[Outcome]
-    seconds: float
+    service: Any
+    queue_url: str = QUEUE_URL
 
     @property
-    def refused(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes if outcome.message_id is None]
+    def outputs(self) -> Mapping[str, str]:
+        return {
+            "CreateTicketQueueUrl": self.queue_url,
+            "IdempotencyKeysTableName": TABLE,
+        }
+
+    def client(self, _service_name: str) -> Any:
+        return self.service
+
+
+def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
+    """Send requests, and return what became of them."""
+    return [*Sender(queue, QUEUE_URL, sleep=lambda _: None).send(given)]
 
 
 class TestNothingLostOnTheWay:
-    """Every request is on the queue, or is told to be not."""
+    """Every request is on the queue, or is known not to be."""
 
     def test_batches_hold_ten_messages_in_order_when_there_are_many(self) -> None:
         queue, given = Queue(), requests(25)
 
-        ended = sent(queue, given)
+        outcomes = ended(queue, given)
 
         assert [len(call) for call in queue.calls] == [10, 10, 5]
-        assert [outcome.request for outcome in ended.outcomes] == given
-        assert [*chain(*queue.bodies())] == [request.body for request in given]
+        assert [outcome.body for outcome in outcomes] == [*chain(*queue.bodies())]
+        assert [outcome.ticket for outcome in outcomes] == [one.ticket for one in given]
         assert {entry["MessageGroupId"] for entry in queue.calls[0]} == {"PROJ"}
 
     def test_batches_are_packed_by_bytes_when_messages_are_large(self) -> None:
         queue = Queue()
 
-        sent(queue, requests(10, size=250_000))
+        ended(queue, requests(10, size=250_000))
 
         assert [len(call) for call in queue.calls] == [4, 4, 2]
 
@@ -432,57 +397,54 @@ class TestNothingLostOnTheWay:
         """And no other; an answer may also leave it out."""
         queue, given = Queue([refuse(1), refuse(0), lambda _: {}]), requests(3)
 
-        ended = sent(queue, given)
+        outcomes = ended(queue, given)
 
         assert queue.bodies()[1:] == [[given[1].body]] * 3
-        assert len(ended.outcomes) == 3
-        assert not ended.refused
+        assert [outcome.message_id for outcome in outcomes] == ["m", "m", "m"]
 
-    def test_entry_is_given_up_at_once_when_the_fault_is_the_senders(self) -> None:
-        queue, given = Queue([refuse(1, sender=True)]), requests(3)
-
-        ended = sent(queue, given)
-
-        assert len(queue.calls) == 1
-        assert ended.refused == [Outcome(given[1], refusal="Broken of no use")]
-
-    def test_entry_is_given_up_when_sqs_fails_every_time(self) -> None:
-        queue = Queue([refuse(0)] * 99)
-
-        ended = sent(queue, requests(1))
-
-        assert len(queue.calls) == MAX_ATTEMPTS
-        assert [outcome.refusal for outcome in ended.refused] == ["Broken of no use"]
-
-
-@dataclass(frozen=True)
-class OneQueue:
-    """A system of which only the queue of requests is asked."""
-
-    queue: Queue
-    outputs: Mapping[str, str] = field(
-        default_factory=lambda: {"CreateTicketQueueUrl": QUEUE_URL}
+    @pytest.mark.parametrize(
+        ("by_sender", "attempts"), [(True, 1), (False, MAX_ATTEMPTS)]
     )
+    def test_entry_is_given_up_when_sqs_never_takes_it(
+        self, *, by_sender: bool, attempts: int
+    ) -> None:
+        queue = Queue([refuse(0, sender=by_sender)] * 99)
 
-    def client(self, _service_name: str) -> Queue:
-        return self.queue
+        [outcome] = ended(queue, requests(1))
+
+        assert len(queue.calls) == attempts
+        assert (outcome.message_id, outcome.refusal) == ("", "Broken of no use")
+
+    def test_repeats_differ_for_sqs_when_the_queue_is_fifo(self) -> None:
+        """Else it would drop the second within five minutes."""
+        queue = Queue()
+
+        send(FakeStack(queue, f"{QUEUE_URL}.fifo"), ["{}", "{}"])
+
+        [entries] = queue.calls
+        assert len({entry["MessageDeduplicationId"] for entry in entries}) == 2
+
+    def test_send_fails_when_sqs_does_not_take_a_message(self) -> None:
+        with pytest.raises(CloudError, match="Broken of no use"):
+            send(FakeStack(Queue([refuse(1, sender=True)])), ["{}", "{}"])
 
 
 class TestDelivery:
-    """Who sends is told what is on the queue, and what is not."""
+    """A producer learns what is on the queue, and what is not."""
 
     def test_status_is_3_when_sqs_does_not_take_a_message(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        delivery = Delivery(OneQueue(Queue([refuse(1, sender=True)])))
+        stack = FakeStack(Queue([refuse(1, sender=True)]))
 
-        status = delivery.run(requests(3))
+        status = Delivery(stack, is_file=True).run(requests(3))
 
         assert status == Status.CLOUD
-        assert len(delivery.sent) == 2
-        assert capsys.readouterr().err == "line 2: not sent: Broken of no use\n"
+        remarks = capsys.readouterr().err.splitlines()
+        assert remarks[0] == "line 2: not sent: Broken of no use"
+        assert remarks[1].startswith("messages sent: 2 of 3; the same command")
 
-    def test_count_is_told_when_sqs_cannot_be_asked(
+    def test_count_is_printed_when_sqs_cannot_be_reached(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """With the way to go on."""
@@ -490,13 +452,26 @@ class TestDelivery:
         def fail(_: list[dict[str, Any]]) -> dict[str, Any]:
             raise ConnectionError
 
-        delivery = Delivery(OneQueue(Queue([take_all, fail])))
+        delivery = Delivery(FakeStack(Queue([take_all, fail])), is_file=True)
 
         with pytest.raises(ConnectionError):
             delivery.run(requests(30))
 
-        told = capsys.readouterr().err
-        assert told == "sent 10 of 30 messages; the same command goes on safely\n"
+        remark = "messages sent: 10 of 30; the same command goes on safely\n"
+        assert capsys.readouterr().err == remark
+
+    def test_keys_and_ids_are_printed_when_json_is_wanted(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Delivery(FakeStack(Queue()), as_json=True).run(requests(1))
+
+        [line] = map(json.loads, capsys.readouterr().out.splitlines())
+        assert line["idempotency_key"].startswith("key-")
+        assert (line["project_id"], line["message_id"], line["line"]) == (
+            "PROJ",
+            "m",
+            1,
+        )
 
 
 class TestRate:
@@ -504,16 +479,13 @@ class TestRate:
 
     @pytest.mark.parametrize("rate", [1, 3, 25, 400])
     def test_messages_take_their_time_when_a_rate_is_given(self, rate: int) -> None:
-        queue = Queue()
+        queue, clock = Queue(), Clock()
 
-        ended = sent(queue, requests(100), rate)
+        [*Sender(queue, QUEUE_URL, Pace(rate, clock), clock.sleep).send(requests(100))]
 
         last = len(queue.calls[-1])
-        assert ended.seconds == pytest.approx((100 - last) / rate)
+        assert clock.now - 1000 == pytest.approx((100 - last) / rate)
         assert max(map(len, queue.calls)) <= rate
-
-    def test_messages_wait_for_nothing_when_no_rate_is_given(self) -> None:
-        assert sent(Queue(), requests(100)).seconds == 0
 
     def test_time_that_was_not_used_is_not_made_up_for(self) -> None:
         clock = Clock()
@@ -522,6 +494,7 @@ class TestRate:
         clock.sleep(60)
 
         assert (limiter.delay(10), limiter.delay(10)) == (0, 1)
+        assert Pace(None, clock).delay(1000) == 0
 
 
 @dataclass
@@ -530,7 +503,8 @@ class Table:
 
     clock: Clock
     records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
-    calls: list[list[str]] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    """How many keys each call asked for."""
     leaves_out: int = 0
     """How many calls leave all keys unprocessed."""
 
@@ -546,7 +520,7 @@ class Table:
         asked = RequestItems[TABLE]
         assert asked["ConsistentRead"]
         ids = [key["id"]["S"] for key in asked["Keys"]]
-        self.calls.append(ids)
+        self.calls.append(len(ids))
         if self.leaves_out:
             self.leaves_out -= 1
             return {"Responses": {}, "UnprocessedKeys": RequestItems}
@@ -556,20 +530,20 @@ class Table:
 
 
 class TestWaiting:
-    """The number of each request is told once, and those that are missing."""
+    """Each request has one answer: its number, or why it has none."""
 
     def setup_method(self) -> None:
         self.clock = Clock()
         self.table = Table(self.clock)
-        self.waiting = Waiting(self.table, TABLE, self.clock, self.clock.sleep)
 
     def answers(
         self, tickets: Iterable[CreateTicket], timeout: float = 60
     ) -> list[Answer]:
-        self.waiting.expect(tickets)
-        return [*self.waiting.answers(timeout)]
+        stack = FakeStack(self.table)
+        clock = self.clock
+        return [*wait_for_numbers(stack, tickets, timeout, clock, clock.sleep)]
 
-    def test_numbers_are_told_once_when_they_are_committed(self) -> None:
+    def test_numbers_come_once_when_they_are_committed(self) -> None:
         first, second = create_ticket(), create_ticket()
         self.table.put(second, 1, after=3)
         self.table.put(first, 2, after=9)
@@ -578,7 +552,6 @@ class TestWaiting:
 
         assert [answer.ticket for answer in found] == [second, first]
         assert [answer.number for answer in found] == [1, 2]
-        assert not self.waiting.missing
 
     def test_keys_are_read_a_hundred_at_a_time_when_there_are_many(self) -> None:
         tickets = [create_ticket() for _ in range(250)]
@@ -587,8 +560,8 @@ class TestWaiting:
 
         found = self.answers(tickets)
 
-        assert [len(call) for call in self.table.calls] == [100, 100, 50]
-        assert [answer.number for answer in found] == list(range(1, 251))
+        assert self.table.calls == [100, 100, 50]
+        assert {answer.number for answer in found} == set(range(1, 251))
 
     def test_keys_are_read_again_when_dynamodb_leaves_them_unprocessed(self) -> None:
         ticket = create_ticket()
@@ -598,15 +571,15 @@ class TestWaiting:
         assert [answer.number for answer in self.answers([ticket])] == [1]
 
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
-        """Each number starts the patience again."""
+        """Each number starts the timeout again."""
         first, second, never = (create_ticket() for _ in range(3))
         self.table.put(first, 1, after=20)
         self.table.put(second, 2, after=40)
 
-        found = self.answers([first, second, never], timeout=30)
+        *found, last = self.answers([first, second, never], timeout=30)
 
         assert [answer.number for answer in found] == [1, 2]
-        assert [*self.waiting.missing.values()] == [never]
+        assert last == Answer(never, problem="no number after 30 seconds")
         assert self.clock.now == pytest.approx(1000 + 40 + 30, abs=4)
 
     def test_number_is_not_taken_when_the_key_is_that_of_another_ticket(self) -> None:
@@ -619,7 +592,7 @@ class TestWaiting:
 
         assert "PROJ-7, another ticket" in answer.problem
 
-    def test_damaged_record_is_told_when_it_names_no_number(self) -> None:
+    def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()
         self.table.put(ticket, 1)
         self.table.records[key_id(ticket.key)][1].pop("number")

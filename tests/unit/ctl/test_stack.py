@@ -1,4 +1,4 @@
-"""What every command stands on: the stack, its errors, its output, its help."""
+"""What commands share: the stack, errors, statuses, output and help."""
 
 import io
 import json
@@ -22,15 +22,14 @@ from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
-from typer.testing import CliRunner
 
+from tests.support.ctl_process import Ctl
 from ticketctl.cli.app import main, stack_of
 from ticketctl.cli.errors import (
     CloudError,
     InputError,
     NotThereError,
     Status,
-    ToolError,
 )
 from ticketctl.cli.output import print_json, print_json_line, visible
 from ticketctl.commands import app
@@ -38,6 +37,8 @@ from ticketctl.system.aws_errors import error_code, explained
 from ticketctl.system.stack import NEEDED_OUTPUTS, Stack, find_stack
 
 ROOT = Path(__file__).parents[3]
+
+ctl = Ctl({})
 
 FINDS_US = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
 
@@ -49,7 +50,7 @@ _Boto3Session = boto3.Session  # Before a test puts its own in place.
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let nothing of this machine be found: no profile, no Region, no credentials."""
-    for name in [each for each in os.environ if each.startswith("AWS_")]:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
@@ -88,10 +89,12 @@ class _Session:
         return client
 
 
-def found(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> Stack:
+def found(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch, region: str | None = "eu-west-1"
+) -> Stack:
     """Find a stack in an account that answers so."""
     monkeypatch.setattr(boto3, "Session", Answered(answer).session)
-    return find_stack("mine", "eu-west-1", None)
+    return find_stack("mine", region, None)
 
 
 def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
@@ -101,7 +104,7 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
         "CreationTime": "2026-11-21T05:53:00Z",
         "StackStatus": status,
         "Outputs": [
-            {"OutputKey": each, "OutputValue": f"the {each}"} for each in outputs
+            {"OutputKey": name, "OutputValue": f"the {name}"} for name in outputs
         ],
         "Parameters": [
             {"ParameterKey": "IdempotencyRetentionDays", "ParameterValue": "30"}
@@ -117,24 +120,21 @@ def refusal(code: str, message: str = "said\nso") -> ClientError:
 
 
 class TestStack:
-    """A stack is found by its name, or the reason is told."""
+    """A stack is found by its name, or the error says what is wrong."""
 
-    def test_stack_has_outputs_parameters_and_clients(
+    def test_stack_has_outputs_and_parameters_when_it_is_found(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """One client for each service."""
         stack = found(answer_of(*NEEDED_OUTPUTS), monkeypatch)
 
-        assert stack.region == "eu-west-1"
+        assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
         assert stack.parameters["IdempotencyRetentionDays"] == "30"
-        assert stack.session is not None
 
-    def test_stack_is_told_by_name_when_there_is_none(
+    def test_error_names_stack_and_region_when_there_is_none(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """With the Region, which is wrong most often."""
-        with pytest.raises(ToolError, match="no stack mine in eu-west-1") as error:
+        with pytest.raises(CloudError, match="no stack mine in eu-west-1"):
             found(
                 lambda stub: stub.add_client_error(
                     "describe_stacks", "ValidationError"
@@ -142,32 +142,21 @@ class TestStack:
                 monkeypatch,
             )
 
-        assert error.value.status == Status.CLOUD
-
     @pytest.mark.parametrize("missing", NEEDED_OUTPUTS)
     def test_stack_is_refused_when_an_output_is_missing(
         self, monkeypatch: pytest.MonkeyPatch, missing: str
     ) -> None:
         """Foreign, or not complete: it says which it may be."""
-        outputs = [each for each in NEEDED_OUTPUTS if each != missing]
+        outputs = [name for name in NEEDED_OUTPUTS if name != missing]
         answer = answer_of(*outputs, status="CREATE_IN_PROGRESS")
 
-        with pytest.raises(ToolError, match=r"CREATE_IN_PROGRESS.*no output") as error:
+        why = f"not one of.*CREATE_IN_PROGRESS.*no output {missing}"
+        with pytest.raises(CloudError, match=why):
             found(answer, monkeypatch)
 
-        assert missing in str(error.value)
-
-    def test_stack_is_refused_when_it_has_no_outputs(
+    def test_error_of_cloudformation_stays_when_the_stack_may_exist(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A stack of something else."""
-        with pytest.raises(ToolError, match="not one of ticket numbering"):
-            found(answer_of(), monkeypatch)
-
-    def test_other_refusals_stay_what_they_are(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The command turns them into a line."""
         with pytest.raises(ClientError, match="AccessDenied"):
             found(
                 lambda stub: stub.add_client_error("describe_stacks", "AccessDenied"),
@@ -182,19 +171,14 @@ class TestStack:
             ("eu-west-1", "absent", sdk.ProfileNotFound),
         ],
     )
-    def test_nothing_is_asked_when_the_place_is_not_known(
+    def test_no_request_leaves_when_region_or_credentials_are_unknown(
         self, region: str | None, profile: str | None, error: type[BotoCoreError]
     ) -> None:
-        """No Region, no credentials, no such profile: no request leaves."""
         with pytest.raises(error):
             find_stack("mine", region, profile)
 
-
-class TestPlace:
-    """The Region is found as the AWS CLI finds it, an address as the SDK does."""
-
     @pytest.mark.parametrize(
-        ("given", "variables", "expected"),
+        ("option", "variables", "expected"),
         [
             ("eu-north-1", {"AWS_REGION": "eu-west-2"}, "eu-north-1"),
             (
@@ -208,35 +192,21 @@ class TestPlace:
     def test_region_is_the_first_that_is_named(
         self,
         monkeypatch: pytest.MonkeyPatch,
-        given: str | None,
+        option: str | None,
         variables: dict[str, str],
         expected: str,
     ) -> None:
-        """By the option, then by either variable."""
-        for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-            monkeypatch.delenv(name, raising=False)
+        """By the option, then by either variable, as the AWS CLI finds it."""
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        # Refused before anything is asked, in the words of the Region's own address.
-        monkeypatch.setenv("AWS_ENDPOINT_URL", "garbage")
-        sessions: list[str | None] = []
-        make = boto3.Session
+        answer = answer_of(*NEEDED_OUTPUTS)
 
-        def session(**options: Any) -> boto3.Session:
-            made = make(**options)
-            sessions.append(made.region_name)
-            return made
-
-        monkeypatch.setattr(boto3, "Session", session)
-        with pytest.raises(CloudError, match="AWS_ENDPOINT_URL"):
-            find_stack("mine", given, None)
-        assert sessions == [expected]
+        assert found(answer, monkeypatch, option).region == expected
 
     @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://h:x", "h"])
     def test_address_is_refused_in_one_line_when_it_is_none(
         self, monkeypatch: pytest.MonkeyPatch, address: str
     ) -> None:
-        """Before anything is asked."""
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
 
         with pytest.raises(CloudError, match="AWS_ENDPOINT_URL"):
@@ -251,14 +221,13 @@ class TestErrors:
         [
             (refusal("ExpiredToken"), "aws sso login"),
             (refusal("UnrecognizedClientException"), "--profile"),
-            (refusal("AccessDenied"), "you may not DescribeStacks here"),
-            (refusal("AuthorizationError"), "you may not DescribeStacks here"),
-            (refusal("Throttling"), "DescribeStacks failed: Throttling: said so"),
-            (sdk.NoCredentialsError(), "no credentials"),
-            (sdk.PartialCredentialsError(provider="env", cred_var="x"), "credentials"),
-            (sdk.CredentialRetrievalError(provider="p", error_msg="x"), "credentials"),
+            (refusal("AccessDenied"), "(AccessDenied) when calling the DescribeStacks"),
+            (refusal("Throttling"), "said so"),
+            (sdk.NoCredentialsError(), "aws sso login"),
+            (sdk.PartialCredentialsError(provider="env", cred_var="x"), "--profile"),
+            (sdk.CredentialRetrievalError(provider="p", error_msg="x"), "--profile"),
             (sdk.TokenRetrievalError(provider="p", error_msg="x"), "aws sso login"),
-            (sdk.UnauthorizedSSOTokenError(), "aws sso login"),
+            (sdk.UnauthorizedSSOTokenError(), "--profile"),
             (sdk.ProfileNotFound(profile="mine"), "aws configure list-profiles"),
             (sdk.NoRegionError(), "--region"),
             (sdk.EndpointConnectionError(endpoint_url="http://x"), "AWS_ENDPOINT_URL"),
@@ -267,12 +236,11 @@ class TestErrors:
             (sdk.ParamValidationError(report="a\nb"), "a b"),
             (ResponseParserError("not XML"), "AWS_ENDPOINT_URL"),
         ],
-        ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+        ids=lambda case: case if isinstance(case, str) else type(case).__name__,
     )
-    def test_error_is_one_line(
+    def test_error_is_one_line_that_says_what_to_do(
         self, error: BotoCoreError | ClientError | ResponseParserError, said: str
     ) -> None:
-        """With what helps, and status 3."""
         line = explained(error)
 
         assert said in str(line)
@@ -283,8 +251,7 @@ class TestErrors:
         "code",
         ["NoSuch", "AWS.SimpleQueueService.NoSuch", "com.amazonaws.sqs#NoSuch"],
     )
-    def test_code_is_the_same_in_each_protocol(self, code: str) -> None:
-        """SQS has changed its own."""
+    def test_code_is_the_same_in_each_protocol_of_sqs(self, code: str) -> None:
         assert error_code(refusal(code)) == "NoSuch"
 
 
@@ -298,19 +265,11 @@ def command(function: Callable[..., None]) -> Iterator[None]:
         app.registered_commands.pop()
 
 
-def status_of(*arguments: str) -> int:
-    """Run a command and return its exit status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return int(ended.value.code or 0)
-
-
-def failing(error: BaseException | None) -> Callable[[], None]:
-    """Return a command that ends so."""
+def failing(error: BaseException) -> Callable[[], None]:
+    """Return a command that fails so."""
 
     def look() -> None:
-        if error:
-            raise error
+        raise error
 
     return look
 
@@ -321,34 +280,27 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("error", "status"),
         [
-            (None, 0),
             (NotThereError("why"), 1),
             (InputError("why"), 2),
+            (OSError(28, "No space left on device"), 2),
             (refusal("Throttling", "why"), 3),
             (sdk.NoRegionError(), 3),
-            (OSError(28, "No space left on device"), 1),
         ],
     )
-    def test_status_says_how_it_ended(
-        self,
-        capsys: pytest.CaptureFixture[str],
-        error: Exception | None,
-        status: int,
+    def test_one_line_and_the_status_say_how_it_failed(
+        self, error: Exception, status: int
     ) -> None:
-        """And one line says why."""
         with command(failing(error)):
-            assert status_of("look") == status
+            ended = ctl("look")
 
-        assert capsys.readouterr().err.count("\n") == (1 if error else 0)
+        assert (ended.status, ended.out) == (status, "")
+        assert re.fullmatch("error: .+\n", ended.err)
 
-    def test_interrupt_ends_silently_with_130(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """As a shell expects it."""
+    def test_interrupt_ends_silently_with_130(self) -> None:
         with command(failing(KeyboardInterrupt())):
-            assert status_of("look") == Status.INTERRUPTED
+            ended = ctl("look")
 
-        assert capsys.readouterr().err == ""
+        assert (ended.status, ended.err) == (Status.INTERRUPTED, "")
 
     @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
     def test_other_signals_end_it_as_ctrl_c_does(self, kind: signal.Signals) -> None:
@@ -356,12 +308,11 @@ class TestCommand:
         before = signal.signal(kind, signal.SIG_DFL)
         try:
             with command(lambda: signal.raise_signal(kind)):
-                assert status_of("look") == Status.INTERRUPTED
+                assert ctl("look").status == Status.INTERRUPTED
         finally:
             signal.signal(kind, before)
 
     def test_bug_stays_a_bug(self) -> None:
-        """An error that nobody foresaw is not dressed up."""
         with command(failing(ZeroDivisionError())), pytest.raises(ZeroDivisionError):
             main(["look"])
 
@@ -387,56 +338,48 @@ class TestCommand:
             assert process.stderr is not None
             process.stdout.readline()
             process.stdout.close()
-            said = process.stderr.read()
+            complaint = process.stderr.read()
             process.wait(30)
 
-        assert said == b""
+        assert complaint == b""
 
     def test_command_gets_the_stack_that_the_options_name(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """They stand before it, for they are the application's."""
-        got: list[tuple[str, str]] = []
 
         def look(ctx: typer.Context) -> None:
             stack = stack_of(ctx)
-            got.append((stack.name, stack.region))
+            print_json([stack.name, stack.region])
 
-        monkeypatch.setattr(
-            boto3, "Session", Answered(answer_of(*NEEDED_OUTPUTS)).session
-        )
+        answer = Answered(answer_of(*NEEDED_OUTPUTS))
+        monkeypatch.setattr(boto3, "Session", answer.session)
         with command(look):
-            status = status_of("--stack", "mine", "--region", "eu-north-1", "look")
+            ended = ctl("--stack", "mine", "--region", "eu-north-1", "look")
 
-        assert (status, got) == (0, [("mine", "eu-north-1")])
-
-
-def commands() -> Iterator[tuple[str, ...]]:
-    """Return the words of each command."""
-    group: Any = typer.main.get_command(app)
-    yield from _below(group, ())
+        assert ended.json == ["mine", "eu-north-1"]
 
 
-def _below(group: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
-            yield from _below(command, (*words, name))
+            yield from commands(command, (*words, name))
         else:
             yield (*words, name)
 
 
-class TestHelp:
-    """Nobody need read the source."""
+class TestInstalled:
+    """A person needs neither the source nor what the worker is made of."""
 
-    @pytest.mark.parametrize("words", [*commands()], ids=" ".join)
-    def test_command_says_what_it_does(self, words: tuple[str, ...]) -> None:
-        """With an example."""
-        result = CliRunner().invoke(
-            app, [*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}
-        )
+    @pytest.mark.parametrize(
+        "words", [*commands(typer.main.get_command(app))], ids=" ".join
+    )
+    def test_help_has_an_example_of_each_command(self, words: tuple[str, ...]) -> None:
+        ended = Ctl({"COLUMNS": "200", "NO_COLOR": "1"})(*words, "--help")
 
-        assert result.exit_code == 0
-        assert f"$ ticketctl {' '.join(words)}" in result.stdout
+        assert ended.status == 0
+        assert f"$ ticketctl {' '.join(words)}" in ended.out
 
     def test_shell_completion_can_be_had(self) -> None:
         """For bash, as its users install it."""
@@ -454,7 +397,6 @@ class TestHelp:
     def test_command_line_loads_when_only_its_own_requirements_are_installed(
         self,
     ) -> None:
-        """A person's machine has no Powertools, and no plots to draw."""
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         brought = brought_by(project["dependencies"])
         absent = [
@@ -495,22 +437,20 @@ class TestOutput:
     """What others wrote is shown, and never obeyed."""
 
     @pytest.mark.parametrize(
-        ("text", "shown"),
+        ("text", "width", "shown"),
         [
-            ("a\x1b[2Jb", "a\ufffd[2Jb"),
-            ("a\u202eb\x07", "a\ufffdb\ufffd"),
-            ("a\n\tb  c", "a b c"),
-            ("\ud800", "\ufffd"),
-            ("Café ✓", "Café ✓"),
+            ("a\x1b[2Jb", None, "a\ufffd[2Jb"),
+            ("a\u202eb\x07", None, "a\ufffdb\ufffd"),
+            ("a\n\tb  c", None, "a b c"),
+            ("\ud800", None, "\ufffd"),
+            ("Café ✓", 6, "Café ✓"),
+            ("abcdef", 3, "abc..."),
         ],
     )
-    def test_text_is_made_visible(self, text: str, shown: str) -> None:
-        """On one line."""
-        assert visible(text) == shown
-
-    def test_text_is_cut_to_a_width(self) -> None:
-        """And it shows."""
-        assert (visible("abcdef", 3), visible("abc", 3)) == ("abc...", "abc")
+    def test_text_is_one_visible_line(
+        self, text: str, width: int | None, shown: str
+    ) -> None:
+        assert visible(text, width) == shown
 
     def test_json_is_printed_when_a_text_is_broken(
         self, capsys: pytest.CaptureFixture[str]
@@ -524,7 +464,7 @@ class TestOutput:
         assert json.loads(last) == {"a": "é?"}
 
     def test_json_lines_are_seen_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Somebody may be waiting at the other end of a pipe."""
+        """A program may wait at the other end of a pipe."""
         out = io.TextIOWrapper(written := io.BytesIO(), write_through=False)
         monkeypatch.setattr(sys, "stdout", out)
 

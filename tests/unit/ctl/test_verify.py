@@ -1,20 +1,25 @@
 """What `verify` concludes from what came of its messages."""
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import boto3
 import pytest
-from rich.console import Console
 
 from tests.support.builders import ticket_fields
+from tests.support.ctl_process import command_context
 from ticket_numbering.messages import RequestKey
-from ticketctl.verify.dead_letters import DeadLetter, take_own
+from ticketctl.cli.errors import InputError
+from ticketctl.commands.verify import verify
+from ticketctl.system.queues import Received
+from ticketctl.system.stack import Stack
 from ticketctl.verify.projects import Project
-from ticketctl.verify.report import print_heard
-from ticketctl.verify.verdict import Announced, Observed, Sent, judge, percentile
-from ticketctl.watch.heard import ASSIGNED, VOIDED, announcement
+from ticketctl.verify.report import percentile
+from ticketctl.verify.run import take_own
+from ticketctl.verify.verdict import Announced, Observed, Sent, judge
 
 FIRST, SECOND = ticket_fields("A", "first"), ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
@@ -38,19 +43,19 @@ def project(
 
 def announced(**keys: Announced) -> dict[RequestKey, Announced]:
     """Return what was announced, by the idempotency key."""
-    return {RequestKey("A", key): each for key, each in keys.items()}
+    return {RequestKey("A", key): found for key, found in keys.items()}
 
 
-def letter(body: str, error_type: str | None = "InvalidMessageError") -> DeadLetter:
-    """Return a dead letter."""
-    return DeadLetter(body, error_type, "the reason")
+def dead_letter(body: str, error_type: str = "InvalidMessageError") -> Received:
+    """Return a dead letter; SQS gives no reason to what it moves."""
+    return Received("m", body, {"ErrorType": error_type} if error_type else {})
 
 
 WELL_ANNOUNCED = announced(
     first=Announced({"A-1"}, replayed=True), second=Announced({"A-2"})
 )
 OTHER = json.dumps(SECOND | {"title": "Another"})
-DEAD = {"3": letter(BROKEN), "5": letter(OTHER, "IdempotencyMismatchError")}
+DEAD = {"3": dead_letter(BROKEN), "5": dead_letter(OTHER, "IdempotencyMismatchError")}
 WELL = Observed(
     sent=[
         sent("1", FIRST),
@@ -133,20 +138,21 @@ class TestVerdict:
                 ["first: one key, announced as A-1, A-7"],
             ),
             (
-                replace(WELL, dead_letters=DEAD | {"3": letter("{ ")}),
+                replace(WELL, dead_letters=DEAD | {"3": dead_letter("{ ")}),
                 ["dead letter with another body"],
             ),
             (
                 replace(
                     WELL,
-                    dead_letters=DEAD | {"3": letter(BROKEN, "TicketTooLargeError")},
+                    dead_letters=DEAD
+                    | {"3": dead_letter(BROKEN, "TicketTooLargeError")},
                 ),
                 ["dead letter with TicketTooLargeError for InvalidMessageError"],
             ),
             (
                 replace(
                     WELL,
-                    dead_letters=DEAD | {"1": letter(json.dumps(FIRST), None)},
+                    dead_letters=DEAD | {"1": dead_letter(json.dumps(FIRST), "")},
                 ),
                 ["dead letter with no reason for a number"],
             ),
@@ -162,7 +168,7 @@ class TestVerdict:
         verdict = judge(flawed)
 
         found = "\n".join(verdict.wrong)
-        assert all(each in found for each in said)
+        assert all(problem in found for problem in said)
         assert not verdict.is_clean
 
     def test_verdict_leaves_the_number_to_either_ticket_of_a_reused_key(self) -> None:
@@ -171,7 +177,7 @@ class TestVerdict:
         observed = Observed(
             [sent("1", FIRST), sent("2", other)],
             announced(first=Announced({"A-1"})),
-            {"1": letter(json.dumps(FIRST), "IdempotencyMismatchError")},
+            {"1": dead_letter(json.dumps(FIRST), "IdempotencyMismatchError")},
             [project({1: other})],
         )
 
@@ -188,34 +194,36 @@ class TestVerdict:
 class Queue:
     """A dead-letter queue of SQS, as far as this needs one."""
 
-    letters: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
     hidden: set[str] = field(default_factory=set)
 
     def receive_message(self, **_: Any) -> dict[str, Any]:
-        """Give and hide what is visible."""
+        """Return and hide what is visible."""
         some = [
-            each for each in self.letters if each["ReceiptHandle"] not in self.hidden
-        ]
-        self.hidden |= {each["ReceiptHandle"] for each in some[:10]}
-        return {"Messages": some[:10]} if some else {}
+            message
+            for message in self.messages
+            if message["ReceiptHandle"] not in self.hidden
+        ][:10]
+        self.hidden |= {message["ReceiptHandle"] for message in some}
+        return {"Messages": some} if some else {}
 
     def delete_message_batch(self, **request: Any) -> dict[str, Any]:
-        """Delete letters."""
-        gone = {each["ReceiptHandle"] for each in request["Entries"]}
-        self.letters = [
-            each for each in self.letters if each["ReceiptHandle"] not in gone
+        """Delete messages."""
+        gone = {entry["ReceiptHandle"] for entry in request["Entries"]}
+        self.messages = [
+            message for message in self.messages if message["ReceiptHandle"] not in gone
         ]
         return {}
 
     def change_message_visibility_batch(self, **request: Any) -> None:
-        """Show letters again."""
+        """Show messages again."""
         entries = request["Entries"]
-        assert all(each["VisibilityTimeout"] == 0 for each in entries)
-        self.hidden -= {each["ReceiptHandle"] for each in entries}
+        assert all(entry["VisibilityTimeout"] == 0 for entry in entries)
+        self.hidden -= {entry["ReceiptHandle"] for entry in entries}
 
 
 def received(message_id: str, **attributes: str) -> dict[str, Any]:
-    """Return a letter as SQS gives it."""
+    """Return a dead letter as SQS gives it."""
     return {
         "MessageId": message_id,
         "ReceiptHandle": f"receipt of {message_id}",
@@ -227,43 +235,25 @@ def received(message_id: str, **attributes: str) -> dict[str, Any]:
     }
 
 
-class TestDeadLetters:
-    """A run takes its own, and no others."""
+def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
+    others = [received(f"other-{number}") for number in range(25)]
+    reason = {"SourceMessageId": "1", "ErrorType": "E", "ErrorMessage": "why"}
+    copy = received("x", **reason)
+    queue = Queue([*others[:12], copy, received("2"), *others[12:]])
 
-    def test_own_letters_are_taken_and_the_others_visible_again(self) -> None:
-        others = [received(f"other-{number}") for number in range(25)]
-        copy = received("x", SourceMessageId="1", ErrorType="E", ErrorMessage="why")
-        queue = Queue([*others[:12], copy, received("2"), *others[12:]])
+    found = take_own(queue, "url", {"1", "2", "3"})
 
-        found = take_own(queue, "url", {"1", "2", "3"})
-
-        assert found == {
-            "1": DeadLetter("{", "E", "why"),
-            "2": DeadLetter("{", None, "received too often"),
-        }
-        assert queue.letters == others
-        assert not any(each["ReceiptHandle"] in queue.hidden for each in others)
+    assert found == {"1": Received("x", "{", reason), "2": Received("2", "{")}
+    assert queue.messages == others
+    assert queue.hidden.isdisjoint(message["ReceiptHandle"] for message in others)
 
 
-class TestReport:
-    """Whatever comes from the topic is shown, and stops nothing."""
+def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without outputs, the stack would fail in another way."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    stack = Stack("numbers", "eu-west-1", {}, {}, boto3.Session())
 
-    @pytest.mark.parametrize(
-        ("body", "shown"),
-        [
-            ("no JSON\x1b[2J", "not an announcement: no JSON\ufffd[2J"),
-            ('{"type": "else"}', 'not an announcement: {"type": "else"}'),
-            ('{"id": "X-1", "type": "other.v1"}', "X-1"),
-            (json.dumps({"id": "X-1", "type": ASSIGNED, "data": {}}), "X-1"),
-            (
-                json.dumps({"id": "X-1", "type": VOIDED, "data": {"reason": "why"}}),
-                "X-1 voided: why",
-            ),
-        ],
-    )
-    def test_message_is_shown_when_it_is_no_number(
-        self, body: str, shown: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        print_heard(Console(highlight=False), announcement(body, {}))
-
-        assert shown in capsys.readouterr().out
+    with pytest.raises(InputError, match="--yes"):
+        verify(command_context(stack))

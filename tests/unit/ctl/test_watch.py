@@ -4,30 +4,28 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
-from ticketctl.cli.errors import CloudError
-from ticketctl.system.queues import delete, received, take
-from ticketctl.watch.heard import (
+from tests.support.canned_aws import aws_client, parameters
+from ticketctl.cli.errors import CloudError, InputError, NotThereError
+from ticketctl.system.queues import Received, take
+from ticketctl.watch.announcements import (
     ASSIGNED,
     VOIDED,
-    Filter,
-    Heard,
-    NotAnAnnouncement,
-    announcement,
+    Announcement,
+    line_of,
+    read_announcement,
 )
-from ticketctl.watch.subscriber_queue import LOOK_COUNT, Look
+from ticketctl.watch.subscriber_queue import LOOK_COUNT, look
 from ticketctl.watch.temporary_queue import (
     MAX_AGE_SECONDS,
     name_start,
     remove_old,
     temporary_queue,
 )
-from ticketctl.watch.watching import Screen, line_of
+from ticketctl.watch.watching import Screen
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
 SUBSCRIPTION_ARN: Final = f"{TOPIC_ARN}:1"
@@ -40,31 +38,16 @@ class FakeSystem:
     def __init__(self, name: str = "dev", topic_arn: str = TOPIC_ARN) -> None:
         self.name = name
         self.outputs = {"AssignmentsTopicArn": topic_arn}
-        self.calls: list[str] = []
-        self.asked: list[dict[str, Any]] = []
-        self.stubs = {name: Stubber(self._client(name)) for name in ("sqs", "sns")}
-        for stub in self.stubs.values():
-            stub.activate()
-
-    def _client(self, service_name: str) -> Any:
-        create: Any = boto3.client
-        client = create(
-            service_name,
-            region_name="cn-north-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            config=Config(retries={"total_max_attempts": 1}),
-        )
-
-        def remember(params: dict[str, Any], model: Any, **_: Any) -> None:
-            self.calls.append(model.name)
-            self.asked.append(params)
-
-        client.meta.events.register("provide-client-params.*.*", remember)
-        return client
+        self.sqs, self.sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
+        self.asked = {
+            "sqs": parameters(self.sqs.client),
+            "sns": parameters(self.sns.client),
+        }
+        self.sqs.activate()
+        self.sns.activate()
 
     def client(self, service_name: str) -> Any:
-        return self.stubs[service_name].client
+        return {"sqs": self.sqs, "sns": self.sns}[service_name].client
 
     def found(self, queues: Sequence[str] = (), subscribed: Sequence[str] = ()) -> None:
         """Let there be these queues, and subscriptions of these."""
@@ -75,15 +58,16 @@ class FakeSystem:
             }
             for name in subscribed
         ]
-        self.stubs["sns"].add_response(
+        self.sns.add_response(
             "list_subscriptions_by_topic", {"Subscriptions": subscriptions}
         )
         urls = [f"https://sqs/1/{name}" for name in queues]
-        self.stubs["sqs"].add_response("list_queues", {"QueueUrls": urls})
+        self.sqs.add_response("list_queues", {"QueueUrls": urls})
 
-    def everything_is_done(self) -> bool:
-        for stub in self.stubs.values():
-            stub.assert_no_pending_responses()
+    def is_done(self) -> bool:
+        """Tell whether every answer was asked for."""
+        self.sqs.assert_no_pending_responses()
+        self.sns.assert_no_pending_responses()
         return True
 
 
@@ -97,47 +81,34 @@ def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
     }
 
 
-def delivered(body: Any, message_id: str = "m-1", **attributes: str) -> dict[str, Any]:
-    """Return a message as SQS gives it."""
-    return {
-        "MessageId": message_id,
-        "ReceiptHandle": f"receipt of {message_id}",
-        "Body": body if isinstance(body, str) else json.dumps(body),
-        "MessageAttributes": {
-            name: {"StringValue": value, "DataType": "String"}
-            for name, value in attributes.items()
-        },
-    }
+def raw(event: Any, **attributes: str) -> Received:
+    """Return a message as SNS delivers it raw."""
+    body = event if isinstance(event, str) else json.dumps(event)
+    return Received("m-1", body, attributes)
 
 
-def enveloped(event: Any, **attributes: str) -> dict[str, Any]:
+def enveloped(event: Any, **attributes: str) -> Received:
     """Return a message in the envelope of SNS."""
     values = {
         name: {"Type": "String", "Value": value} for name, value in attributes.items()
     }
     message = json.dumps(event)
-    return delivered(
+    return raw(
         {"Type": "Notification", "Message": message, "MessageAttributes": values}
     )
-
-
-def read(message: dict[str, Any]) -> Heard | NotAnAnnouncement:
-    """Read a message as SQS gives it."""
-    found = received(message)
-    return announcement(found.body, found.attributes)
 
 
 class TestAnnouncementsAreRead:
     """Delivered raw or enveloped; anything else is not taken for one."""
 
-    @pytest.mark.parametrize("way", [delivered, enveloped])
+    @pytest.mark.parametrize("deliver", [raw, enveloped])
     @pytest.mark.parametrize("replayed", [True, False])
     def test_event_is_read_when_delivered_either_way(
-        self, way: Any, *, replayed: bool
+        self, deliver: Any, *, replayed: bool
     ) -> None:
-        message = way(assigned(), replayed=str(replayed).lower())
+        message = deliver(assigned(), replayed=str(replayed).lower())
 
-        assert read(message) == Heard(assigned(), replayed)
+        assert read_announcement(message) == Announcement(assigned(), replayed)
 
     @pytest.mark.parametrize(
         "body",
@@ -156,244 +127,12 @@ class TestAnnouncementsAreRead:
             '{"Type": "Notification", "Message": 7, "MessageAttributes": 7}',
         ],
     )
-    def test_body_is_kept_when_it_is_no_announcement(self, body: str) -> None:
+    def test_message_is_shown_as_it_is_when_it_is_no_announcement(
+        self, body: str
+    ) -> None:
         """Nothing that lies on a queue can stop a watch."""
-        assert read(delivered(body)) == NotAnAnnouncement(body)
-
-    @pytest.mark.parametrize("attributes", [7, None, {"replayed": 7}, {"replayed": {}}])
-    def test_event_is_no_replay_when_its_envelope_is_odd(self, attributes: Any) -> None:
-        envelope = {
-            "Type": "Notification",
-            "Message": json.dumps(assigned()),
-            "MessageAttributes": attributes,
-        }
-
-        assert read(delivered(envelope)) == Heard(assigned(), replayed=False)
-
-    @pytest.mark.parametrize(
-        ("wanted", "fits"),
-        [
-            (Filter(), True),
-            (Filter(["P"], ["low"]), True),
-            (Filter(["Q"]), False),
-            (Filter((), ["high"]), False),
-            (Filter(["P"], ["urgent"]), False),
-        ],
-    )
-    def test_announcement_is_chosen_by_project_and_priority(
-        self, wanted: Filter, *, fits: bool
-    ) -> None:
-        assert wanted.lets_through(read(delivered(assigned()))) is fits
-        assert wanted.lets_through(NotAnAnnouncement("x"))
-
-    def test_filter_goes_by_the_attributes_when_the_fact_does_not_say(self) -> None:
-        """As SNS does: a voided ticket's priority stands there alone."""
-        event = {"id": "v", "type": VOIDED, "data": {"project_id": ["odd"]}}
-        found = read(delivered(event, priority="high"))
-
-        assert Filter(priorities={"high"}).lets_through(found)
-        assert not Filter(priorities={"low"}).lets_through(found)
-        assert not Filter(projects={"odd"}).lets_through(found)
-
-
-def refuse_to_unsubscribe(system: FakeSystem) -> None:
-    system.stubs["sns"].add_client_error("unsubscribe", "AuthorizationError")
-
-
-class TestTemporaryQueue:
-    """It is the watch's alone, known by its name, and gone when the watch has ended."""
-
-    @pytest.mark.parametrize("suffix", ["", ".fifo"])
-    def test_queue_is_subscribed_for_a_while_when_all_is_well(
-        self, suffix: str
-    ) -> None:
-        """The policy lets in this topic alone, and messages stay for an hour."""
-        system = FakeSystem(topic_arn=TOPIC_ARN + suffix)
-        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
-        sns.add_client_error("unsubscribe", "NotFound")
-        system.found()
-        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-        sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
-        sns.add_response("unsubscribe", {}, {"SubscriptionArn": SUBSCRIPTION_ARN})
-        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
-
-        with temporary_queue(system, lambda _: None) as queue_url:
-            created, subscribed = system.asked[-2:]
-
-        assert queue_url == "https://q"
-        assert created["QueueName"].endswith(suffix)
-        attributes = created["Attributes"]
-        [statement] = json.loads(attributes["Policy"])["Statement"]
-        arn = f"arn:aws-cn:sqs:cn-north-1:123456789012:{created['QueueName']}"
-        assert statement["Resource"] == subscribed["Endpoint"] == arn
-        assert statement["Condition"]["ArnEquals"]["aws:SourceArn"].endswith(suffix)
-        assert attributes["MessageRetentionPeriod"] == "3600"
-        assert ("FifoQueue" in attributes) == bool(suffix)
-        assert subscribed["ReturnSubscriptionArn"] is True
-        assert system.everything_is_done()
-
-    def test_nothing_is_made_when_it_could_not_be_removed(self) -> None:
-        """The error names the right that is missing."""
-        system = FakeSystem()
-        refuse_to_unsubscribe(system)
-
-        with pytest.raises(ClientError, match="Unsubscribe"), temporary_queue(system):
-            pass
-
-        assert system.calls == ["Unsubscribe"]
-
-    def test_queue_is_deleted_when_it_cannot_be_subscribed(self) -> None:
-        system = FakeSystem()
-        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
-        sns.add_response("unsubscribe", {})
-        system.found()
-        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-        sns.add_client_error("subscribe", "AuthorizationError")
-        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
-
-        with (
-            pytest.raises(ClientError, match="Subscribe"),
-            temporary_queue(system, lambda _: None),
-        ):
-            pass
-
-        assert system.everything_is_done()
-
-    def test_queue_is_deleted_when_the_subscription_cannot_be_removed(self) -> None:
-        """One failure does not leave two things behind."""
-        system = FakeSystem()
-        sqs, sns = system.stubs["sqs"], system.stubs["sns"]
-        sns.add_response("unsubscribe", {})
-        system.found()
-        sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-        sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
-        sns.add_client_error("unsubscribe", "InternalError")
-        sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
-
-        with (
-            pytest.raises(ClientError, match="InternalError"),
-            temporary_queue(system, lambda _: None),
-        ):
-            pass
-
-        assert system.everything_is_done()
-
-    @pytest.mark.parametrize("length", [1, 57, 128])
-    def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
-        """SQS allows 80 characters, the suffix of FIFO queues among them."""
-        start = name_start(FakeSystem(name="s" * length))
-
-        assert len(f"{start}{NOW}-00c0ffee.fifo") <= 80
-
-    def test_queue_and_subscription_are_removed_when_they_are_over_a_day_old(
-        self,
-    ) -> None:
-        """Younger ones may be in use, and other names are not ours."""
-        old = f"dev-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
-        others = [
-            f"dev-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
-            f"dev-watch-watch-{NOW - 2 * MAX_AGE_SECONDS}-00c0ffee",
-            f"{old}-dlq",
-            "dev-watch-queue",
-        ]
-        system = FakeSystem()
-        system.found([*others, old], [f"{old}.fifo", *others])
-        system.stubs["sns"].add_response(
-            "unsubscribe", {}, {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
-        )
-        system.stubs["sqs"].add_response(
-            "delete_queue", {}, {"QueueUrl": f"https://sqs/1/{old}"}
-        )
-
-        remove_old(system, NOW)
-
-        assert system.everything_is_done()
-
-
-def give_back(*message_ids: str) -> dict[str, Any]:
-    """Return what SQS is asked to make visible again."""
-    return {
-        "QueueUrl": "https://q",
-        "Entries": [
-            {
-                "Id": str(place),
-                "ReceiptHandle": f"receipt of {message_id}",
-                "VisibilityTimeout": 0,
-            }
-            for place, message_id in enumerate(message_ids)
-        ],
-    }
-
-
-class TestLook:
-    """A look at a subscriber's queue takes nothing away."""
-
-    def test_look_ends_and_gives_back_when_it_sees_nothing_new(self) -> None:
-        """A message that was received twice is shown, and given back, once."""
-        system = FakeSystem()
-        sqs = system.stubs["sqs"]
-        first, second = delivered("a", "m-1"), delivered("b", "m-2")
-        sqs.add_response("receive_message", {"Messages": [first]})
-        sqs.add_response("receive_message", {"Messages": [first, second]})
-        sqs.add_response("receive_message", {"Messages": [first]})
-        answer: Any = {"Successful": [], "Failed": []}
-        sqs.add_response(
-            "change_message_visibility_batch", answer, give_back("m-1", "m-2")
-        )
-        look = Look(system.client("sqs"), "https://q")
-
-        assert [message.body for message in look.messages()] == ["a", "b"]
-        look.give_back()
-
-        assert system.everything_is_done()
-
-    def test_look_ends_when_it_has_seen_enough(self) -> None:
-        system = FakeSystem()
-        for batch in range(LOOK_COUNT // 10):
-            messages = [delivered("x", f"{batch}-{place}") for place in range(10)]
-            system.stubs["sqs"].add_response("receive_message", {"Messages": messages})
-        look = Look(system.client("sqs"), "https://q")
-
-        assert len([*look.messages()]) == LOOK_COUNT
-
-
-class TestFailedEntriesAreSeen:
-    """A batch of deletions answers 200 and lists what it did not do."""
-
-    def test_delete_fails_when_the_fault_is_the_senders(self) -> None:
-        """Such a message would come for ever."""
-        system = FakeSystem()
-        refuse_to_delete(system, by_sender=True)
-
-        with pytest.raises(CloudError, match="that was taken: Invalid: no"):
-            delete(system.client("sqs"), "https://q", [delivered("")])
-
-    def test_delete_goes_on_when_the_fault_is_of_sqs(self) -> None:
-        """The message comes again."""
-        system = FakeSystem()
-        refuse_to_delete(system, by_sender=False)
-
-        delete(system.client("sqs"), "https://q", [delivered("")])
-
-    def test_take_fails_when_sqs_does_not_delete(self) -> None:
-        """What is taken again would look like a repeat of the system's."""
-        system = FakeSystem()
-        answer = {"Messages": [delivered("")]}
-        system.stubs["sqs"].add_response("receive_message", answer)
-        refuse_to_delete(system, by_sender=True)
-
-        with pytest.raises(CloudError, match="that was taken: Invalid: no"):
-            take(system, "https://q")
-
-
-def refuse_to_delete(system: FakeSystem, *, by_sender: bool) -> None:
-    failed = {"Id": "0", "Code": "Invalid", "Message": "no", "SenderFault": by_sender}
-    answer: Any = {"Successful": [], "Failed": [failed]}
-    system.stubs["sqs"].add_response("delete_message_batch", answer)
-
-
-class TestLines:
-    """One line for each message, and nothing that takes hold of the terminal."""
+        assert read_announcement(raw(body)) is None
+        assert line_of(raw(body)).plain.startswith(f"not an announcement: {body[:9]}")
 
     @pytest.mark.parametrize(
         ("event", "line"),
@@ -415,17 +154,225 @@ class TestLines:
     def test_line_is_safe_and_complete_when_the_event_is_not(
         self, event: dict[str, Any], line: str
     ) -> None:
-        assert line_of(Heard(event, replayed=False)) == line
+        assert line_of(raw(event)).plain == line
+        assert line_of(raw(event, replayed="true")).plain == f"{line}  (replay)"
 
-    def test_screen_shows_no_more_than_is_wanted(
+    def test_screen_shows_what_is_wanted_until_it_is_enough(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        screen = Screen(Filter(["P"]), left=2)
-        others = delivered(assigned(project_id="Q"))
-        messages = [others, *(delivered(assigned(number)) for number in (1, 2, 3))]
+        screen = Screen(["P"], left=2)
+        others = [raw(assigned(project_id="Q")), raw("nonsense")]
 
-        screen.show(map(received, messages))
+        screen.show([*others, *(raw(assigned(number)) for number in (1, 2, 3))])
 
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[0] for line in lines] == ["P-1", "P-2"]
         assert screen.left == 0
+
+    def test_screen_prints_whole_documents_when_json_is_wanted(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Screen(as_json=True).show([raw(assigned(), replayed="true"), raw("nonsense")])
+
+        event, other = map(json.loads, capsys.readouterr().out.splitlines())
+        assert event == assigned() | {"replayed": True}
+        assert other == {"not_an_announcement": "nonsense"}
+
+
+class TestTemporaryQueue:
+    """It is the watch's alone, known by its name, and gone when the watch has ended."""
+
+    @pytest.mark.parametrize("suffix", ["", ".fifo"])
+    def test_queue_is_subscribed_for_a_while_when_all_is_well(
+        self, suffix: str
+    ) -> None:
+        """The policy lets in this topic alone, and messages stay for an hour."""
+        system = FakeSystem(topic_arn=TOPIC_ARN + suffix)
+        system.sns.add_client_error("unsubscribe", "NotFound")
+        system.found()
+        system.sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+        system.sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
+        system.sns.add_response(
+            "unsubscribe", {}, {"SubscriptionArn": SUBSCRIPTION_ARN}
+        )
+        system.sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
+
+        with temporary_queue(system, lambda _: None) as queue_url:
+            created, subscribed = system.asked["sqs"][-1], system.asked["sns"][-1]
+
+        assert queue_url == "https://q"
+        assert created["QueueName"].endswith(suffix)
+        attributes = created["Attributes"]
+        [statement] = json.loads(attributes["Policy"])["Statement"]
+        arn = f"arn:aws-cn:sqs:cn-north-1:123456789012:{created['QueueName']}"
+        assert statement["Resource"] == subscribed["Endpoint"] == arn
+        assert statement["Condition"]["ArnEquals"]["aws:SourceArn"].endswith(suffix)
+        assert attributes["MessageRetentionPeriod"] == "3600"
+        assert ("FifoQueue" in attributes) == bool(suffix)
+        assert subscribed["ReturnSubscriptionArn"] is True
+        assert system.is_done()
+
+    def test_nothing_is_made_when_it_could_not_be_removed(self) -> None:
+        """The error names the right that is missing."""
+        system = FakeSystem()
+        system.sns.add_client_error("unsubscribe", "AuthorizationError")
+
+        with pytest.raises(ClientError, match="Unsubscribe"), temporary_queue(system):
+            pass
+
+        assert system.asked["sqs"] == []
+
+    @pytest.mark.parametrize("refused", ["subscribe", "unsubscribe", "list"])
+    def test_queue_is_deleted_when_something_else_is_refused(
+        self, refused: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """One failure does not leave two things behind; leftovers are no failure."""
+        system = FakeSystem()
+        system.sns.add_response("unsubscribe", {})
+        if refused == "list":
+            system.sns.add_client_error("list_subscriptions_by_topic", "AccessDenied")
+        else:
+            system.found()
+        system.sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+        if refused == "subscribe":
+            system.sns.add_client_error("subscribe", "AccessDenied")
+        else:
+            system.sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
+            system.sns.add_client_error("unsubscribe", "AccessDenied")
+        system.sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
+
+        with (
+            pytest.raises(ClientError, match="ubscribe"),
+            temporary_queue(system, lambda _: None),
+        ):
+            pass
+
+        assert system.is_done()
+        remarks = capsys.readouterr().err
+        assert ("leftover queues are not removed" in remarks) == (refused == "list")
+
+    @pytest.mark.parametrize("length", [1, 57, 128])
+    def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
+        """SQS allows 80 characters, the suffix of FIFO queues among them."""
+        start = name_start(FakeSystem(name="s" * length))
+
+        assert len(f"{start}{NOW}-00c0ffee.fifo") <= 80
+
+    def test_queue_and_subscription_are_removed_when_they_are_over_a_day_old(
+        self,
+    ) -> None:
+        """Younger ones may be in use, and other names are not ours."""
+        old = f"dev-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
+        others = [
+            f"dev-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
+            f"dev-watch-watch-{NOW - 2 * MAX_AGE_SECONDS}-00c0ffee",
+            f"{old}-dlq",
+            "dev-watch-queue",
+        ]
+        system = FakeSystem()
+        system.found([*others, old], [f"{old}.fifo", *others])
+        system.sns.add_response(
+            "unsubscribe", {}, {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
+        )
+        system.sqs.add_response(
+            "delete_queue", {}, {"QueueUrl": f"https://sqs/1/{old}"}
+        )
+
+        remove_old(system, NOW)
+
+        assert system.is_done()
+
+
+def delivered(*message_ids: str) -> dict[str, Any]:
+    """Return messages as SQS gives them."""
+    return {
+        "Messages": [
+            {
+                "MessageId": message_id,
+                "ReceiptHandle": f"receipt of {message_id}",
+                "Body": f"body of {message_id}",
+            }
+            for message_id in message_ids
+        ]
+    }
+
+
+class TestLook:
+    """A look at a subscriber's queue takes nothing away."""
+
+    def test_look_gives_back_when_it_sees_nothing_new(self) -> None:
+        """A message that was received twice is shown, and given back, once."""
+        system = FakeSystem()
+        system.sqs.add_response("get_queue_url", {"QueueUrl": "https://q"})
+        system.sqs.add_response("get_queue_attributes", {})
+        for received in (("m-1",), ("m-1", "m-2"), ("m-1",)):
+            system.sqs.add_response("receive_message", delivered(*received))
+        system.sqs.add_response(
+            "change_message_visibility_batch", {"Successful": [], "Failed": []}
+        )
+
+        with look(system, "mine") as messages:
+            bodies = [message.body for message in messages]
+
+        assert bodies == ["body of m-1", "body of m-2"]
+        assert system.asked["sqs"][-1]["Entries"] == [
+            {"Id": "0", "ReceiptHandle": "receipt of m-1", "VisibilityTimeout": 0},
+            {"Id": "1", "ReceiptHandle": "receipt of m-2", "VisibilityTimeout": 0},
+        ]
+        assert system.is_done()
+
+    def test_look_ends_when_it_has_seen_enough(self) -> None:
+        system = FakeSystem()
+        system.sqs.add_response("get_queue_attributes", {})
+        for batch in range(LOOK_COUNT // 10):
+            batch_ids = [f"{batch}-{place}" for place in range(10)]
+            system.sqs.add_response("receive_message", delivered(*batch_ids))
+        for _ in range(LOOK_COUNT // 10):
+            system.sqs.add_response(
+                "change_message_visibility_batch", {"Successful": [], "Failed": []}
+            )
+
+        with look(system, "https://q") as messages:
+            assert len([*messages]) == LOOK_COUNT
+
+        assert system.is_done()
+
+    def test_look_is_refused_when_it_would_be_the_only_delivery(self) -> None:
+        """The redrive policy would take the messages from the subscriber."""
+        system = FakeSystem()
+        policy = json.dumps({"maxReceiveCount": "1"})
+        attributes = {"Attributes": {"RedrivePolicy": policy}}
+        system.sqs.add_response("get_queue_attributes", attributes)
+
+        with pytest.raises(InputError, match="one delivery"), look(system, "https://q"):
+            pass
+
+    def test_look_names_the_queue_when_there_is_none(self) -> None:
+        system = FakeSystem()
+        system.sqs.add_client_error(
+            "get_queue_url", "AWS.SimpleQueueService.NonExistentQueue"
+        )
+
+        with pytest.raises(NotThereError, match="no queue mine"), look(system, "mine"):
+            pass
+
+
+class TestTake:
+    """A batch of deletions answers 200 and lists what it did not do."""
+
+    @pytest.mark.parametrize("by_sender", [True, False])
+    def test_take_fails_when_sqs_will_never_delete(self, *, by_sender: bool) -> None:
+        """Such a message would come for ever; by a fault of SQS's it comes again."""
+        system = FakeSystem()
+        system.sqs.add_response("receive_message", delivered("m-1"))
+        failed = {"Id": "0", "Code": "Invalid", "SenderFault": by_sender}
+        answer: Any = {"Successful": [], "Failed": [failed]}
+        system.sqs.add_response("delete_message_batch", answer)
+
+        if by_sender:
+            with pytest.raises(CloudError, match="received message: Invalid"):
+                take(system, "https://q")
+        else:
+            assert [message.message_id for message in take(system, "https://q")] == [
+                "m-1"
+            ]

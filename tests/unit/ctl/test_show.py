@@ -1,0 +1,206 @@
+"""`show`, `list` and `find`: what a person asks of tickets."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from tests.support.canned_aws import aws_client, parameters
+from tests.support.ctl_process import Ctl, command_context
+from tests.support.seed_items import Item, key_item, ticket_item
+from ticketctl.cli.errors import NotThereError
+from ticketctl.commands.show import find, list_tickets, show
+from ticketctl.show.lookup import parse_ticket_key
+from ticketctl.system.stack import Stack
+
+EVIL = "\x1b[2J[red]\u202eevil[/red]"
+
+
+class Tables:
+    """The two tables, which answer as a test says."""
+
+    def __init__(self) -> None:
+        self.dynamodb = Stubber(aws_client("dynamodb"))
+        self.asked = parameters(self.dynamodb.client)
+        self.dynamodb.activate()
+        outputs = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
+        clients = {"dynamodb": self.dynamodb.client}
+        session = boto3.Session()
+        stack = Stack("numbers", "eu-west-1", outputs, {}, session, clients)
+        self.context = command_context(stack)
+
+    def hold(self, *items: Item | None) -> None:
+        """Let these be the answers to requests for one item."""
+        for item in items:
+            self.dynamodb.add_response("get_item", {"Item": item} if item else {})
+
+    def list(self, *pages: list[int]) -> None:
+        """Let tickets of these numbers be the answers to queries."""
+        for numbers in pages:
+            items: Any = [ticket_item("P", number, f"k-{number}") for number in numbers]
+            self.dynamodb.add_response("query", {"Items": items})
+
+
+@pytest.fixture
+def tables() -> Tables:
+    return Tables()
+
+
+class TestShow:
+    """A ticket, whole."""
+
+    def test_show_prints_all_fields_when_others_wrote_them(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Known ones first, the description as it is; no text drives the terminal."""
+        item: Any = ticket_item(
+            "P", 1, "k", title=EVIL, description="a\n  b\x07", x="y"
+        )
+        item["attributes"] = {"M": {"browser": {"S": "Firefox"}}}
+        item["labels"] = {"L": [{"S": "ui"}, {"S": "login"}]}
+        tables.hold(item)
+
+        show(tables.context, "P-1")
+
+        assert capsys.readouterr().out.splitlines() == [
+            "P-1",
+            "project_id       P",
+            "number           1",
+            "title            \ufffd[2J[red]\ufffdevil[/red]",
+            "priority         medium",
+            "assigned_at      2026-11-21T05:53:00.123Z",
+            "idempotency_key  k",
+            "labels           ui",
+            "                 login",
+            "attributes       browser: Firefox",
+            "x                y",
+            "description      a",
+            "                   b\ufffd",
+        ]
+
+    def test_show_prints_one_document_when_json_is_wanted(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Whatever others have added to the item."""
+        odd: Any = {"half": {"N": "0.5"}, "set": {"SS": ["a"]}, "bytes": {"B": b"x"}}
+        tables.hold(ticket_item("P", 1, "k") | odd)
+
+        show(tables.context, "P-1", as_document=True)
+
+        document = json.loads(capsys.readouterr().out)
+        assert (document["ticket_key"], document["number"]) == ("P-1", 1)
+        assert (document["half"], document["set"]) == (0.5, ["a"])
+
+    def test_show_fails_when_there_is_no_such_ticket(self, tables: Tables) -> None:
+        tables.hold(None)
+
+        with pytest.raises(NotThereError, match="there is no ticket P-1"):
+            show(tables.context, "P-1")
+
+    def test_number_stands_behind_the_last_hyphen(self) -> None:
+        """A project's id may hold hyphens and dots, and end as a number."""
+        assert parse_ticket_key("P.x-7-3") == ("P.x-7", 3)
+
+
+class TestList:
+    """A project's latest tickets."""
+
+    def test_list_ends_with_how_to_see_more_when_there_are_more(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        tables.list([7, 6, 5])
+
+        list_tickets(tables.context, "P", limit=2, before=8, as_document=True)
+
+        [query] = tables.asked
+        assert query["ExpressionAttributeValues"][":number"] == {"N": "8"}
+        assert (query["ScanIndexForward"], query["ConsistentRead"]) == (False, True)
+        shown = capsys.readouterr()
+        numbers = [json.loads(line)["number"] for line in shown.out.splitlines()]
+        assert numbers == [7, 6]
+        assert shown.err.endswith("ticketctl list P --limit 2 --before 6\n")
+
+    def test_list_reads_on_when_a_page_of_dynamodb_is_full(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A page ends at 1 MB, whatever the limit."""
+        tables.list([3, 2], [1], [])
+
+        list_tickets(tables.context, "P")
+
+        shown = capsys.readouterr()
+        rows = [line for line in shown.out.splitlines() if "Ticket" in line]
+        assert [row.split()[1] for row in rows] == ["3", "2", "1"]
+        assert shown.err == ""
+
+    def test_list_fails_when_there_are_no_tickets(self, tables: Tables) -> None:
+        tables.list([])
+
+        with pytest.raises(NotThereError, match="P has no tickets below 9"):
+            list_tickets(tables.context, "P", before=9)
+
+
+class TestFind:
+    """By the key that the producer chose."""
+
+    def test_find_shows_the_record_and_its_ticket(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        tables.hold(*(key_item("P", 2, "k"), ticket_item("P", 2, "k")) * 2)
+
+        find(tables.context, "P", "k")
+        text = capsys.readouterr().out
+        find(tables.context, "P", "k", as_document=True)
+        document = json.loads(capsys.readouterr().out)
+
+        assert text.startswith("P-2\n")
+        assert "fingerprint      v1:planted" in text
+        assert document["ticket"]["ticket_key"] == "P-2"
+        assert document["record"]["number"] == 2
+
+    @pytest.mark.parametrize(
+        ("record", "ticket", "why"),
+        [
+            (None, None, "it may still be on the queue or in the dead-letter queue"),
+            (key_item("P", 1, "k"), None, "but there is no such ticket.*audit"),
+            (
+                key_item("P", 1, "k"),
+                ticket_item("P", 1, "a"),
+                "P-1, which has another key.*audit",
+            ),
+            (
+                key_item("P", 1, "k") | {"number": {"S": "1"}},
+                None,
+                "the record P#k is malformed; see: ticketctl audit",
+            ),
+        ],
+        ids=["unknown", "gone", "another key", "malformed"],
+    )
+    def test_find_fails_when_record_and_ticket_do_not_match(
+        self, tables: Tables, record: Item | None, ticket: Item | None, why: str
+    ) -> None:
+        tables.hold(record, ticket)
+
+        with pytest.raises(NotThereError, match=why):
+            find(tables.context, "P", "k")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("show", "PROJ"), ("show", "PROJ-0"), ("show", "PR#J-1")),
+        *(("show", "P-1\x1b"), ("show", "P-٣")),
+        *(("list", "PR#J"), ("list", "P" * 65), ("list", "P", "--limit", "0")),
+        *(("list", "P", "--before", "9" * 40), ("find", "P", "with space")),
+        *(("find", "P", ""), ("find", "P", "k" * 129), ("watch", "--project", "A B")),
+    ],
+    ids=str,
+)
+def test_command_is_refused_when_it_makes_no_sense(arguments: tuple[str, ...]) -> None:
+    """Before a system is even looked for."""
+    ended = Ctl({"COLUMNS": "200"})(*arguments)
+
+    assert (ended.status, ended.out) == (2, "")
+    assert "\x1b" not in ended.err

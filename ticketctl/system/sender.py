@@ -1,0 +1,153 @@
+"""Sends messages to the queue of requests, batch by batch.
+
+Nothing is remembered of what was sent: whoever sends the same requests again gets the
+same numbers, because they have the same keys.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from ticket_numbering.messages import CreateTicket
+from ticketctl.cli.errors import CloudError
+from ticketctl.system.contract import Fields, is_project_id, json_fields
+from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
+from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.stack import System
+
+MAX_ATTEMPTS: Final = 5
+MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
+_FIRST_BACKOFF_SECONDS: Final = 0.2
+_NO_PROJECT: Final = "-"  # A FIFO queue demands a group.
+
+
+@dataclass(frozen=True)
+class Request:
+    """A message for the queue of requests, and whether SQS took it."""
+
+    body: str
+    ticket: CreateTicket | None = None
+    """What it asks for; none if it is sent unchecked."""
+    line: int = 0
+    """Where a file has it."""
+    message_id: str = ""
+    """Of the message on the queue."""
+    refusal: str = ""
+    """Why there is none."""
+
+    @property
+    def fields(self) -> Fields:
+        """The body's fields; none if it is no JSON object."""
+        return json_fields(self.body)
+
+    @property
+    def group(self) -> str:
+        """The project: one tenant of a fair queue, and in order on a FIFO queue."""
+        project = self.fields.get("project_id")
+        return str(project) if is_project_id(project) else _NO_PROJECT
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Sends requests, in the order in which they come."""
+
+    sqs: Any
+    queue_url: str
+    limiter: Pace = field(default_factory=Pace)
+    sleep: Callable[[float], None] = time.sleep
+
+    def send(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """Send them, and yield what became of each batch before the next is sent.
+
+        Raises:
+            BotoCoreError: SQS cannot be reached.
+            ClientError: SQS refuses a whole batch.
+        """
+        for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
+            self.sleep(self.limiter.delay(len(batch)))
+            yield from self._send(batch)
+
+    def _send(self, batch: Sequence[Request]) -> Iterator[Request]:
+        """Send a batch, and retry what SQS failed to take by a fault of its own."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            ended, retryable = self._attempt(batch)
+            yield from ended
+            if not retryable or attempt == MAX_ATTEMPTS:
+                yield from retryable
+                return
+            self.sleep(_backoff_seconds(attempt))
+            batch = retryable
+
+    def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
+        """Return how requests ended, and those that can be retried."""
+        answer = self.sqs.send_message_batch(
+            QueueUrl=self.queue_url,
+            Entries=[
+                self._entry(str(place), request) for place, request in enumerate(batch)
+            ],
+        )
+        sent = {entry["Id"]: entry for entry in answer.get("Successful", [])}
+        failed = {entry["Id"]: entry for entry in answer.get("Failed", [])}
+        ended, retryable = list[Request](), list[Request]()
+        for place, request in enumerate(batch):
+            if entry := sent.get(str(place)):
+                ended.append(replace(request, message_id=entry["MessageId"]))
+                continue
+            failure = failed.get(str(place), {"Code": "no answer"})
+            own = ended if failure.get("SenderFault") else retryable
+            own.append(replace(request, refusal=_reason(failure)))
+        return ended, retryable
+
+    def _entry(self, entry_id: str, request: Request) -> dict[str, str]:
+        entry = {
+            "Id": entry_id,
+            "MessageBody": request.body,
+            "MessageGroupId": request.group,
+        }
+        if self.queue_url.endswith(FIFO_SUFFIX):
+            # An id of its own lets a repeat arrive, and be answered with its number.
+            entry["MessageDeduplicationId"] = str(uuid4())
+        return entry
+
+
+def send(stack: System, bodies: Iterable[str]) -> list[Request]:
+    """Put messages on the queue as they are, in order.
+
+    Raises:
+        CloudError: SQS did not take all of them.
+    """
+    sender = Sender(stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"])
+    sent = [*sender.send(map(Request, bodies))]
+    for request in sent:
+        if not request.message_id:
+            raise CloudError(f"SQS did not take a message: {request.refusal}")
+    return sent
+
+
+def _batches(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
+    """Pack requests by count and bytes, in order."""
+    batch: list[Request] = []
+    size = 0
+    for request in requests:
+        # A lone surrogate, of an unchecked line, is for SQS to refuse.
+        length = len(request.body.encode(errors="surrogatepass"))
+        if len(batch) == most or (batch and size + length > MAX_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(request)
+        size += length
+    if batch:
+        yield batch
+
+
+def _reason(failure: Mapping[str, Any]) -> str:
+    return " ".join(f"{failure['Code']} {failure.get('Message', '')}".split())
+
+
+def _backoff_seconds(attempt: int) -> float:
+    """Return a backoff with full jitter."""
+    limit = _FIRST_BACKOFF_SECONDS * 2**attempt
+    return random.uniform(0, limit)  # noqa: S311 - no secret.

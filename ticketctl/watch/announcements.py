@@ -1,0 +1,102 @@
+"""Reads messages that came from the topic, and shows them as lines for people."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+from rich.text import Text
+
+from ticket_numbering.messages import TicketNumberAssigned
+from ticketctl.cli.output import visible
+from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.system.contract import json_fields
+from ticketctl.system.queues import Received
+
+ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
+VOIDED: Final[str] = TicketVoided.model_fields["type"].default
+
+_BODY_WIDTH: Final = 200
+_TITLE_WIDTH: Final = 100
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """An event as it was announced."""
+
+    event: dict[str, Any]
+    """The CloudEvents object."""
+    replayed: bool = False
+    """Whether it may have been announced before."""
+
+    @property
+    def event_id(self) -> str:
+        """The same each time that this is announced."""
+        return str(self.event["id"])
+
+    @property
+    def type(self) -> str:
+        """What kind of fact it announces, and in which version."""
+        return str(self.event["type"])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The fact; empty if the event holds no object."""
+        data = self.event.get("data")
+        return data if isinstance(data, dict) else {}
+
+
+class _Attribute(BaseModel):
+    value: str = Field(alias="Value")
+
+
+class _Envelope(BaseModel):
+    """What SNS puts around a message that it does not deliver raw."""
+
+    type: Literal["Notification"] = Field(alias="Type")
+    message: str = Field(alias="Message")
+    attributes: dict[str, _Attribute] = Field({}, alias="MessageAttributes")
+
+
+def read_announcement(message: Received) -> Announcement | None:
+    """Read a message, delivered raw or in the envelope of SNS.
+
+    Returns:
+        The announcement; None if the message is no CloudEvents object.
+    """
+    body, replayed = message.body, message.attributes.get("replayed")
+    try:
+        envelope = _Envelope.model_validate_json(body)
+    except ValidationError:
+        pass
+    else:
+        body = envelope.message
+        attribute = envelope.attributes.get("replayed")
+        replayed = attribute.value if attribute else None
+    event = json_fields(body)
+    if isinstance(event.get("id"), str) and isinstance(event.get("type"), str):
+        return Announcement(event, replayed == "true")
+    return None
+
+
+def line_of(message: Received) -> Text:
+    """Return a message as a line in which no text can drive the terminal."""
+    found = read_announcement(message)
+    if found is None:
+        body = visible(message.body, _BODY_WIDTH)
+        return Text(f"not an announcement: {body}", style="yellow")
+    data = found.data
+    key = _text(data.get("ticket_key", found.event_id))
+    line = Text(f"{key:<12}", style="bold green")
+    if found.type == ASSIGNED:
+        project, priority = _text(data.get("project_id")), _text(data.get("priority"))
+        title = _text(data.get("title"))
+        line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
+    elif found.type == VOIDED:
+        line = Text(f"{key} voided: {_text(data.get('reason'))}")
+    else:
+        line = Text(f"{_text(found.event_id):<12} {_text(found.type)}")
+    return line.append("  (replay)", style="yellow") if found.replayed else line
+
+
+def _text(value: Any) -> str:
+    return visible("-" if value is None else str(value), _TITLE_WIDTH)
