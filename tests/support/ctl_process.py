@@ -25,7 +25,7 @@ class Ended:
     out: str
     """What it printed as its result."""
     err: str
-    """What it remarked beside it."""
+    """Its remarks."""
 
     @property
     def json(self) -> Any:

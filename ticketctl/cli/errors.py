@@ -1,11 +1,4 @@
-"""What a command says when it cannot go on, and the status that it ends with.
-
-ToolError            a file or this machine is not as it must be
-+-- InputError       what was asked for makes no sense
-+-- NotThereError    what was asked for does not exist
-+-- CloudError       AWS cannot be reached, or refuses
-    +-- BusyError    others were faster each time
-"""
+"""Errors that end a command with one line, and the exit statuses."""
 
 from enum import IntEnum
 from typing import ClassVar
@@ -22,7 +15,7 @@ class Status(IntEnum):
     CLOUD = 3
     """Not done: AWS cannot be reached, or refuses: for credentials or rights, say."""
     INTERRUPTED = 130
-    """Somebody pressed Ctrl-C; as a shell reports it."""
+    """Ctrl-C, as a shell reports it."""
 
 
 class ToolError(Exception):
@@ -32,11 +25,11 @@ class ToolError(Exception):
 
 
 class InputError(ToolError):
-    """What was asked for makes no sense."""
+    """An argument, an option or a file makes no sense."""
 
 
 class NotThereError(ToolError):
-    """What was asked for does not exist."""
+    """The ticket, key, queue or dead letter does not exist."""
 
     status = Status.FOUND
 

@@ -1,4 +1,4 @@
-"""How commands print: text for people, JSON for scripts, and nothing that misleads."""
+"""Prints text for people and JSON for scripts."""
 
 import json
 import sys
@@ -36,10 +36,10 @@ def _write(text: str) -> None:
 def visible(text: str, width: int | None = None) -> str:
     """Return a text as a line that a terminal can show, cut to a width.
 
-    What somebody else wrote may hold escape sequences that clear or fake a screen.
+    What others wrote may hold escape sequences that clear or fake a screen.
     """
     line = " ".join(text.split())
-    shown = "".join(each if each.isprintable() else "\ufffd" for each in line)
+    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
     if width is None or len(shown) <= width:
         return shown
     return shown[:width] + "..."

@@ -8,6 +8,11 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes
 
 
+def is_interactive() -> bool:
+    """Return whether a person can answer."""
+    return sys.stdin.isatty()
+
+
 def confirm(question: str, *, yes: bool) -> None:
     """Return if a person agrees; a no ends the command, and is no failure.
 
@@ -21,7 +26,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not is_interactive():
         raise InputError("there is no terminal to ask on; say --yes to go on")
     try:
         agreed = typer.confirm(question, err=True)

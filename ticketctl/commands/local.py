@@ -78,7 +78,7 @@ def _local_session() -> Any:
 
 
 def _need_checkout() -> None:
-    """Make sure that the template and the worker lie beside this package.
+    """Make sure that the template and the worker are there.
 
     Raises:
         ToolError: It was installed without them.

@@ -1,4 +1,4 @@
-"""The command that tries the main job on a deployed system."""
+"""The command that tests the main job on a deployed system."""
 
 import time
 from secrets import token_hex

@@ -4,7 +4,7 @@ A number stands there as soon as it is committed, and so before it is announced.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,8 +12,8 @@ from ticket_numbering.dynamodb_items import assignment, key_id
 from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import CreateTicket, ticket_key
 from ticketctl.system.stack import System
-from ticketctl.system.tickets import key_records
 
+_MAX_KEYS: Final = 100  # BatchGetItem: Keys.
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0
 
@@ -36,20 +36,15 @@ def wait_for_numbers(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Answer]:
-    """Yield the answer to each request when it is there; at last, those without one.
+    """Yield the answer to each request when it is there.
 
-    Args:
-        stack: Where the requests were sent to.
-        tickets: What they ask for.
-        timeout: After how many seconds without a new number to give up.
-        clock: Returns the time.
-        sleep: Waits for so many seconds.
+    After `timeout` seconds without a new number, it yields the requests that have none.
     """
     missing = {key_id(ticket.key): ticket for ticket in tickets}
     last_news, delay = clock(), _FIRST_DELAY_SECONDS
     while missing:
-        for record_id, record in key_records(stack, missing).items():
-            yield _answer(missing.pop(record_id), record)
+        for record in _records(stack, [*missing]):
+            yield _answer(missing.pop(record["id"]["S"]), record)
             last_news, delay = clock(), _FIRST_DELAY_SECONDS
         if not missing or clock() >= last_news + timeout:
             break
@@ -57,6 +52,21 @@ def wait_for_numbers(
         delay = min(2 * delay, _MAX_DELAY_SECONDS)
     for ticket in missing.values():
         yield Answer(ticket, problem=f"no number after {timeout:g} seconds")
+
+
+def _records(stack: System, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Read what is there; unprocessed keys are missing, and so read again."""
+    table, dynamodb = (
+        stack.outputs["IdempotencyKeysTableName"],
+        stack.client("dynamodb"),
+    )
+    for start in range(0, len(ids), _MAX_KEYS):
+        keys = [
+            {"id": {"S": record_id}} for record_id in ids[start : start + _MAX_KEYS]
+        ]
+        request = {table: {"Keys": keys, "ConsistentRead": True}}
+        answer = dynamodb.batch_get_item(RequestItems=request)
+        yield from answer["Responses"].get(table, [])
 
 
 def _answer(ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:

@@ -1,4 +1,4 @@
-"""Looks tickets up: one by its ticket key, a project's latest, one by its request.
+"""Looks up tickets: one by its ticket key, a project's latest, one by its request.
 
 Every read is consistent, so a ticket that was announced is there.
 """
@@ -78,14 +78,7 @@ def find_recorded_ticket(stack: System, record: KeyRecord) -> Ticket:
 def latest_tickets(
     stack: System, project_id: str, limit: int, before: int | None
 ) -> list[Ticket]:
-    """Return a project's latest tickets, newest first, and one more if there is one.
-
-    Args:
-        stack: Where they are.
-        project_id: Whose tickets.
-        limit: How many.
-        before: Only those with lower numbers.
-    """
+    """Return a project's latest tickets, newest first, and one more than the limit."""
     found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
     return [*islice(found, limit + 1)]
 

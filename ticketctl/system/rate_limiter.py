@@ -1,4 +1,4 @@
-"""Keeps to a number of messages, or of read units, a second."""
+"""Limits the rate of messages, or of read units, a second."""
 
 import time
 from collections.abc import Callable

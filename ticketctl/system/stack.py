@@ -106,13 +106,14 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         )
         raise CloudError(message) from error
     outputs = {
-        each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])
+        output["OutputKey"]: output["OutputValue"]
+        for output in found.get("Outputs", [])
     }
     parameters = {
-        each["ParameterKey"]: each["ParameterValue"]
-        for each in found.get("Parameters", [])
+        parameter["ParameterKey"]: parameter["ParameterValue"]
+        for parameter in found.get("Parameters", [])
     }
-    if missing := [each for each in NEEDED_OUTPUTS if each not in outputs]:
+    if missing := [name for name in NEEDED_OUTPUTS if name not in outputs]:
         message = (
             f"the stack {name} in {place} is not one of ticket numbering, or is not "
             f"complete ({found['StackStatus']}): it has no output {missing[0]}"

@@ -1,14 +1,12 @@
-"""Reads tickets and the records of idempotency keys, consistently."""
+"""Reads a project's tickets, consistently: one by its number, or its neighbours."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ticketctl.system.items import Ticket, ticket
 from ticketctl.system.stack import System
 
 _PAGE: Final = 100
-_MAX_KEYS: Final = 100  # BatchGetItem.
 
 
 def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
@@ -47,22 +45,6 @@ def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticke
     while found := _query(stack, project_id, ">", number, Limit=_PAGE):
         yield from found
         number = found[-1].number
-
-
-def key_records(stack: System, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the records of the idempotency keys that have one, by their ids."""
-    table = stack.outputs["IdempotencyKeysTableName"]
-    records: dict[str, Mapping[str, Any]] = {}
-    rest = iter(ids)
-    while batch := [*islice(rest, _MAX_KEYS)]:
-        keys = [{"id": {"S": record_id}} for record_id in batch]
-        unread: Any = {table: {"Keys": keys, "ConsistentRead": True}}
-        while unread:
-            answer = stack.client("dynamodb").batch_get_item(RequestItems=unread)
-            items = answer["Responses"].get(table, [])
-            records |= {item["id"]["S"]: item for item in items}
-            unread = answer.get("UnprocessedKeys")
-    return records
 
 
 def _query(

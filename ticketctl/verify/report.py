@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.audit.findings import Kind
 from ticketctl.cli.output import visible
 from ticketctl.system.queues import Received
-from ticketctl.verify.projects import Project
 from ticketctl.verify.run import Run
-from ticketctl.verify.verdict import Verdict
+from ticketctl.verify.verdict import Project, Verdict
 
 _BODY_WIDTH: Final = 60
 
@@ -62,7 +62,7 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         "left_behind": {
             project.project_id: {
                 "tickets": len(project.tickets),
-                "key_records": len(project.recorded),
+                "key_records": project.key_records,
             }
             for project in observed.projects
         },
@@ -104,9 +104,8 @@ def _table(projects: Iterable[Project]) -> Table:
     table = Table("project", "count", "first", "last", "gaps", "duplicates")
     for project in projects:
         numbers = sorted(project.tickets) or [0]
-        gaps = ", ".join(f"{first}-{last}" for first, last in project.gaps)
-        repeated = visible(", ".join(project.repeated_keys))
+        kinds = [finding.kind for finding in project.audit.findings]
         counts = (len(project.tickets), numbers[0], numbers[-1])
-        row = [project.project_id, *map(str, counts), gaps or "0", repeated or "0"]
-        table.add_row(*map(Text, row))
+        bad = (kinds.count(Kind.GAP), kinds.count(Kind.DUPLICATE))
+        table.add_row(project.project_id, *map(str, (*counts, *bad)))
     return table

@@ -7,12 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ticket_numbering.messages import CreateTicket, RequestKey
+from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.reading import AuditPlan
+from ticketctl.audit.table_reader import TableReader
 from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.system.sender import send
 from ticketctl.system.stack import System
-from ticketctl.verify.projects import read_project
+from ticketctl.system.tickets import tickets_above
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import Announced, Observed, Sent, Verdict, judge
+from ticketctl.verify.verdict import (
+    Announced,
+    Observed,
+    Project,
+    Sent,
+    Verdict,
+    judge,
+)
 from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10
@@ -41,12 +51,7 @@ class Run:
     _sent_at: dict[RequestKey, float] = field(default_factory=dict)
 
     def follow(self, messages: Messages, patience: float) -> Verdict:
-        """Send the messages, and judge once all has come.
-
-        Args:
-            messages: What to send.
-            patience: Give up after this many seconds without news.
-        """
+        """Send the messages; judge when all has come, or nothing new for so long."""
         self._send(messages.first)
         verdict = self._wait(patience)
         if messages.later and not verdict.missing:
@@ -71,7 +76,7 @@ class Run:
             self.sent,
             self._announced,
             self.dead_letters,
-            [read_project(self.stack, project_id) for project_id in projects],
+            [_read_project(self.stack, project_id) for project_id in projects],
         )
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
@@ -113,6 +118,22 @@ class Run:
         announced.replayed |= found.replayed
         self.replays += found.replayed
         return True
+
+
+def _read_project(stack: System, project_id: str) -> Project:
+    tables = (
+        stack.outputs["TicketsTableName"],
+        stack.outputs["IdempotencyKeysTableName"],
+    )
+    plan = AuditPlan(*tables, projects=(project_id,))
+    report = audit_tables(TableReader(stack.client("dynamodb")), plan)
+    audits = {audit.project_id: audit for audit in report.projects}
+    tickets = tickets_above(stack, project_id, 0)
+    return Project(
+        audits[project_id],
+        {ticket.number: ticket.fields for ticket in tickets},
+        report.keys_read,
+    )
 
 
 def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Received]:

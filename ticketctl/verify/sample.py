@@ -40,12 +40,7 @@ class Messages:
 
 
 def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:
-    """Return so many tickets of the projects, and what else a queue sees.
-
-    Args:
-        number: How many tickets, at least one.
-        projects: Their projects, which take turns.
-    """
+    """Return one ticket or more, the projects taking turns, and what else is sent."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}
     later = [*tickets[:_REPEATS], reused]

@@ -8,9 +8,9 @@ from typing import Any
 
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
+from ticketctl.audit.audit import ProjectAudit
 from ticketctl.cli.output import visible
 from ticketctl.system.queues import Received
-from ticketctl.verify.projects import Project
 
 _BODY_WIDTH = 60
 
@@ -39,6 +39,22 @@ class Announced:
 
     ticket_keys: set[str] = field(default_factory=set)
     replayed: bool = False
+
+
+@dataclass(frozen=True)
+class Project:
+    """What the tables hold of a project."""
+
+    audit: ProjectAudit
+    """Of its numbers, and of its tickets and their keys."""
+    tickets: Mapping[int, Mapping[str, Any]]
+    """Every attribute, by number."""
+    key_records: int = 0
+
+    @property
+    def project_id(self) -> str:
+        """Its id."""
+        return self.audit.project_id
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,8 @@ def judge(observed: Observed) -> Verdict:
     missing = [*_missing_messages(observed), *_missing_announcements(observed)]
     wrong = [*_wrong_dead_letters(observed), *_wrong_announcements(observed)]
     for project in observed.projects:
-        wrong += _wrong_tables(project)
+        # Where nothing is numbered yet, that is missing.
+        wrong += map(str, project.audit.findings if project.tickets else ())
     return Verdict(tuple(missing), tuple(wrong))
 
 
@@ -152,16 +169,6 @@ def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
             yield f"dead letter with {found} for {expected}: {_shown(message.body)}"
         if dead_letter.body != message.body:
             yield f"dead letter with another body: {_shown(message.body)}"
-
-
-def _wrong_tables(project: Project) -> Iterator[str]:
-    name = project.project_id
-    for first, last in project.gaps:
-        yield f"{name}: numbers {first} to {last} are missing"
-    for key in project.repeated_keys:
-        yield f"{name}: several tickets of the key {key}"
-    for number in project.unrecorded:
-        yield f"{ticket_key(name, number)}: its key is not recorded with this number"
 
 
 def _shown(body: str) -> str:

@@ -27,12 +27,7 @@ _VISIBILITY_SECONDS: Final = 30
 def look(
     stack: System, queue: str, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Iterator[Received]]:
-    """Look into a queue, and give back what was received when the block ends.
-
-    Args:
-        stack: The system that announces to it.
-        queue: The queue's URL, or its name.
-        clock: Returns the time.
+    """Look into a queue, by its URL or its name; give everything back at the end.
 
     Raises:
         NotThereError: There is no such queue.

@@ -127,47 +127,30 @@ class TestLines:
 class TestKeysOfAFile:
     """A second run of a file asks for nothing new."""
 
-    def test_keys_are_the_same_when_the_file_is_read_again(self) -> None:
-        """However its JSON is written, whether or not defaults are spelled out."""
-        again = [{"priority": "medium", "title": "t", "project_id": "PROJ"}]
-
-        assert derived([keyless()]) == derived(again)
-
-    def test_keys_stay_when_lines_are_added_removed_or_sorted(self) -> None:
-        one, two, three = (keyless(title=title) for title in "abc")
-
-        first, second = derived([one, two])
-
-        assert derived([three, two, one])[1:] == [second, first]
-        assert derived([two]) == [second]
-
     def test_keys_stay_when_the_program_gets_a_new_version(self) -> None:
         """Else a file that is sent again after the update would double its tickets."""
         assert derived([keyless()]) == ["a.csv-69ec28be539c5ea291bed76e-1"]
 
-    def test_keys_differ_when_lines_are_alike(self) -> None:
-        """Two such lines ask for two tickets; a third leaves the others alone."""
-        twice = derived([keyless()] * 2)
-
-        assert len({*twice}) == 2
-        assert derived([keyless()] * 3)[:2] == twice
-
-    def test_key_differs_when_line_or_file_is_another(self) -> None:
-        [key] = derived([keyless()])
-
-        assert derived([keyless(title="u")]) != [key]
-        assert derived([keyless(project_id="OTHER")]) != [key]
-        assert derived([keyless()], prefix="b.csv") != [key]
-
-    @pytest.mark.parametrize("name", ["\u00e4 b\x1b.csv", "x" * 300])
-    def test_keys_are_valid_and_distinct_when_names_are_strange(
-        self, name: str
+    def test_keys_stay_when_lines_are_added_sorted_or_written_in_another_way(
+        self,
     ) -> None:
-        [key] = derived([keyless()], prefix=name)
-        [other] = derived([keyless()], prefix=name + "x")
+        one, two, three = (keyless(title=title) for title in "abc")
+        spelled_out = {"priority": "medium", "title": "a", "project_id": "PROJ"}
 
-        assert create_ticket(idempotency_key=key).idempotency_key == key
-        assert key != other
+        first, second = derived([one, two])
+
+        assert derived([three, two, spelled_out])[1:] == [second, first]
+        assert derived([two]) == [second]
+
+    def test_keys_differ_when_line_serial_or_file_is_another(self) -> None:
+        """Lines that are alike ask for a ticket each."""
+        lines = [keyless(), keyless(), keyless(title="u"), keyless(project_id="OTHER")]
+        names = ["a.csv", "b.csv", "\u00e4 b\x1b.csv", "x" * 300, "x" * 301]
+
+        keys = [key for name in names for key in derived(lines, name)]
+
+        assert len({*keys}) == len(lines) * len(names)
+        assert all(create_ticket(idempotency_key=key) for key in keys)
 
     @pytest.mark.parametrize("prefix", ["", "a b", "\u00e9", "x" * 65])
     def test_prefix_is_refused_when_it_cannot_begin_a_key(self, prefix: str) -> None:
@@ -275,6 +258,24 @@ class TestRefused:
         assert starts == [["2", " title"], ["3", " colour"], ["4", " body"]]
         assert "bad lines: 3, so nothing is sent" in error
 
+    @pytest.mark.parametrize(
+        ("options", "typed"),
+        [((), '{"title": "a"}\n'), (("--format", "csv"), "title\na\n")],
+    )
+    def test_standard_input_is_read_when_its_keys_have_a_prefix(
+        self, options: tuple[str, ...], typed: str
+    ) -> None:
+        command = ("send-file", "-", "--project", "P", "--dry-run", "--json", *options)
+
+        without, ended = (
+            ctl(*command, *prefix, typed=typed)
+            for prefix in ((), ("--key-prefix", "night"))
+        )
+
+        assert without.status == 2
+        assert "standard input:" in without.err
+        assert (ended.status, ended.json) == (0, {"good": 1, "bad": 0})
+
     def test_file_is_only_checked_when_it_is_a_dry_run(self, tmp_path: Path) -> None:
         """With the counts as the result; status 1, for a line is bad."""
         path = tmp_path / "my.jsonl"
@@ -350,11 +351,44 @@ class Clock:
         self.now += seconds
 
 
+@dataclass
+class Table:
+    """The table of keys; a record can be read from its time on."""
+
+    clock: Clock = field(default_factory=Clock)
+    records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    calls: list[int] = field(default_factory=list)
+    """How many keys each call asked for."""
+    leaves_out: int = 0
+    """How many calls leave all keys unprocessed."""
+
+    def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
+        """Let the worker record a number after so many seconds."""
+        item = serialized(key_item(ticket, number, "2026-11-21T00:00:00.000Z", None))
+        self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
+
+    def batch_get_item(
+        self,
+        RequestItems: dict[str, Any],  # noqa: N803 - boto3's name.
+    ) -> dict[str, Any]:
+        asked = RequestItems[TABLE]
+        assert asked["ConsistentRead"]
+        ids = [key["id"]["S"] for key in asked["Keys"]]
+        self.calls.append(len(ids))
+        if self.leaves_out:
+            self.leaves_out -= 1
+            return {"Responses": {}, "UnprocessedKeys": RequestItems}
+        due = (self.records[own] for own in ids if own in self.records)
+        found = [item for time, item in due if time <= self.clock.now]
+        return {"Responses": {TABLE: found}, "UnprocessedKeys": {}}
+
+
 @dataclass(frozen=True)
 class FakeStack:
-    """A system with one service."""
+    """A system with a queue and a table of keys."""
 
-    service: Any
+    queue: Queue = field(default_factory=Queue)
+    table: Table = field(default_factory=Table)
     queue_url: str = QUEUE_URL
 
     @property
@@ -364,8 +398,8 @@ class FakeStack:
             "IdempotencyKeysTableName": TABLE,
         }
 
-    def client(self, _service_name: str) -> Any:
-        return self.service
+    def client(self, service_name: str) -> Any:
+        return {"sqs": self.queue, "dynamodb": self.table}[service_name]
 
 
 def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
@@ -419,7 +453,7 @@ class TestNothingLostOnTheWay:
         """Else it would drop the second within five minutes."""
         queue = Queue()
 
-        send(FakeStack(queue, f"{QUEUE_URL}.fifo"), ["{}", "{}"])
+        send(FakeStack(queue, queue_url=f"{QUEUE_URL}.fifo"), ["{}", "{}"])
 
         [entries] = queue.calls
         assert len({entry["MessageDeduplicationId"] for entry in entries}) == 2
@@ -460,6 +494,19 @@ class TestDelivery:
         remark = "messages sent: 10 of 30; the same command goes on safely\n"
         assert capsys.readouterr().err == remark
 
+    def test_status_is_1_when_a_number_is_missing(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        given, stack = requests(2), FakeStack()
+        stack.table.put(CreateTicket.parse(given[0].body), 7)
+
+        status = Delivery(stack, timeout=0).run(given)
+
+        assert status == Status.FOUND
+        ended = capsys.readouterr()
+        assert ended.out.startswith("PROJ-7  key-")
+        assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
+
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -497,38 +544,6 @@ class TestRate:
         assert Pace(None, clock).delay(1000) == 0
 
 
-@dataclass
-class Table:
-    """The table of keys; a record can be read from its time on."""
-
-    clock: Clock
-    records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
-    calls: list[int] = field(default_factory=list)
-    """How many keys each call asked for."""
-    leaves_out: int = 0
-    """How many calls leave all keys unprocessed."""
-
-    def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
-        """Let the worker record a number after so many seconds."""
-        item = serialized(key_item(ticket, number, "2026-11-21T00:00:00.000Z", None))
-        self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
-
-    def batch_get_item(
-        self,
-        RequestItems: dict[str, Any],  # noqa: N803 - boto3's name.
-    ) -> dict[str, Any]:
-        asked = RequestItems[TABLE]
-        assert asked["ConsistentRead"]
-        ids = [key["id"]["S"] for key in asked["Keys"]]
-        self.calls.append(len(ids))
-        if self.leaves_out:
-            self.leaves_out -= 1
-            return {"Responses": {}, "UnprocessedKeys": RequestItems}
-        due = (self.records[own] for own in ids if own in self.records)
-        found = [item for time, item in due if time <= self.clock.now]
-        return {"Responses": {TABLE: found}, "UnprocessedKeys": {}}
-
-
 class TestWaiting:
     """Each request has one answer: its number, or why it has none."""
 
@@ -539,8 +554,7 @@ class TestWaiting:
     def answers(
         self, tickets: Iterable[CreateTicket], timeout: float = 60
     ) -> list[Answer]:
-        stack = FakeStack(self.table)
-        clock = self.clock
+        stack, clock = FakeStack(table=self.table), self.clock
         return [*wait_for_numbers(stack, tickets, timeout, clock, clock.sleep)]
 
     def test_numbers_come_once_when_they_are_committed(self) -> None:

@@ -56,7 +56,7 @@ class TestShow:
     ) -> None:
         """Known ones first, the description as it is; no text drives the terminal."""
         item: Any = ticket_item(
-            "P", 1, "k", title=EVIL, description="a\n  b\x07", x="y"
+            "P", 1, "k", title=EVIL, description="a\n\tb\x07", x="y"
         )
         item["attributes"] = {"M": {"browser": {"S": "Firefox"}}}
         item["labels"] = {"L": [{"S": "ui"}, {"S": "login"}]}
@@ -77,7 +77,7 @@ class TestShow:
             "attributes       browser: Firefox",
             "x                y",
             "description      a",
-            "                   b\ufffd",
+            "                     b\ufffd",
         ]
 
     def test_show_prints_one_document_when_json_is_wanted(

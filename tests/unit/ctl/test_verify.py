@@ -3,24 +3,28 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
+from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import command_context
 from ticket_numbering.messages import RequestKey
+from ticketctl.audit.audit import ProjectAudit
+from ticketctl.audit.findings import Finding, Kind
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
 from ticketctl.system.queues import Received
 from ticketctl.system.stack import Stack
-from ticketctl.verify.projects import Project
 from ticketctl.verify.report import percentile
 from ticketctl.verify.run import take_own
-from ticketctl.verify.verdict import Announced, Observed, Sent, judge
+from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge
 
+GAP = Finding(Kind.GAP, "A", (1, 1))
 FIRST, SECOND = ticket_fields("A", "first"), ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
 
@@ -30,15 +34,12 @@ def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) ->
     return Sent(message_id, json.dumps(fields), is_repeat)
 
 
-def project(
-    tickets: Mapping[int, dict[str, Any]], recorded: Mapping[str, int] | None = None
-) -> Project:
-    """Return project A with these tickets, their keys recorded unless given."""
+def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Project:
+    """Return project A with these tickets, and what an audit finds."""
     stored = {
         number: fields | {"priority": "medium"} for number, fields in tickets.items()
     }
-    keys = {fields["idempotency_key"]: number for number, fields in tickets.items()}
-    return Project("A", stored, keys if recorded is None else recorded)
+    return Project(ProjectAudit("A", findings=findings), stored)
 
 
 def announced(**keys: Announced) -> dict[RequestKey, Announced]:
@@ -114,16 +115,8 @@ class TestVerdict:
         ("flawed", "said"),
         [
             (
-                replace(WELL, projects=[project({2: FIRST, 5: SECOND})]),
-                ["A: numbers 1 to 1 are missing", "A: numbers 3 to 4 are missing"],
-            ),
-            (
-                replace(WELL, projects=[project({1: FIRST, 2: SECOND, 3: SECOND})]),
-                ["A: several tickets of the key second"],
-            ),
-            (
-                replace(WELL, projects=[project({1: FIRST, 2: SECOND}, {"first": 1})]),
-                ["A-2: its key is not recorded with this number"],
+                replace(WELL, projects=[project({2: FIRST, 5: SECOND}, GAP)]),
+                [str(GAP)],
             ),
             (
                 replace(WELL, projects=[project({1: FIRST})]),
@@ -158,7 +151,7 @@ class TestVerdict:
             ),
         ],
         ids=[
-            *("gaps", "two numbers", "unrecorded", "not stored", "announced twice"),
+            *("finding", "not stored", "announced twice"),
             *("other body", "other reason", "no reason"),
         ],
     )
@@ -190,38 +183,6 @@ class TestVerdict:
         assert percentile([4.0, 1.0, 3.0, 2.0], percent) == expected
 
 
-@dataclass
-class Queue:
-    """A dead-letter queue of SQS, as far as this needs one."""
-
-    messages: list[dict[str, Any]]
-    hidden: set[str] = field(default_factory=set)
-
-    def receive_message(self, **_: Any) -> dict[str, Any]:
-        """Return and hide what is visible."""
-        some = [
-            message
-            for message in self.messages
-            if message["ReceiptHandle"] not in self.hidden
-        ][:10]
-        self.hidden |= {message["ReceiptHandle"] for message in some}
-        return {"Messages": some} if some else {}
-
-    def delete_message_batch(self, **request: Any) -> dict[str, Any]:
-        """Delete messages."""
-        gone = {entry["ReceiptHandle"] for entry in request["Entries"]}
-        self.messages = [
-            message for message in self.messages if message["ReceiptHandle"] not in gone
-        ]
-        return {}
-
-    def change_message_visibility_batch(self, **request: Any) -> None:
-        """Show messages again."""
-        entries = request["Entries"]
-        assert all(entry["VisibilityTimeout"] == 0 for entry in entries)
-        self.hidden -= {entry["ReceiptHandle"] for entry in entries}
-
-
 def received(message_id: str, **attributes: str) -> dict[str, Any]:
     """Return a dead letter as SQS gives it."""
     return {
@@ -236,16 +197,30 @@ def received(message_id: str, **attributes: str) -> dict[str, Any]:
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
-    others = [received(f"other-{number}") for number in range(25)]
+    """The worker's copy names the message; what SQS moved keeps its id."""
     reason = {"SourceMessageId": "1", "ErrorType": "E", "ErrorMessage": "why"}
-    copy = received("x", **reason)
-    queue = Queue([*others[:12], copy, received("2"), *others[12:]])
+    batches = [[received("x", **reason), received("other")], [received("2")], []]
+    sqs = Stubber(aws_client("sqs"))
+    asked = parameters(sqs.client)
+    for batch in batches:
+        sqs.add_response("receive_message", {"Messages": batch})
+        if batch:
+            done: Any = {"Successful": [], "Failed": []}
+            sqs.add_response("delete_message_batch", done)
+    sqs.add_response(
+        "change_message_visibility_batch", {"Successful": [], "Failed": []}
+    )
+    sqs.activate()
 
-    found = take_own(queue, "url", {"1", "2", "3"})
+    found = take_own(sqs.client, "url", {"1", "2", "3"})
 
     assert found == {"1": Received("x", "{", reason), "2": Received("2", "{")}
-    assert queue.messages == others
-    assert queue.hidden.isdisjoint(message["ReceiptHandle"] for message in others)
+    handles = [
+        [entry["ReceiptHandle"] for entry in call["Entries"]]
+        for call in asked
+        if "Entries" in call
+    ]
+    assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
 
 
 def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(

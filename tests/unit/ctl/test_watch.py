@@ -261,7 +261,7 @@ class TestTemporaryQueue:
     def test_queue_and_subscription_are_removed_when_they_are_over_a_day_old(
         self,
     ) -> None:
-        """Younger ones may be in use, and other names are not ours."""
+        """Younger ones may be in use; another watch may be faster to remove them."""
         old = f"dev-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
         others = [
             f"dev-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
@@ -271,11 +271,14 @@ class TestTemporaryQueue:
         ]
         system = FakeSystem()
         system.found([*others, old], [f"{old}.fifo", *others])
-        system.sns.add_response(
-            "unsubscribe", {}, {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
+        subscription = {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
+        system.sns.add_client_error(
+            "unsubscribe", "NotFound", expected_params=subscription
         )
-        system.sqs.add_response(
-            "delete_queue", {}, {"QueueUrl": f"https://sqs/1/{old}"}
+        system.sqs.add_client_error(
+            "delete_queue",
+            "AWS.SimpleQueueService.NonExistentQueue",
+            expected_params={"QueueUrl": f"https://sqs/1/{old}"},
         )
 
         remove_old(system, NOW)

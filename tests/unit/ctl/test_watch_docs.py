@@ -1,4 +1,4 @@
-"""What the page for subscribers tells them to deploy can be deployed."""
+"""The templates for subscribers in docs/consuming.md can be deployed."""
 
 import json
 import re
