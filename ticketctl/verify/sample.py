@@ -1,6 +1,5 @@
 """Messages to try a system with: good ones, repeats, a reused key, and poison."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
@@ -105,9 +104,9 @@ def _poison(project_id: str) -> list[str]:
         "title": "Poison",
     }
     return [
-        json.dumps(valid)[:-10],
-        json.dumps({"project_id": project_id, "title": "No idempotency key"}),
-        json.dumps(valid | {"project_id": f"{project_id}#1"}),
-        json.dumps(valid | {"priority": "whenever"}),
-        json.dumps(valid | {"description": "x" * 300_000}),
+        body_of(valid)[:-10],
+        body_of({"project_id": project_id, "title": "No idempotency key"}),
+        body_of(valid | {"project_id": f"{project_id}#1"}),
+        body_of(valid | {"priority": "whenever"}),
+        body_of(valid | {"description": "x" * 300_000}),
     ]

@@ -13,7 +13,7 @@ from ticketctl.cli.output import console, notes, print_json_line
 from ticketctl.system.aws_errors import is_not_there
 from ticketctl.system.queues import Received, take
 from ticketctl.system.stack import NamedSystem
-from ticketctl.watch.announcements import line_of, read_announcement
+from ticketctl.watch.announcements import Announcement, line_of, read_announcement
 from ticketctl.watch.temporary_queue import temporary_queue
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
@@ -32,22 +32,18 @@ class Screen:
     def show(self, messages: Iterable[Received]) -> None:
         """Print messages, until it is enough."""
         for message in messages:
-            if self._is_wanted(message):
-                self._print(message)
+            found = read_announcement(message)
+            project_id = found.data.get("project_id") if found else None
+            if not self.projects or project_id in self.projects:
+                self._print(message, found)
                 self.left -= 1
             if not self.left:
                 return
 
-    def _is_wanted(self, message: Received) -> bool:
-        found = read_announcement(message)
-        return not self.projects or (
-            found is not None and found.data.get("project_id") in self.projects
-        )
-
-    def _print(self, message: Received) -> None:
+    def _print(self, message: Received, found: Announcement | None) -> None:
         if not self.as_json:
             console().print(line_of(message))
-        elif found := read_announcement(message):
+        elif found:
             print_json_line(found.event | {"replayed": found.replayed})
         else:
             print_json_line({"not_an_announcement": message.body})

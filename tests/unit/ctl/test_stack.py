@@ -58,7 +58,7 @@ def account(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every client answer so."""
 
     class Session(boto3.Session):
-        def client(self, *names: Any, **options: Any) -> Any:  # type: ignore[override]
+        def client(self, *names: Any, **options: Any) -> Any:
             create: Any = super().client
             stub = Stubber(create(*names, **options))
             answer(stub)
