@@ -1,6 +1,7 @@
 """The command line, called as a person would, on the deployed system."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +44,12 @@ class Ctl:
     """Calls commands with an environment of their own."""
 
     environment: Mapping[str, str | None]
+
+    @property
+    def process_environment(self) -> dict[str, str]:
+        """The whole environment of a process that meets the same system."""
+        variables = {**os.environ, **self.environment}
+        return {name: value for name, value in variables.items() if value is not None}
 
     def __call__(self, *arguments: str, typed: str = "", **environment: str) -> Ended:
         """Call a command.

@@ -27,7 +27,7 @@ Fifo = Annotated[
 )
 def run(
     file: Annotated[
-        Path | None, typer.Argument(help="Your own messages: a JSON object a line.")
+        Path | None, typer.Argument(help="Your own messages, as JSONL or CSV.")
     ] = None,
     *,
     fifo: Fifo = False,

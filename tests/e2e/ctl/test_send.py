@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import System
-from tests.support.ctl_process import Ctl, local_environment
+from tests.support.ctl_process import Ctl
 from ticketctl.local.artifact import ROOT
 
 pytestmark = pytest.mark.emulator
@@ -39,13 +38,6 @@ def settled(system: System, project: str, count: int) -> tuple[int, ...]:
     return audit.numbers
 
 
-def environment(system: System) -> dict[str, str]:
-    """Return the environment of a process that meets the local system."""
-    own = local_environment(system.stack.endpoint_url, system.stack.name)
-    kept = {name: value for name, value in os.environ.items() if name not in own}
-    return kept | {name: value for name, value in own.items() if value is not None}
-
-
 class TestOneTicket:
     """Options describe a ticket; who waits gets its number."""
 
@@ -53,23 +45,16 @@ class TestOneTicket:
         self, ctl: Ctl, system: System, project: str
     ) -> None:
         fields = {"title": "Login flickers", "description": "a\nb", "reporter": "Ada"}
-        options = [text for name in fields for text in (f"--{name}", fields[name])] + [
-            "--priority",
-            "high",
-            "--label",
-            "web",
-            "--label",
-            "ui",
-            "--key",
-            "form-1",
-        ]
+        options = (
+            *(text for name in fields for text in (f"--{name}", fields[name])),
+            *("--priority", "high", "--label", "web", "--label", "ui"),
+            *("--key", "form-1"),
+        )
 
         ended = ctl("send", "--project", project, *options)
 
-        assert (ended.status, ended.out) == (
-            0,
-            "sent with the idempotency key form-1\n",
-        )
+        assert ended.status == 0
+        assert ended.out == "sent with the idempotency key form-1\n"
         assert settled(system, project, 1) == (1,)
         stored = ctl("find", project, "form-1", "--json").json["ticket"]
         assert {name: stored[name] for name in fields} == fields
@@ -126,7 +111,7 @@ class TestFile:
 
         with subprocess.Popen(  # noqa: S603 - our own command.
             [sys.executable, "-m", "ticketctl", *command, "--rate", "2"],
-            env=environment(system),
+            env=ctl.process_environment,
             bufsize=0,  # Else `communicate` misses what `readline` read ahead.
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -146,7 +131,7 @@ class TestFile:
 
 
 def test_producer_of_the_docs_gets_one_ticket_for_a_key_when_run_twice(
-    system: System, project: str
+    ctl: Ctl, system: System, project: str
 ) -> None:
     """With boto3 alone, outside of this repository's tools."""
     url = system.stack.outputs["CreateTicketQueueUrl"]
@@ -154,7 +139,7 @@ def test_producer_of_the_docs_gets_one_ticket_for_a_key_when_run_twice(
     for _ in range(2):
         ended = subprocess.run(  # noqa: S603 - our own example.
             [sys.executable, "-I", example, url, project, "A title", "order-1"],
-            env=environment(system),
+            env=ctl.process_environment,
             check=True,
             capture_output=True,
         )

@@ -1,7 +1,6 @@
 """`ticketctl watch`: people see the numbers, and nothing is left behind."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -43,7 +42,7 @@ def watching(ctl: Ctl, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """Run `ticketctl watch` as a process, from when it has subscribed."""
     with subprocess.Popen(  # noqa: S603 - our own program.
         [sys.executable, "-m", "ticketctl", "watch", *arguments],
-        env=process_environment(ctl),
+        env=ctl.process_environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -54,12 +53,6 @@ def watching(ctl: Ctl, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
             yield process
         finally:
             process.kill()
-
-
-def process_environment(ctl: Ctl) -> dict[str, str]:
-    """Return the whole environment of a process that meets the system."""
-    environment = {**os.environ, **ctl.environment}
-    return {name: value for name, value in environment.items() if value is not None}
 
 
 class TestWatch:
@@ -177,7 +170,7 @@ class TestSubscribersQueue:
 
         ended = subprocess.run(  # noqa: S603 - our own program.
             [sys.executable, str(EXAMPLE), own_queue, "--count", "2"],
-            env=process_environment(ctl),
+            env=ctl.process_environment,
             capture_output=True,
             text=True,
             timeout=2 * SECONDS,

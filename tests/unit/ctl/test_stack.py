@@ -344,19 +344,6 @@ class TestInstalled:
         assert ended.status == 0
         assert f"$ ticketctl {' '.join(words)}" in ended.out
 
-    def test_shell_completion_can_be_had(self) -> None:
-        """For bash, as its users install it."""
-        result = subprocess.run(
-            [sys.executable, "-m", "ticketctl"],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-            env=FINDS_US | {"_TICKETCTL_COMPLETE": "source_bash"},
-        )
-
-        assert "complete -o default -F _ticketctl_completion ticketctl" in result.stdout
-
     def test_command_line_loads_nothing_of_the_developers_tools(self) -> None:
         """Whoever installs it has neither them nor what the worker is made of."""
         script = "import ticketctl.commands, sys; print(*sys.modules)"
