@@ -9,19 +9,9 @@ from rich.text import Text
 from ticketctl.cli.output import console, visible
 from ticketctl.system.items import Ticket, as_json
 
-_FIRST: Final = (
-    "project_id",
-    "number",
-    "title",
-    "status",
-    "priority",
-    "assigned_at",
-    "idempotency_key",
-    "reporter",
-    "labels",
-    "attributes",
-)
-_LAST: Final = "description"
+# The order in which fields are printed; others stand between these and the last.
+_FIRST: Final = ("project_id", "number", "title", "status", "priority", "assigned_at")
+_LAST: Final = ("attributes", "description")
 _WIDTH: Final = 16
 
 
@@ -35,8 +25,8 @@ def print_fields(title: str, fields: Mapping[str, Any]) -> None:
     out = console()
     out.print(Text(visible(title), style="bold"))
     shown = as_json(fields)
-    others = sorted(shown.keys() - {*_FIRST, _LAST})
-    for name in (*_FIRST, *others, _LAST):
+    others = sorted(shown.keys() - {*_FIRST, *_LAST})
+    for name in (*_FIRST, *others, *_LAST):
         if name in shown:
             label = visible(name)
             for line in _lines(shown[name]):

@@ -20,7 +20,8 @@ _BODY_WIDTH: Final = 60
 def print_run(console: Console, run: Run, verdict: Verdict) -> None:
     """Print dead letters, projects, counts, and the verdict."""
     observed = run.observed()
-    _print_dead_letters(console, run.dead_letters.values())
+    for dead_letter in run.dead_letters.values():
+        _print_dead_letter(console, dead_letter)
     console.print(_table(observed.projects))
     console.print(
         f"messages sent: {len(run.sent)}, numbers announced: "
@@ -30,11 +31,10 @@ def print_run(console: Console, run: Run, verdict: Verdict) -> None:
     )
     for problem in (*verdict.missing, *verdict.wrong):
         console.print(Text(visible(problem), style="red"), soft_wrap=True)
-    clean = verdict.is_clean
-    console.print(
-        Text("Verdict: clean" if clean else "Verdict: NOT CLEAN"),
-        style="bold green" if clean else "bold red",
-    )
+    if verdict.is_clean:
+        console.print("Verdict: clean", style="bold green")
+    else:
+        console.print("Verdict: NOT CLEAN", style="bold red")
 
 
 def print_times(console: Console, run: Run) -> None:
@@ -56,8 +56,11 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         "announced_again": run.replays,
         "seconds_to_announced": _times(run),
         "dead_letters": [
-            {"error_type": error_type, "reason": reason}
-            for error_type, reason in map(_reason, run.dead_letters.values())
+            {
+                "error_type": dead_letter.attributes.get("ErrorType"),
+                "reason": _reason(dead_letter),
+            }
+            for dead_letter in run.dead_letters.values()
         ],
         "left_behind": {
             project.project_id: {
@@ -82,22 +85,18 @@ def _times(run: Run) -> dict[str, float]:
     return {f"p{one}": round(percentile(run.seconds, one), 3) for one in percents}
 
 
-def _reason(dead_letter: Received) -> tuple[str | None, str]:
-    """Return the error's type and text; SQS gives no type to what it moves."""
-    attributes = dead_letter.attributes
-    reason = attributes.get("ErrorMessage", "received too often")
-    return attributes.get("ErrorType"), reason
+def _reason(dead_letter: Received) -> str:
+    return dead_letter.attributes.get("ErrorMessage", "received too often")
 
 
-def _print_dead_letters(console: Console, dead_letters: Iterable[Received]) -> None:
-    for dead_letter in dead_letters:
-        error_type, reason = _reason(dead_letter)
-        line = Text.assemble(
-            ("dead letter", "bold red"),
-            f"  {error_type or 'no reason'}: {visible(reason)}\n",
-            (f"{'':<12} {visible(dead_letter.body, _BODY_WIDTH)}", "dim"),
-        )
-        console.print(line, soft_wrap=True)
+def _print_dead_letter(console: Console, dead_letter: Received) -> None:
+    error_type = dead_letter.attributes.get("ErrorType", "no reason")
+    line = Text.assemble(
+        ("dead letter", "bold red"),
+        f"  {error_type}: {visible(_reason(dead_letter))}\n",
+        (f"{'':<12} {visible(dead_letter.body, _BODY_WIDTH)}", "dim"),
+    )
+    console.print(line, soft_wrap=True)
 
 
 def _table(projects: Iterable[Project]) -> Table:

@@ -74,8 +74,8 @@ class TestShow:
             "idempotency_key  k",
             "labels           ui",
             "                 login",
-            "attributes       browser: Firefox",
             "x                y",
+            "attributes       browser: Firefox",
             "description      a",
             "                     b\ufffd",
         ]
