@@ -206,15 +206,20 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            (("--project", "P", "--title", ""), "title: "),
-            (("--project", "P#", "--title", "t"), "project_id: "),
-            (("--project", "P", "--title", "t", "--priority", "HIGH"), "priority: "),
+            (("send", "--project", "P", "--title", ""), "title: "),
+            (("send", "--project", "P#", "--title", "t"), "project_id: "),
+            (
+                ("send", "--project", "P", "--title", "t", "--priority", "HIGH"),
+                "priority: ",
+            ),
+            (("send-file", "a.jsonl", "--unchecked", "--wait"), "--wait "),
+            (("send-file", "a.jsonl", "--key-prefix", "a b"), "--key-prefix: "),
         ],
     )
-    def test_ticket_is_refused_in_one_line_when_an_option_is_wrong(
+    def test_nothing_is_sent_when_an_option_is_wrong(
         self, options: Sequence[str], problem: str
     ) -> None:
-        ended = ctl("send", *options)
+        ended = ctl(*options)
 
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.startswith(f"error: {problem}")
