@@ -62,12 +62,8 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
             }
             for dead_letter in run.dead_letters.values()
         ],
-        "left_behind": {
-            project.project_id: {
-                "tickets": len(project.tickets),
-                "key_records": project.key_records,
-            }
-            for project in observed.projects
+        "tickets_left_behind": {
+            project.project_id: len(project.tickets) for project in observed.projects
         },
     }
 

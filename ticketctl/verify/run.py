@@ -130,9 +130,7 @@ def _read_project(stack: System, project_id: str) -> Project:
     audits = {audit.project_id: audit for audit in report.projects}
     tickets = tickets_above(stack, project_id, 0)
     return Project(
-        audits[project_id],
-        {ticket.number: ticket.fields for ticket in tickets},
-        report.keys_read,
+        audits[project_id], {ticket.number: ticket.fields for ticket in tickets}
     )
 
 

@@ -49,7 +49,6 @@ class Project:
     """Of its numbers, and of its tickets and their keys."""
     tickets: Mapping[int, Mapping[str, Any]]
     """Every attribute, by number."""
-    key_records: int = 0
 
     @property
     def project_id(self) -> str:
