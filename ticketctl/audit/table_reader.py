@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ticketctl.cli.errors import InputError
 from ticketctl.system.items import TICKET_ATTRIBUTES
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 
 Item = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ class TableReader:
     """Reads tables with one client; after a page it waits as long as the page cost."""
 
     dynamodb: Any
-    limiter: Pace = field(default_factory=Pace)
+    limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = time.sleep
     units: float = 0.0
 

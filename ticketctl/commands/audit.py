@@ -13,7 +13,7 @@ from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
 from ticketctl.show.lookup import checked_project
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 
 
 @app.command(
@@ -64,7 +64,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         tuple(dict.fromkeys(map(checked_project, project or ()))),
         timedelta(days=days) if days else None,
     )
-    reader = TableReader(stack.client("dynamodb"), Pace(rate))
+    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     # A wrong name is no finding.
     reader.check_key(plan.tickets_table, "project_id", "number")
     reader.check_key(plan.keys_table, "id")

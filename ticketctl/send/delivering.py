@@ -10,7 +10,7 @@ from ticket_numbering.messages import ticket_key
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, print_json_line, visible
 from ticketctl.send.waiting import Answer, wait_for_numbers
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.sender import Request, Sender
 from ticketctl.system.stack import System
 
@@ -42,7 +42,7 @@ class Delivery:
 
     def _send(self, requests: Sequence[Request]) -> None:
         queue_url = self.stack.outputs["CreateTicketQueueUrl"]
-        sender = Sender(self.stack.client("sqs"), queue_url, Pace(self.rate))
+        sender = Sender(self.stack.client("sqs"), queue_url, RateLimiter(self.rate))
         is_shown = self.is_file and not self.as_json and notes().is_terminal
         outcomes = track(
             sender.send(requests),

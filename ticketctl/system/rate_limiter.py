@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Pace:
+class RateLimiter:
     """Lets so many go a second, one batch after the other."""
 
     rate: float | None = None

@@ -15,7 +15,7 @@ from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError
 from ticketctl.system.contract import Fields, is_project_id, json_fields
 from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.stack import System
 
 MAX_ATTEMPTS: Final = 5
@@ -56,7 +56,7 @@ class Sender:
 
     sqs: Any
     queue_url: str
-    limiter: Pace = field(default_factory=Pace)
+    limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = time.sleep
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:

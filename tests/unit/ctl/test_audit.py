@@ -23,7 +23,7 @@ from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 
 MONTH = timedelta(days=30)
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
@@ -342,7 +342,9 @@ class TestLargeTables:
     ) -> None:
         """A second for every ten read units, whatever it reads."""
         clock = Clock()
-        reader = TableReader(sequence(*range(1, 30)), Pace(10, clock), clock.sleep)
+        reader = TableReader(
+            sequence(*range(1, 30)), RateLimiter(10, clock), clock.sleep
+        )
 
         audit_tables(reader, AuditPlan("tickets", "keys", projects))
 

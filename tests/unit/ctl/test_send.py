@@ -20,7 +20,7 @@ from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
 from ticketctl.send.request_file import Format, Line, read_lines
 from ticketctl.send.waiting import Answer, wait_for_numbers
-from ticketctl.system.rate_limiter import Pace
+from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.sender import MAX_ATTEMPTS, Request, Sender, send
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
@@ -533,7 +533,11 @@ class TestRate:
     def test_messages_take_their_time_when_a_rate_is_given(self, rate: int) -> None:
         queue, clock = Queue(), Clock()
 
-        [*Sender(queue, QUEUE_URL, Pace(rate, clock), clock.sleep).send(requests(100))]
+        [
+            *Sender(queue, QUEUE_URL, RateLimiter(rate, clock), clock.sleep).send(
+                requests(100)
+            )
+        ]
 
         last = len(queue.calls[-1])
         assert clock.now - 1000 == pytest.approx((100 - last) / rate)
@@ -541,12 +545,12 @@ class TestRate:
 
     def test_time_that_was_not_used_is_not_made_up_for(self) -> None:
         clock = Clock()
-        limiter = Pace(10, clock)
+        limiter = RateLimiter(10, clock)
         limiter.delay(10)
         clock.sleep(60)
 
         assert (limiter.delay(10), limiter.delay(10)) == (0, 1)
-        assert Pace(None, clock).delay(1000) == 0
+        assert RateLimiter(None, clock).delay(1000) == 0
 
 
 class TestWaiting:
