@@ -1,78 +1,74 @@
-"""Every ticket store that answers to the contract suite, with tables of its own."""
+"""Backends and ticket stores, each with tables of its own."""
 
 from collections.abc import Iterator
-from itertools import count
-from typing import Any
+from typing import Any, Final
 
-import boto3
 import pytest
 from moto import mock_aws
 
+from tests.support.backends import (
+    Backend,
+    emulator_backend,
+    model_backend,
+    moto_backend,
+)
 from tests.support.fakes import FakeTicketStore
-from tests.support.tables import create_table
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.ports import TicketStore
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import running_emulator
 
-# One for all: every case has its names in the one emulator, whatever the order.
-serials = count(1)
+BACKENDS: Final[tuple[Any, ...]] = (
+    "model",
+    "moto",
+    pytest.param("emulator", marks=pytest.mark.emulator),
+)
 
 
 @pytest.fixture(scope="session")
-def emulator_dynamodb() -> Iterator[Any]:
-    """Return a client of an emulator that runs as long as the tests do."""
+def emulator_clients() -> Iterator[Clients]:
+    """Start an emulator, which runs as long as the tests do."""
     with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
-        yield clients.client("dynamodb")
+        yield clients
 
 
 @pytest.fixture
-def moto_dynamodb() -> Iterator[Any]:
-    """Return a client that never leaves the process."""
+def mocked() -> Iterator[None]:
+    """Let moto answer, in this process."""
     with mock_aws():
-        yield boto3.client("dynamodb")
+        yield
 
 
-@pytest.fixture(
-    params=["fake", "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
-)
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Return an empty backend of each kind."""
+    return _backend(request)
+
+
+@pytest.fixture(params=["fake", *BACKENDS])
 def store(request: pytest.FixtureRequest) -> TicketStore:
     """Return an empty store of each kind."""
-    if request.param == "fake":
-        return FakeTicketStore()
-    return empty_store(request.getfixturevalue(f"{request.param}_dynamodb"))
+    return FakeTicketStore() if request.param == "fake" else _backend(request).store()
 
 
-@pytest.fixture(params=["moto", pytest.param("emulator", marks=pytest.mark.emulator)])
-def dynamodb(request: pytest.FixtureRequest) -> Any:
-    """Return a client of each DynamoDB."""
-    return request.getfixturevalue(f"{request.param}_dynamodb")
-
-
-@pytest.fixture(
-    params=["fake", "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
-)
+@pytest.fixture(params=["fake", *BACKENDS])
 def seeded_store(request: pytest.FixtureRequest) -> TicketStore:
     """Return a store whose project has a reserved number 3, and an imported 4."""
     if request.param == "fake":
         fake = FakeTicketStore()
         fake.elsewhere["PROJ"] = {3, 4}
         return fake
-    client = request.getfixturevalue(f"{request.param}_dynamodb")
-    store = empty_store(client, serial := next(serials))
+    backend = _backend(request)
     for number, more in {3: {"status": {"S": "reserved"}}, 4: {}}.items():
         item = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}, **more}
         item |= {"origin": {"S": "elsewhere"}, "title": {"S": "x" * 9}}
-        client.put_item(TableName=f"tickets-{serial}", Item=item)
-    return store
+        backend.dynamodb.put_item(TableName=backend.tickets, Item=item)
+    return backend.store()
 
 
-def empty_store(
-    client: Any, serial: int | None = None, retention_days: int = 0
-) -> DynamoDBTicketStore:
-    """Return a store on two tables that no other test uses."""
-    serial = next(serials) if serial is None else serial
-    tickets, keys = f"tickets-{serial}", f"idempotency-keys-{serial}"
-    create_table(client, tickets, project_id="S", number="N")
-    create_table(client, keys, id="S")
-    return DynamoDBTicketStore(client, tickets, keys, retention_days)
+def _backend(request: pytest.FixtureRequest) -> Backend:
+    if request.param == "model":
+        return model_backend()
+    if request.param == "moto":
+        request.getfixturevalue("mocked")
+        return moto_backend()
+    return emulator_backend(request.getfixturevalue("emulator_clients"))

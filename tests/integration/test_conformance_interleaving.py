@@ -1,33 +1,36 @@
-"""What no emulator shows: two transactions at a time, and readers in between.
+"""Two transactions at a time, and readers in between, which no emulator shows.
 
-These cases run on the model alone, under hand-made choices. A transaction takes a
-step every ten seconds of the virtual clock, so that the times say who is when.
+These cases run on the model alone, under hand-made choices. A transaction takes a step
+every ten seconds of the virtual clock, so the times say which call is where.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from simulation.aws.network import Latency
 from simulation.engine.choices import Thing
-from tests.integration.test_conformance_transactions import (
+from tests.integration.conformance.case import CANCELLED, FAILED
+from tests.integration.conformance.transactions import (
     put_key,
     put_ticket,
     write,
     written,
 )
-from tests.support.conformance import DONE, Backend, Simulation, backend_of, fate
+from tests.support.backends import DONE, Backend, model_backend, outcome_of
+from tests.support.model_services import ModelServices
 
-CANCELLED = "TransactionCanceledException"
-CONFLICT = "TransactionConflict"
-FAILED = "ConditionalCheckFailed"
-PACE = 10.0
+CONFLICT: Final = "TransactionConflict"
+PACE: Final = 10.0
+TICKET: Final = put_ticket(1)
+KEY: Final = put_key("a")
+OTHER_KEY: Final = put_key("b")
 
 
 class ByHand:
-    """Nothing is left to chance; actions are taken in their order, or from the end."""
+    """Leaves nothing to chance: actions are taken in their order, or from the end."""
 
     are_exhaustive = False
 
@@ -36,19 +39,19 @@ class ByHand:
         self._step = step
 
     def pick(self, _: int) -> int:
-        """Take the first."""
+        """Return the first."""
         return 0
 
     def chance(self, _: float) -> bool:
-        """Take what is usual."""
+        """Return what is usual."""
         return False
 
     def duration(self, _: float, longest: float) -> float:
-        """Take as long as can be."""
+        """Return the longest."""
         return longest
 
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Take them in the order of the step."""
+        """Return them in the order of the step."""
         return things[:: self._step]
 
 
@@ -57,30 +60,29 @@ class Stage:
 
     def __init__(self, step: int = 1) -> None:
         """Start with empty tables."""
-        self.model = Simulation(ByHand(step), latency=Latency(0.0, 0.0), pace=PACE)
-        inside = self.model.dynamodb.client
-        self.inside = Backend("model", "", inside, None, None)
-        """What those call who take part in the play."""
-        self.backend = backend_of(self.model)
+        self.model = ModelServices(ByHand(step), latency=Latency(0.0, 0.0), pace=PACE)
+        self.inside = Backend("model", self.model.dynamodb.client)
+        """For calls in tasks of the scheduler."""
+        self.backend = model_backend(self.model)
 
     def play(self, *parts: tuple[float, Callable[[], object]]) -> list[str]:
-        """Start each part at its time; return how each of them ended."""
-        fates = [""] * len(parts)
+        """Start each part at its time; return their outcomes."""
+        outcomes = [""] * len(parts)
 
         def act(position: int, part: Callable[[], object]) -> None:
-            fates[position] = fate(part)
+            outcomes[position] = outcome_of(part)
 
         for position, (at, part) in enumerate(parts):
             self.model.spawn(partial(act, position, part), at)
         self.model.scheduler.run()
-        return fates
+        return outcomes
 
-    def write(self, *actions: Any, **more: Any) -> Callable[[], None]:
-        """Return the part of one who writes a transaction."""
+    def writing(self, *actions: Any, **more: Any) -> Callable[[], None]:
+        """Return a part that writes a transaction."""
         return lambda: write(self.inside, *actions, **more)
 
-    def watch(self, *times: float) -> list[list[str]]:
-        """Return what will have been seen at these times."""
+    def reads(self, *times: float) -> list[list[str]]:
+        """Return the list that gets what readers see at these times."""
         seen: list[list[str]] = []
         for at in times:
             self.model.spawn(lambda: seen.append(written(self.inside)), at)
@@ -96,56 +98,50 @@ def stage() -> Stage:
 class TestConflicts:
     """API reference, "TransactionConflict"; developer guide, "Transaction conflict"."""
 
-    def test_conflict_does_not_mean_that_somebody_wins(self, stage: Stage) -> None:
-        """The loser's opponent is cancelled itself: nobody has the number."""
-        write(stage.backend, put_key(stage.backend, "a"))
-        ticket, known = put_ticket(stage.backend, 1), put_key(stage.backend, "a")
+    def test_conflict_leaves_the_number_free_when_its_opponent_is_cancelled(
+        self, stage: Stage
+    ) -> None:
+        write(stage.backend, KEY)
 
-        fates = stage.play(
-            (0, stage.write(ticket, known)),
-            (5, stage.write(ticket, put_key(stage.backend, "b"))),
+        outcomes = stage.play(
+            (0, stage.writing(TICKET, KEY)), (5, stage.writing(TICKET, OTHER_KEY))
         )
 
-        assert fates == [
+        assert outcomes == [
             f"{CANCELLED} None {FAILED}",
             f"{CANCELLED} {CONFLICT} None",
         ]
         assert written(stage.backend) == ["a"]
 
-    def test_conflict_is_told_when_the_opponent_commits(self, stage: Stage) -> None:
-        """Up to the last step; a moment later the condition fails instead."""
-        ticket, key = put_ticket(stage.backend, 1), put_key(stage.backend, "a")
-
-        fates = stage.play(
-            (0, stage.write(ticket, key)),
-            (5, stage.write(ticket)),
-            (15, stage.write(key)),
-            (25, stage.write(key)),
-            (35, stage.write(ticket)),
+    def test_conflict_becomes_a_failed_condition_when_its_opponent_is_done(
+        self, stage: Stage
+    ) -> None:
+        outcomes = stage.play(
+            (0, stage.writing(TICKET, KEY)),
+            (5, stage.writing(TICKET)),
+            (15, stage.writing(KEY)),
+            (25, stage.writing(KEY)),
+            (35, stage.writing(TICKET)),
         )
 
         conflict, failed = f"{CANCELLED} {CONFLICT}", f"{CANCELLED} {FAILED}"
-        assert fates == [DONE, conflict, conflict, conflict, failed]
+        assert outcomes == [DONE, conflict, conflict, conflict, failed]
         assert written(stage.backend) == ["1", "a"]
 
-    def test_conflict_ends_both_when_they_cross(self, stage: Stage) -> None:
-        """One holds what the other one wants: neither waits, both are cancelled."""
-        ticket, key = put_ticket(stage.backend, 1), put_key(stage.backend, "a")
-
-        fates = stage.play(
-            (0, stage.write(ticket, key)),
-            (5, stage.write(key, ticket)),
-            (60, stage.write(key, ticket)),
+    def test_conflict_cancels_both_when_they_cross(self, stage: Stage) -> None:
+        outcomes = stage.play(
+            (0, stage.writing(TICKET, KEY)),
+            (5, stage.writing(KEY, TICKET)),
+            (60, stage.writing(KEY, TICKET)),
         )
 
         lost = f"{CANCELLED} None {CONFLICT}"
-        assert fates == [lost, lost, DONE]
+        assert outcomes == [lost, lost, DONE]
 
     @pytest.mark.parametrize("operation", ["put_item", "update_item", "delete_item"])
     def test_conflict_refuses_a_single_write_when_a_transaction_runs(
         self, stage: Stage, operation: str
     ) -> None:
-        """The code is TransactionConflictException then, and not a reason."""
         key = {"id": {"S": "a"}}
         request: dict[str, dict[str, Any]] = {
             "put_item": {"Item": key},
@@ -159,12 +155,12 @@ class TestConflicts:
         }
         call = getattr(stage.inside.dynamodb, operation)
 
-        fates = stage.play(
-            (0, stage.write(put_key(stage.backend, "a"), put_ticket(stage.backend, 1))),
+        outcomes = stage.play(
+            (0, stage.writing(KEY, TICKET)),
             (5, lambda: call(TableName="keys", **request[operation])),
         )
 
-        assert fates == [DONE, "TransactionConflictException"]
+        assert outcomes == [DONE, "TransactionConflictException"]
 
 
 class TestIsolation:
@@ -178,31 +174,27 @@ class TestIsolation:
         ],
         ids=["forward", "backward"],
     )
-    def test_query_sees_the_middle_of_a_block(
+    def test_query_sees_a_part_of_a_block_when_it_is_decided(
         self, step: int, seen: list[list[str]]
     ) -> None:
-        """A part of it, and even the last number before the first."""
         stage = Stage(step)
-        block = [put_ticket(stage.backend, number) for number in (1, 2, 3)]
-        watched = stage.watch(29, 31, 41, 51)
+        reads = stage.reads(29, 31, 41, 51)
 
-        fates = stage.play((0, stage.write(*block)))
+        outcomes = stage.play((0, stage.writing(*map(put_ticket, (1, 2, 3)))))
 
-        assert fates == [DONE]
-        assert watched == seen
+        assert outcomes == [DONE]
+        assert reads == seen
 
-    def test_query_sees_nothing_of_a_block_that_is_cancelled(
+    def test_query_sees_nothing_of_a_block_when_it_is_cancelled(
         self, stage: Stage
     ) -> None:
-        """Only what is committed is ever read."""
-        write(stage.backend, put_key(stage.backend, "a"))
-        block = [put_ticket(stage.backend, number) for number in (1, 2, 3)]
-        watched = stage.watch(*range(0, 100, 7))
+        write(stage.backend, KEY)
+        reads = stage.reads(*range(0, 100, 7))
 
-        fates = stage.play((0, stage.write(*block, put_key(stage.backend, "a"))))
+        outcomes = stage.play((0, stage.writing(*map(put_ticket, (1, 2, 3)), KEY)))
 
-        assert fates == [f"{CANCELLED} None None None {FAILED}"]
-        assert set(map(tuple, watched)) == {("a",)}
+        assert outcomes == [f"{CANCELLED} None None None {FAILED}"]
+        assert set(map(tuple, reads)) == {("a",)}
 
 
 class TestTokens:
@@ -211,26 +203,20 @@ class TestTokens:
     def test_token_is_in_progress_when_the_first_call_still_runs(
         self, stage: Stage
     ) -> None:
-        """And afterwards the same call is a replay."""
-        actions = [put_ticket(stage.backend, 1), put_key(stage.backend, "a")]
-        part = stage.write(*actions, ClientRequestToken="one")
+        part = stage.writing(TICKET, KEY, ClientRequestToken="one")
 
-        fates = stage.play((0, part), (15, part), (60, part))
+        outcomes = stage.play((0, part), (15, part), (60, part))
 
-        assert fates == [DONE, "TransactionInProgressException", DONE]
+        assert outcomes == [DONE, "TransactionInProgressException", DONE]
         assert written(stage.backend) == ["1", "a"]
 
-    @pytest.mark.parametrize("number", [1, 2])
-    def test_token_is_a_new_one_when_ten_minutes_have_passed(
-        self, stage: Stage, number: int
+    @pytest.mark.parametrize(
+        ("number", "outcome"), [(1, f"{CANCELLED} {FAILED}"), (2, DONE)]
+    )
+    def test_token_is_forgotten_when_ten_minutes_have_passed(
+        self, stage: Stage, number: int, outcome: str
     ) -> None:
-        """Whether the request is the same or another: it is tried."""
-        one, again = put_ticket(stage.backend, 1), put_ticket(stage.backend, number)
+        part = stage.writing(TICKET, ClientRequestToken="one")
+        late = stage.writing(put_ticket(number), ClientRequestToken="one")
 
-        fates = stage.play(
-            (0, stage.write(one, ClientRequestToken="one")),
-            (609, stage.write(one, ClientRequestToken="one")),
-            (611, stage.write(again, ClientRequestToken="one")),
-        )
-
-        assert fates == [DONE, DONE, DONE if number == 2 else f"{CANCELLED} {FAILED}"]
+        assert stage.play((0, part), (609, part), (611, late)) == [DONE, DONE, outcome]

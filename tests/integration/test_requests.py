@@ -1,137 +1,99 @@
-"""What a ticket costs, counted where botocore sends its requests."""
+"""The requests and write units of a batch, counted where botocore sends them."""
 
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from tests.integration.conftest import empty_store
+from tests.support.backends import emulator_backend, moto_backend
 from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.support.fakes import FakeTime, key_of
-from tests.support.tables import create_table
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.messages import CreateTicket
 from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import BatchReport, Worker
-
-
-@dataclass
-class Clock:
-    """Stands still until somebody moves it."""
-
-    time: datetime = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        """Return the time of day."""
-        return self.time
+from ticketctl.local.clients import Clients
 
 
 @dataclass
 class CountedWorker:
-    """The worker with its real adapters, and the requests that they have sent."""
+    """The worker with its real adapters, a clock set by hand, and its requests."""
 
-    worker: Worker
-    clock: Clock
+    time: datetime = datetime(2026, 11, 21, 12, tzinfo=UTC)
     requests: Counter[str] = field(default_factory=Counter)
 
-    def handle(
-        self, requests: list[CreateTicket], receive_count: int = 1
-    ) -> BatchReport:
-        """Process one batch, counting from nought."""
-        self.requests.clear()
-        records = [queue_record(each, receive_count=receive_count) for each in requests]
-        return self.worker.handle(records, FakeTime().time_left)
-
-
-@pytest.fixture
-def counted() -> Iterator[CountedWorker]:
-    """Return a worker whose requests are counted."""
-    with mock_aws():
-        dynamodb, sns = boto3.client("dynamodb"), boto3.client("sns")
-        sqs = boto3.client("sqs")
-        create_table(dynamodb, "tickets", project_id="S", number="N")
-        create_table(dynamodb, "keys", id="S")
-        topic_arn = sns.create_topic(Name="assignments")["TopicArn"]
-        queue_url = sqs.create_queue(QueueName="dead")["QueueUrl"]
-        clock, store = Clock(), DynamoDBTicketStore(dynamodb, "tickets", "keys")
-        worker = Worker(
-            Allocator(store, 25, 10.0, now=clock.now),
-            SNSPublisher(sns, topic_arn),
-            SQSDeadLetters(sqs, queue_url),
+    def __post_init__(self) -> None:
+        backend = moto_backend()
+        self.worker = Worker(
+            Allocator(backend.store(), 25, 10.0, now=lambda: self.time),
+            SNSPublisher(backend.sns, backend.topic),
+            SQSDeadLetters(backend.sqs, backend.dead),
             # One after the other: moto fails when two threads write at once.
             pool=lambda _: ThreadPoolExecutor(1),
         )
-        counted = CountedWorker(worker, clock)
-        for client in (dynamodb, sns, sqs):
-            client.meta.events.register(
-                "before-call",
-                lambda model, **_: counted.requests.update([model.name]),
-            )
-        yield counted
+        for client in (backend.dynamodb, backend.sns, backend.sqs):
+            client.meta.events.register("before-call", self._count)
+
+    def handle(
+        self, bodies: list[CreateTicket] | list[str], receive_count: int = 1
+    ) -> BatchReport:
+        """Process one batch, and count its requests alone."""
+        self.requests.clear()
+        records = [queue_record(body, receive_count=receive_count) for body in bodies]
+        return self.worker.handle(records, FakeTime().time_left)
+
+    def _count(self, model: Any, **_: Any) -> None:
+        self.requests[model.name] += 1
+
+
+@pytest.fixture
+def counted(mocked: None) -> CountedWorker:
+    """Return a worker whose requests are counted."""
+    del mocked
+    return CountedWorker()
 
 
 class TestRequestsOfABatch:
     """Requests cost money and time; a batch makes as few as it can."""
 
-    def test_ten_tickets_of_one_project_cost_three_requests(
+    def test_ten_tickets_cost_three_requests_when_they_are_of_one_project(
         self, counted: CountedWorker
     ) -> None:
-        """0.3 requests a ticket, where the textbook loop needs three."""
         report = counted.handle(create_tickets(10))
 
         assert [key_of(result) for result in report.results] == [
             f"PROJ-{number}" for number in range(1, 11)
         ]
-        assert counted.requests == {
-            "Query": 1,
-            "TransactWriteItems": 1,
-            "PublishBatch": 1,
-        }
+        calls = ("Query", "TransactWriteItems", "PublishBatch")
+        assert counted.requests == dict.fromkeys(calls, 1)
 
-    def test_ten_tickets_cost_two_requests_when_they_follow_at_once(
-        self, counted: CountedWorker
+    @pytest.mark.parametrize(("seconds", "requests"), [(0.0, 2), (0.1, 3)])
+    def test_query_is_left_out_when_a_batch_follows_at_once(
+        self, counted: CountedWorker, seconds: float, requests: int
     ) -> None:
-        """0.2 requests a ticket: the number is known from the batch before."""
         counted.handle(create_tickets(10))
+        counted.time += timedelta(seconds=seconds)
 
         report = counted.handle(create_tickets(10))
 
         assert key_of(report.results[-1]) == "PROJ-20"
-        assert counted.requests == {"TransactWriteItems": 1, "PublishBatch": 1}
+        assert counted.requests.total() == requests
 
-    def test_ten_tickets_cost_three_requests_when_they_come_later(
+    def test_announcement_is_shared_when_there_are_ten_projects(
         self, counted: CountedWorker
     ) -> None:
-        """By then somebody else has probably gone on."""
-        counted.handle(create_tickets(10))
-        counted.clock.time += timedelta(seconds=0.1)
-
-        counted.handle(create_tickets(10))
-
-        assert counted.requests.total() == 3
-
-    def test_ten_projects_share_the_announcement(self, counted: CountedWorker) -> None:
-        """A query and a transaction each, and one call to SNS for all."""
         counted.handle([create_ticket(f"P{serial}") for serial in range(10)])
 
-        assert counted.requests == {
-            "Query": 10,
-            "TransactWriteItems": 10,
-            "PublishBatch": 1,
-        }
+        expected = {"Query": 10, "TransactWriteItems": 10, "PublishBatch": 1}
+        assert counted.requests == expected
 
-    def test_redelivered_batch_costs_one_read_and_no_write(
+    def test_batch_costs_a_read_and_no_write_when_it_is_redelivered(
         self, counted: CountedWorker
     ) -> None:
-        """What was answered before is looked up, not written in vain."""
         requests = [*create_tickets(5, "A"), *create_tickets(5, "B")]
         counted.handle(requests)
 
@@ -139,38 +101,33 @@ class TestRequestsOfABatch:
 
         assert counted.requests == {"BatchGetItem": 1, "PublishBatch": 1}
 
-    def test_poison_costs_one_request_for_ten(self, counted: CountedWorker) -> None:
-        """Dead letters travel together, too."""
-        records = [queue_record("{") for _ in range(10)]
-
-        counted.worker.handle(records, FakeTime().time_left)
+    def test_ten_records_cost_one_request_when_they_are_poison(
+        self, counted: CountedWorker
+    ) -> None:
+        counted.handle(["{"] * 10)
 
         assert counted.requests == {"SendMessageBatch": 1}
 
 
-class TestWriteUnits:
-    """What DynamoDB charges, as the emulator counts it by the documented rules."""
+@pytest.mark.emulator
+def test_ticket_costs_four_write_units_when_it_is_of_up_to_a_kilobyte(
+    emulator_clients: Clients,
+) -> None:
+    """Two for the ticket and two for its key; the read costs one unit a batch."""
+    backend = emulator_backend(emulator_clients)
+    events, answers = backend.dynamodb.meta.events, []
+    ask, hear = "provide-client-params.dynamodb", "after-call.dynamodb"
+    events.register(ask, _ask_for_capacity, "ask")
+    events.register(hear, lambda parsed, **_: answers.append(parsed), "hear")
 
-    @pytest.mark.emulator
-    def test_ticket_of_up_to_a_kilobyte_costs_four_write_units(
-        self, emulator_dynamodb: Any
-    ) -> None:
-        """Two for the ticket and two for its key; the read costs one unit a batch."""
-        events, answers = emulator_dynamodb.meta.events, []
-        ask, hear = "provide-client-params.dynamodb", "after-call.dynamodb"
-        events.register(ask, _ask_for_capacity, "ask")
-        events.register(hear, lambda parsed, **_: answers.append(parsed), "hear")
-        store = empty_store(emulator_dynamodb)
-        answers.clear()
+    allocator = Allocator(backend.store(), 25, 10.0)
+    allocator.advance(allocator.start("PROJ", create_tickets(10)), plenty)
 
-        allocator = Allocator(store, 25, 10.0)
-        allocator.advance(allocator.start("PROJ", create_tickets(10)), plenty)
-
-        events.unregister(ask, unique_id="ask")
-        events.unregister(hear, unique_id="hear")
-        query, write = (answer["ConsumedCapacity"] for answer in answers)
-        assert query["CapacityUnits"] == 1.0
-        assert [table["WriteCapacityUnits"] for table in write] == [20.0, 20.0]
+    events.unregister(ask, unique_id="ask")
+    events.unregister(hear, unique_id="hear")
+    query, write = (answer["ConsumedCapacity"] for answer in answers)
+    assert query["CapacityUnits"] == 1.0
+    assert [table["WriteCapacityUnits"] for table in write] == [20.0, 20.0]
 
 
 def _ask_for_capacity(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:

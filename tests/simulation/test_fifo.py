@@ -1,4 +1,4 @@
-"""FIFO queues: arrival order is number order, and nobody contends for a project."""
+"""FIFO queues: arrival order is number order, without contention for a project."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from simulation.aws.queues import Message, reason_of
+from simulation.aws.queues import reason_of
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
 from simulation.scenario import Scenario, Sending, random_scenario, request
@@ -21,38 +21,22 @@ CALM_DAYS: Final = range(1, 11)
 
 @dataclass(frozen=True)
 class Played:
-    """A history, and what stands in its tables and queues."""
+    """A history, and the state of its tables and queues."""
 
     world: World
     outcome: Outcome
 
-    def asked(self, project: str) -> list[tuple[str, str]]:
-        """Return the project's numbered requests, in the order in which they came."""
-        sent = self.world.monitor.sent
-        requests = dict.fromkeys(sent[each.body] for each in self.arrived)
-        return [
-            each
-            for each in requests
-            if each and each[0] == project and each in self.world.monitor.numbered
-        ]
-
-    def numbers(self, project: str) -> list[int]:
-        """Return the project's numbers, in the order in which they were asked for."""
-        numbered = self.world.monitor.numbered
-        return [numbered[each][0] for each in self.asked(project)]
-
-    @property
-    def arrived(self) -> list[Message]:
-        """Every message that ever came."""
-        return self.world.queue.arrived
-
     @property
     def is_in_order(self) -> bool:
         """Whether every project's numbers follow the order of arrival."""
-        projects = {project for project, _ in self.world.monitor.numbered}
-        return all(
-            self.numbers(each) == sorted(self.numbers(each)) for each in projects
-        )
+        monitor = self.world.monitor
+        arrived = [monitor.sent[message.body] for message in self.world.queue.arrived]
+        numbers: dict[str, list[int]] = {}
+        for request_id in dict.fromkeys(arrived):
+            if request_id in monitor.numbered and request_id is not None:
+                number, _ = monitor.numbered[request_id]
+                numbers.setdefault(request_id[0], []).append(number)
+        return all(project == sorted(project) for project in numbers.values())
 
     @property
     def gave_up(self) -> bool:
@@ -62,7 +46,7 @@ class Played:
 
 
 def played(scenario: Scenario, choices: RandomChoices) -> Played:
-    """Play a scenario to its end, with the faults that it asks for."""
+    """Play a scenario to its end, with its faults."""
     world = World(scenario, choices, RandomFaults(choices, scenario.fault_rate))
     with quiet():
         return Played(world, world.run())
@@ -80,22 +64,18 @@ def histories(*, fifo: bool) -> Iterator[Played]:
 class TestOrder:
     """Number order is arrival order, as long as no message was given up."""
 
-    def test_numbers_follow_arrival_whatever_goes_wrong(self) -> None:
-        """And every promise holds, as on a standard queue."""
-        all_of_them = [*histories(fifo=True)]
-        kept = [each for each in all_of_them if not each.gave_up]
+    def test_numbers_follow_arrival_when_anything_may_fail(self) -> None:
+        """And every promise is kept, as on a standard queue."""
+        all_days = [*histories(fifo=True)]
 
-        assert [
-            each.outcome.violation for each in all_of_them if each.outcome.violation
-        ] == []
-        assert len(kept) > len(HISTORIES) / 2
-        assert all(each.is_in_order for each in kept)
+        complete = [day for day in all_days if not day.gave_up]
+        assert {day.outcome.violation for day in all_days} == {None}
+        assert len(complete) > len(HISTORIES) / 2
+        assert all(day.is_in_order for day in complete)
 
-    def test_numbers_do_not_always_follow_arrival_when_the_queue_is_standard(
-        self,
-    ) -> None:
+    def test_numbers_may_differ_from_arrival_when_the_queue_is_standard(self) -> None:
         """Or the test above would prove nothing."""
-        assert not all(each.is_in_order for each in histories(fifo=False))
+        assert not all(day.is_in_order for day in histories(fifo=False))
 
 
 def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
@@ -106,11 +86,12 @@ def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
 
 
 class TestContention:
-    """One batch of a project is worked on at a time, so nobody is in its way."""
+    """One batch of a project is worked on at a time, so no worker contends for it."""
 
     @pytest.mark.parametrize("workers", [1, 2, 10])
-    def test_every_block_is_written_at_the_first_attempt(self, workers: int) -> None:
-        """However many workers there are: it costs what a single one costs."""
+    def test_every_block_is_written_at_the_first_attempt_when_there_are_workers(
+        self, workers: int
+    ) -> None:
         for day in hot_days(workers, fifo=True):
             assert (day.violation, day.tickets, day.attempts) == (None, 100, 10)
             assert day.write_units == 4.0 * day.tickets
@@ -128,19 +109,19 @@ class TestDeduplication:
     """A repeat within five minutes is dropped, another ticket never is."""
 
     @pytest.mark.parametrize(("seconds", "deliveries"), [(299.0, 1), (301.0, 2)])
-    def test_same_bytes_are_dropped_for_five_minutes(
+    def test_repeat_is_dropped_when_it_comes_within_five_minutes(
         self, seconds: float, deliveries: int
     ) -> None:
-        """They could only have been a replay."""
+        """It could only have been a replay."""
         body = request("P", "key")
         sendings = [Sending(0.0, body), Sending(seconds, body)]
 
         day = played(Scenario(sendings, fifo=True), RandomChoices(1))
 
         assert (day.outcome.violation, day.outcome.tickets) == (None, 1)
-        assert len(day.arrived) == deliveries
+        assert len(day.world.queue.arrived) == deliveries
 
-    def test_other_ticket_of_the_same_key_is_dead_lettered_not_dropped(self) -> None:
+    def test_other_ticket_is_dead_lettered_when_it_has_the_same_key(self) -> None:
         """It would be dropped if the key were the deduplication id."""
         sendings = [Sending(0.0, request("P", "key", title)) for title in "AB"]
 

@@ -1,8 +1,10 @@
 """The monitor sees every broken promise, and a history without one passes."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from operator import methodcaller as call
 from typing import Any
 
 import pytest
@@ -88,15 +90,40 @@ class Scene:
         batch = {"PublishBatchRequestEntries": [entry]}
         self.topic.serve("publish_batch", batch, partly=False)
 
-    def dead_letter(self, message: Message, reason: str | None = "Error") -> None:
-        """Send a dead letter as the worker does, or without a reason."""
+    def dead_letter(self, body: str = "", reason: str | None = "Error") -> None:
+        """Send the last message to the dead-letter queue, as the worker does."""
+        message = self.queue.arrived[-1]
         values = {"ErrorType": reason, "SourceMessageId": message.id}
         attributes = {name: {"StringValue": value} for name, value in values.items()}
-        self.dead_letters.send(message.body, attributes if reason else {})
+        self.dead_letters.send(body or message.body, attributes if reason else {})
+
+    def delete(self) -> None:
+        """Delete the first message."""
+        self.queue.delete("message-1")
+
+    def lose(self) -> None:
+        """Lose every message."""
+        self.queue.messages.clear()
+
+    def delete_ticket(self) -> None:
+        """Delete ticket 1."""
+        self.monitor.decided({Address(TICKETS, ("P", Decimal(1))): None})
+
+    def lose_ticket(self) -> None:
+        """Lose every ticket that was decided."""
+        self.tickets.clear()
 
     def finish(self) -> None:
         """End the history."""
         self.monitor.finish({TICKETS: self.tickets})
+
+    def play(self, steps: "Sequence[Step]") -> None:
+        """Take the steps."""
+        for step in steps:
+            step(self)
+
+
+Step = Callable[[Scene], Any]
 
 
 @pytest.fixture
@@ -118,153 +145,85 @@ class TestKeptPromises:
 
     def test_history_passes_when_every_message_is_done(self, numbered: Scene) -> None:
         poison = numbered.send("not JSON")
-        numbered.dead_letter(poison)
+        numbered.dead_letter()
         numbered.queue.delete(poison.id)
         numbered.announce()
         numbered.announce()
-        numbered.queue.delete("message-1")
+        numbered.delete()
         numbered.finish()
 
 
-class TestSequence:
-    """Gapless, in order, and once per idempotency key."""
+SEND, ANNOUNCE, DELETE = call("send"), call("announce"), call("delete")
+DEAD_LETTER, LOSE, FINISH = call("dead_letter"), call("lose"), call("finish")
+POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
 
-    def test_gap_is_seen_when_a_number_is_skipped(self, numbered: Scene) -> None:
-        numbered.send(request("P", "other"))
-        with pytest.raises(Violation, match=r"\[3\] was committed after 1"):
-            numbered.commit(ticket(3, "other"), record(3, "other"))
 
-    def test_second_number_is_seen_when_a_request_gets_two(
-        self, numbered: Scene
+class TestBrokenPromises:
+    """The monitor sees each of them, at once or at the end of the history."""
+
+    @pytest.mark.parametrize(
+        ("violation", "steps"),
+        [
+            (
+                r"\[3\] was committed after 1",
+                [OTHER, call("commit", ticket(3, "other"), record(3, "other"))],
+            ),
+            ("has two numbers", [call("commit", ticket(2), record(2))]),
+            (
+                "P-1 was given twice",
+                [OTHER, call("commit", ticket(1, "other"), record(1, "other"))],
+            ),
+            ("P-1 was deleted", [call("delete_ticket")]),
+            ("the record of .* was overwritten", [call("commit", record(1))]),
+            (
+                "does not hold what was decided",
+                [ANNOUNCE, DELETE, call("lose_ticket"), FINISH],
+            ),
+            ("P-1 was announced as", [call("announce", priority="low")]),
+            ("P-1 was announced as", [call("announce", title="another")]),
+            (
+                "P-1 was announced in different words",
+                [ANNOUNCE, call("announce", display="P-01"), DELETE, FINISH],
+            ),
+            ("message-1 was deleted before it was done", [DELETE]),
+            ("lost: ", [LOSE, FINISH]),
+        ],
+    )
+    def test_violation_is_seen_when_a_request_had_its_number(
+        self, numbered: Scene, violation: str, steps: Sequence[Step]
     ) -> None:
-        with pytest.raises(Violation, match="has two numbers"):
-            numbered.commit(ticket(2), record(2))
+        with pytest.raises(Violation, match=violation):
+            numbered.play(steps)
 
-    def test_second_ticket_is_seen_when_a_number_is_given_twice(
-        self, numbered: Scene
+    @pytest.mark.parametrize(
+        ("violation", "steps"),
+        [
+            ("was never requested", [call("commit", ticket(1), record(1))]),
+            (
+                "not what was asked for",
+                [SEND, call("commit", ticket(1, title="another"), record(1))],
+            ),
+            ("went apart", [SEND, call("commit", ticket(1))]),
+            ("went apart", [SEND, call("commit", ticket(1), record(2))]),
+            ("was announced before it was committed", [SEND, ANNOUNCE]),
+            (
+                "message-1 was deleted before it was done",
+                [POISON, call("dead_letter", body="not  JSON"), DELETE],
+            ),
+            ("lost: ", [SEND, LOSE, FINISH]),
+            ("the queue never drained", [SEND, FINISH]),
+            ("dead-lettered, but valid", [SEND, DEAD_LETTER, LOSE, FINISH]),
+            (
+                "in the dead-letter queue without a reason",
+                [SEND, call("dead_letter", reason=None), LOSE, FINISH],
+            ),
+        ],
+    )
+    def test_violation_is_seen_when_nothing_happened_before(
+        self, scene: Scene, violation: str, steps: Sequence[Step]
     ) -> None:
-        numbered.send(request("P", "other"))
-        with pytest.raises(Violation, match="P-1 was given twice"):
-            numbered.commit(ticket(1, "other"), record(1, "other"))
-
-    def test_deletion_is_seen_when_a_ticket_is_deleted(self, numbered: Scene) -> None:
-        with pytest.raises(Violation, match="P-1 was deleted"):
-            numbered.monitor.decided({Address(TICKETS, ("P", Decimal(1))): None})
-
-    def test_unknown_request_is_seen_when_it_gets_a_number(self, scene: Scene) -> None:
-        with pytest.raises(Violation, match="was never requested"):
-            scene.commit(ticket(1), record(1))
-
-    def test_other_content_is_seen_when_a_ticket_is_written(self, scene: Scene) -> None:
-        scene.send()
-        with pytest.raises(Violation, match="not what was asked for"):
-            scene.commit(ticket(1, title="another"), record(1))
-
-    def test_overwriting_is_seen_when_a_key_has_its_record(
-        self, numbered: Scene
-    ) -> None:
-        with pytest.raises(Violation, match="was overwritten"):
-            numbered.commit(record(1))
-
-    @pytest.mark.parametrize("items", [[ticket(1)], [ticket(1), record(2)]])
-    def test_difference_is_seen_when_ticket_and_record_do_not_match(
-        self, scene: Scene, items: list[Item]
-    ) -> None:
-        scene.send()
-        with pytest.raises(Violation, match="went apart"):
-            scene.commit(*items)
-
-    def test_missing_ticket_is_seen_when_a_decision_was_not_written(
-        self, numbered: Scene
-    ) -> None:
-        numbered.announce()
-        numbered.queue.delete("message-1")
-        numbered.tickets.clear()
-        with pytest.raises(Violation, match="does not hold what was decided"):
-            numbered.finish()
-
-
-class TestAnnouncements:
-    """After the commit, true, and the same each time."""
-
-    def test_announcement_is_seen_when_it_precedes_its_commit(
-        self, scene: Scene
-    ) -> None:
-        scene.send()
-        with pytest.raises(Violation, match="announced before it was committed"):
-            scene.announce()
-
-    @pytest.mark.parametrize("change", [{"priority": "low"}, {"title": "another"}])
-    def test_untruth_is_seen_when_an_announcement_differs(
-        self, numbered: Scene, change: dict[str, Any]
-    ) -> None:
-        with pytest.raises(Violation, match="P-1 was announced as"):
-            numbered.announce(**change)
-
-    def test_difference_is_seen_when_a_repeat_has_other_words(
-        self, numbered: Scene
-    ) -> None:
-        numbered.announce()
-        numbered.announce(display="P-01")
-        numbered.queue.delete("message-1")
-        with pytest.raises(Violation, match="announced in different words"):
-            numbered.finish()
-
-
-class TestMessages:
-    """Nothing is lost, and only poison is dead-lettered."""
-
-    def test_loss_is_seen_when_an_unannounced_message_is_deleted(
-        self, numbered: Scene
-    ) -> None:
-        with pytest.raises(Violation, match="deleted before it was done"):
-            numbered.queue.delete("message-1")
-
-    def test_loss_is_seen_when_a_dead_letter_has_another_body(
-        self, scene: Scene
-    ) -> None:
-        poison = scene.send("not JSON")
-        scene.dead_letter(Message(poison.id, "not  JSON", 0.0))
-        with pytest.raises(Violation, match="deleted before it was done"):
-            scene.queue.delete(poison.id)
-
-    def test_loss_is_seen_when_a_message_is_nowhere_at_the_end(
-        self, scene: Scene
-    ) -> None:
-        scene.send()
-        scene.queue.messages.clear()
-        with pytest.raises(Violation, match="lost: "):
-            scene.finish()
-
-    def test_loss_is_seen_when_a_number_was_never_announced(
-        self, numbered: Scene
-    ) -> None:
-        numbered.queue.messages.clear()
-        with pytest.raises(Violation, match="lost: "):
-            numbered.finish()
-
-    def test_rest_is_seen_when_the_queue_is_not_empty_at_the_end(
-        self, scene: Scene
-    ) -> None:
-        scene.send()
-        with pytest.raises(Violation, match="the queue never drained"):
-            scene.finish()
-
-    def test_accusation_is_seen_when_a_valid_message_is_dead_lettered(
-        self, scene: Scene
-    ) -> None:
-        message = scene.send()
-        scene.dead_letter(message)
-        scene.queue.messages.clear()
-        with pytest.raises(Violation, match="dead-lettered, but valid"):
-            scene.finish()
-
-    def test_dead_letter_is_seen_when_it_has_no_reason(self, scene: Scene) -> None:
-        message = scene.send()
-        scene.dead_letter(message, reason=None)
-        scene.queue.messages.clear()
-        with pytest.raises(Violation, match="without a reason"):
-            scene.finish()
+        with pytest.raises(Violation, match=violation):
+            scene.play(steps)
 
 
 class AnnouncesFirst(DynamoDBTicketStore):

@@ -1,0 +1,242 @@
+"""PublishBatch, SendMessageBatch and ReceiveMessage: API references of SNS and SQS."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from tests.integration.conformance.case import Case
+from tests.support.backends import DONE, Backend, outcome_of
+
+KIB: Final = 1024
+PREFIXES: Final = {"sns": "", "sqs": "AWS.SimpleQueueService."}
+CALLS: Final = {"sns": "PublishBatch", "sqs": "SendMessageBatch"}
+LIMITS: Final = {"sns": 256 * KIB, "sqs": 1024 * KIB}
+UNITS: Final = {"sns": "256 KiB", "sqs": "1 MiB"}
+ALLOWED: Final = "\t\n\r \ud7ff\ue000\ufffd\U00010000\U0010ffff"
+"""The edges of what a message may hold."""
+
+BODY: Final = '{"title": "Caf\u00e9 \U0001f469\u200d\U0001f467\\u0000",\t"n":\r\n 1.0}'
+HIDDEN_SECONDS: Final = 1
+
+Entry = dict[str, Any]
+
+
+def texts(**values: str) -> Entry:
+    """Return text attributes."""
+    return {
+        name: {"DataType": "String", "StringValue": value}
+        for name, value in values.items()
+    }
+
+
+ATTRIBUTES: Final = {
+    "ErrorType": {"DataType": "String", "StringValue": "Caf\u00e9"},
+    "Count": {"DataType": "Number", "StringValue": "7"},
+}
+
+
+def entry(text: str = "-", size: int = 0, **more: Any) -> Entry:
+    """Return an entry with an event, filled up to so many bytes."""
+    content = f'{{"id":"{text}","fill":""}}'
+    fill = "-" * (size - len(content))
+    return {"text": content.replace('""', f'"{fill}"'), **more}
+
+
+def entries(count: int) -> list[Entry]:
+    """Return small entries."""
+    return [entry(f"PROJ-{number}") for number in range(count)]
+
+
+def send(backend: Backend, service: str, batch: Sequence[Entry]) -> Any:
+    """Send a batch to the topic or to the queue; an entry has its text as `text`."""
+    body = {"sns": "Message", "sqs": "MessageBody"}[service]
+    named = [
+        {"Id": f"id-{position}"}
+        | {body if name == "text" else name: value for name, value in entry.items()}
+        for position, entry in enumerate(batch)
+    ]
+    if service == "sns":
+        return backend.sns.publish_batch(
+            TopicArn=backend.topic, PublishBatchRequestEntries=named
+        )
+    return backend.sqs.send_message_batch(QueueUrl=backend.source, Entries=named)
+
+
+def sending(service: str, batch: Sequence[Entry]) -> Callable[[Backend], str]:
+    """Return the outcome of a batch call."""
+    return lambda backend: outcome_of(lambda: send(backend, service, batch))
+
+
+def answering(service: str) -> Callable[[Backend], Any]:
+    """Return what a call with ten entries names: ids, message ids, failures."""
+
+    def outcome(backend: Backend) -> Any:
+        answer = send(backend, service, entries(10))
+        taken = {one["Id"]: one["MessageId"] for one in answer["Successful"]}
+        return sorted(taken), len({*taken.values()}), answer.get("Failed", [])
+
+    return outcome
+
+
+def taking(bad: Entry) -> Callable[[Backend], str]:
+    """Return whether SQS takes an entry beside a good one.
+
+    The reference does not say whether the call is refused, or the entry.
+    """
+
+    def outcome(backend: Backend) -> str:
+        answers: list[Any] = []
+        batch = [entry("good"), entry("bad") | bad]
+        outcome_of(lambda: answers.append(send(backend, "sqs", batch)))
+        taken = [one["Id"] for answer in answers for one in answer["Successful"]]
+        assert len(receive_all(backend)) == len(taken)
+        return "taken" if "id-1" in taken else "not taken"
+
+    return outcome
+
+
+def receive_all(
+    backend: Backend, url: str | None = None, hidden_seconds: int = 30
+) -> list[Any]:
+    """Return the messages that are visible."""
+    answer = backend.sqs.receive_message(
+        QueueUrl=url or backend.source,
+        MaxNumberOfMessages=10,
+        VisibilityTimeout=hidden_seconds,
+        MessageSystemAttributeNames=["All"],
+        MessageAttributeNames=["All"],
+    )
+    return list(answer.get("Messages", []))
+
+
+def send_one(backend: Backend) -> str:
+    """Send one message; return its id."""
+    one = {"text": BODY, "MessageAttributes": ATTRIBUTES, "MessageGroupId": "PROJ"}
+    message_id: str = send(backend, "sqs", [one])["Successful"][0]["MessageId"]
+    return message_id
+
+
+def counts(messages: list[Any]) -> list[str]:
+    """Return how often each message was received."""
+    return [message["Attributes"]["ApproximateReceiveCount"] for message in messages]
+
+
+def contents(message: Any) -> Any:
+    """Return what makes a message, wherever it lies; the body and the group first."""
+    system = message["Attributes"]
+    attributes = {
+        name: {part: value[part] for part in ("DataType", "StringValue")}
+        for name, value in message["MessageAttributes"].items()
+    }
+    known = message["Body"], system["MessageGroupId"], attributes
+    return known, message["MessageId"], system["SentTimestamp"]
+
+
+def received(backend: Backend) -> Any:
+    """Return what a message holds, and whether it has the id that sending gave."""
+    message_id = send_one(backend)
+    [message] = receive_all(backend)
+    return contents(message)[0], message["MessageId"] == message_id
+
+
+def hidden(backend: Backend) -> Any:
+    """Receive before and after the visibility timeout; return the receive counts."""
+    send_one(backend)
+    first = receive_all(backend, hidden_seconds=HIDDEN_SECONDS)
+    within = receive_all(backend)
+    backend.wait(HIDDEN_SECONDS + 0.1)
+    return [counts(seen) for seen in (first, within, receive_all(backend))]
+
+
+def deleted(backend: Backend) -> Any:
+    """Return what is left of a message that is deleted."""
+    send_one(backend)
+    [message] = receive_all(backend, hidden_seconds=0)
+    handle = message["ReceiptHandle"]
+    backend.sqs.delete_message(QueueUrl=backend.source, ReceiptHandle=handle)
+    return receive_all(backend)
+
+
+def moved(backend: Backend) -> Any:
+    """Receive three times; return the counts, and what the dead-letter queue holds."""
+    send_one(backend)
+    seen = [receive_all(backend, hidden_seconds=0) for _ in range(3)]
+    [letter] = receive_all(backend, backend.dead)
+    return (
+        [counts(messages) for messages in [*seen, [letter]]],
+        contents(letter) == contents(seen[0][0]),
+    )
+
+
+def _batches(service: str) -> Iterator[Case]:
+    def case(what: str, batch: list[Entry], code: str, **instead: str) -> Case:
+        aws = code if code == DONE else PREFIXES[service] + code
+        name = f"{CALLS[service]} {what}"
+        found = instead if service == "sns" else {}
+        return Case(name, sending(service, batch), aws, instead=found)
+
+    ids = sorted(f"id-{number}" for number in range(10))
+    name = f"{CALLS[service]} with ten entries"
+    yield Case(name, answering(service), (ids, 10, []))
+    yield case("with eleven entries", entries(11), "TooManyEntriesInBatchRequest")
+    twice = [one | {"Id": "same"} for one in entries(2)]
+    yield case("with one id twice", twice, "BatchEntryIdsNotDistinct")
+    other = {"moto": DONE, "emulator": DONE}
+    yield case(
+        "with a space in an id", [entry(Id="a b")], "InvalidBatchEntryId", **other
+    )
+
+
+def _sizes(service: str) -> Iterator[Case]:
+    """Yield batches up to the limit and beyond; names and types count, too."""
+    half, call, unit = LIMITS[service] // 2, CALLS[service], UNITS[service]
+    code = f"{PREFIXES[service]}BatchRequestTooLong"
+    other = {"moto": DONE, "emulator": DONE}
+    attributes = texts(name="\N{BULLET}" * KIB)
+    counted = len("name") + len("String") + 3 * KIB
+    batch = [entry(size=half), entry(size=half)]
+    yield Case(f"{call} of {unit} in all", sending(service, batch), DONE)
+    yield Case(
+        f"{call} over {unit} in all",
+        sending(service, [entry(size=half), entry(size=half + 1)]),
+        code,
+        instead=other if service == "sns" else {},
+    )
+    last = entry(size=half - counted + 1, MessageAttributes=attributes)
+    yield Case(
+        f"{call} over {unit} with its attributes alone",
+        sending(service, [entry(size=half), last]),
+        code,
+        instead=other,
+    )
+
+
+def _contents() -> Iterator[Case]:
+    def case(what: str, bad: Entry, **instead: str) -> Case:
+        name = f"SQS entry with {what}"
+        return Case(name, taking(bad), "not taken", instead=instead)
+
+    yield case("a control character in the body", {"text": "a\x00b"}, moto="taken")
+    yield case("an empty body", {"text": ""}, moto="taken")
+    for what, attributes in {
+        "a control character in an attribute": texts(reason="a\x00b"),
+        "eleven attributes": texts(**{f"a{number}": "-" for number in range(11)}),
+    }.items():
+        bad = {"MessageAttributes": attributes}
+        yield case(what, bad, moto="taken", emulator="taken")
+    ten = texts(**{f"a{number}": ALLOWED for number in range(10)})
+    allowed = {"text": ALLOWED, "MessageAttributes": ten}
+    yield Case("SQS entry with every allowed character", taking(allowed), "taken")
+
+
+MESSAGES: Final = (
+    *(case for service in CALLS for case in _batches(service)),
+    *(case for service in CALLS for case in _sizes(service)),
+    *_contents(),
+    Case("ReceiveMessage", received, ((BODY, "PROJ", ATTRIBUTES), True)),
+    Case("ReceiveMessage, visibility timeout", hidden, [["1"], [], ["2"]]),
+    Case("ReceiveMessage after DeleteMessage", deleted, []),
+    # ApproximateReceiveCount is counted "across all queues".
+    Case(
+        "redrive policy, after two receives", moved, ([["1"], ["2"], [], ["3"]], True)
+    ),
+)

@@ -1,0 +1,95 @@
+"""DynamoDB, SNS and SQS of three kinds: the model, moto, and the emulator."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any, Final
+
+import boto3
+from botocore.exceptions import ClientError
+
+from simulation.world import SCHEMA
+from tests.support.model_services import MAX_RECEIVES, ModelServices
+from tests.support.tables import create_table
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticketctl.local.clients import Clients
+
+DONE: Final = "done"
+
+_serials = count(1)
+
+
+@dataclass
+class Backend:
+    """Clients, and the names of resources that no other test uses."""
+
+    name: str
+    dynamodb: Any
+    sns: Any = None
+    sqs: Any = None
+    wait: Callable[[float], None] = time.sleep
+    tickets: str = "tickets"
+    keys: str = "keys"
+    topic: str = "topic"
+    source: str = "source"
+    dead: str = "dead"
+
+    def store(self, retention_days: int = 0) -> DynamoDBTicketStore:
+        """Return the worker's store on the tables."""
+        return DynamoDBTicketStore(
+            self.dynamodb, self.tickets, self.keys, retention_days
+        )
+
+
+def model_backend(model: ModelServices | None = None) -> Backend:
+    """Return a model as a backend."""
+    model = model or ModelServices()
+    return Backend("model", model.dynamodb, model.sns, model.sqs, model.wait)
+
+
+def moto_backend() -> Backend:
+    """Return moto's services, which have to be mocked."""
+    return _with_resources(Backend("moto", *_moto_clients()))
+
+
+def emulator_backend(clients: Clients) -> Backend:
+    """Return the emulator's services."""
+    services = (clients.client(name) for name in ("dynamodb", "sns", "sqs"))
+    return _with_resources(Backend("emulator", *services))
+
+
+@cache
+def _moto_clients() -> tuple[Any, Any, Any]:
+    return boto3.client("dynamodb"), boto3.client("sns"), boto3.client("sqs")
+
+
+def _with_resources(backend: Backend) -> Backend:
+    serial = next(_serials)
+    backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
+    create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])
+    create_table(backend.dynamodb, backend.keys, **SCHEMA["keys"])
+    backend.topic = backend.sns.create_topic(Name=f"topic-{serial}")["TopicArn"]
+    create_queue = backend.sqs.create_queue
+    backend.dead = create_queue(QueueName=f"dead-{serial}")["QueueUrl"]
+    arn = backend.sqs.get_queue_attributes(
+        QueueUrl=backend.dead, AttributeNames=["QueueArn"]
+    )["Attributes"]["QueueArn"]
+    redrive = f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": {MAX_RECEIVES}}}'
+    backend.source = create_queue(
+        QueueName=f"source-{serial}", Attributes={"RedrivePolicy": redrive}
+    )["QueueUrl"]
+    return backend
+
+
+def outcome_of(call: Callable[[], object]) -> str:
+    """Return `done`, or the error's code followed by the code of each reason."""
+    try:
+        call()
+    except ClientError as error:
+        response: Any = error.response
+        reasons = response.get("CancellationReasons", ())
+        codes = [reason["Code"] for reason in reasons]
+        return " ".join([response["Error"]["Code"], *codes])
+    return DONE

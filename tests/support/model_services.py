@@ -1,0 +1,137 @@
+"""The model's services for callers that do not run on its scheduler."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, Final, TypeVar
+
+from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.items import Address, Item
+from simulation.aws.network import Latency, Network
+from simulation.aws.queues import Queue, record_of
+from simulation.aws.tables import Tables
+from simulation.aws.topics import Topic
+from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.scheduler import FOREVER, Process, Scheduler
+from simulation.faults import FaultPlan, RandomFaults
+from simulation.history import History
+from simulation.world import SCHEMA
+
+MAX_RECEIVES: Final = 2
+
+Answer = TypeVar("Answer")
+
+
+class ModelServices:
+    """Empty tables, a topic, a queue and its dead-letter queue, with their clients."""
+
+    def __init__(
+        self,
+        choices: Choices | None = None,
+        faults: FaultPlan | None = None,
+        latency: Latency | None = None,
+        pace: float = 0.01,
+        partial_reasons: float = 0.0,
+    ) -> None:
+        """Create the services; a transaction takes a step each `pace` seconds."""
+        choices = choices or RandomChoices(7)
+        self.scheduler = Scheduler(choices)
+        network = Network(
+            self.scheduler,
+            choices,
+            faults or RandomFaults(choices, 0.0),
+            latency or Latency(),
+            History(lambda: self.scheduler.now, lambda: "caller"),
+            attempts=1,
+            read_timeout=FOREVER,
+        )
+        tables = Tables(
+            SCHEMA,
+            choices,
+            self,
+            clock=lambda: self.scheduler.now,
+            step=lambda _: self.scheduler.sleep(pace),
+            observe=self.scheduler.observe,
+            partial_reasons=partial_reasons,
+        )
+        self.topic = Topic(choices)
+        dead = Queue("dead", choices, lambda: self.scheduler.now)
+        source = Queue("source", choices, lambda: self.scheduler.now)
+        source.dead_letters, source.max_receives = dead, MAX_RECEIVES
+        self.queues = {"source": source, "dead": dead}
+        self.dynamodb: Any = OutsideClient(
+            self, DynamoDBClient(DynamoDB(tables), network)
+        )
+        self.sns: Any = OutsideClient(self, SNSClient(self.topic, network))
+        self.sqs: Any = OutsideQueues(self, network)
+        self._serials = count(1)
+
+    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+        """Take a decision of the tables, which nobody checks here."""
+
+    def ask(self, call: Callable[[], Answer]) -> Answer:
+        """Make the call, and let everything that it causes happen."""
+        answers: list[Answer] = []
+        self.spawn(lambda: answers.append(call()))
+        self.scheduler.run()
+        return answers[0]
+
+    def spawn(self, action: Callable[[], None], at: float = 0.0) -> None:
+        """Plan an action, so many seconds from now."""
+        process = Process(f"caller{next(self._serials)}")
+        self.scheduler.spawn(process, process.name, action, at)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.ask(lambda: self.scheduler.sleep(seconds))
+
+
+class OutsideClient:
+    """A client of the model that any code can call."""
+
+    def __init__(self, services: ModelServices, client: Client) -> None:
+        """Pass each call to the client, in a task."""
+        self.exceptions = client.exceptions
+        self.client = client
+        """For callers on the scheduler."""
+        self._services = services
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        call = getattr(self.client, operation)
+        return lambda **request: self._services.ask(lambda: call(**request))
+
+
+class OutsideQueues:
+    """A client of both queues, which also receives as through the API."""
+
+    def __init__(self, services: ModelServices, network: Network) -> None:
+        """Serve the queues."""
+        self._queues = services.queues
+        self._clients = {
+            url: OutsideClient(services, SQSClient(queue, network))
+            for url, queue in services.queues.items()
+        }
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        return lambda QueueUrl, **request: getattr(  # noqa: N803 - as boto3 has it.
+            self._clients[QueueUrl], operation
+        )(**request)
+
+    def receive_message(self, **request: Any) -> Any:
+        """Receive messages, in the form of the API."""
+        queue = self._queues[request["QueueUrl"]]
+        queue.visibility_seconds = request["VisibilityTimeout"]
+        messages = queue.receive(request["MaxNumberOfMessages"])
+        records = [(record_of(message), message.attributes) for message in messages]
+        return {
+            "Messages": [
+                {
+                    "MessageId": record["messageId"],
+                    "ReceiptHandle": record["receiptHandle"],
+                    "Body": record["body"],
+                    "Attributes": record["attributes"],
+                    "MessageAttributes": attributes,
+                }
+                for record, attributes in records
+            ]
+        }
