@@ -9,8 +9,10 @@ from typing import Any
 
 from benchmarks.figures import Figures, percentile
 from simulation.aws.fifo_queues import FifoQueue
-from simulation.aws.queues import Message, Queue
-from simulation.engine.scheduler import Future, Scheduler
+from simulation.aws.messages import Message
+from simulation.aws.queues import Queue
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Future
 from simulation.faults import Fault
 from simulation.history import History
 from simulation.monitor import TICKETS

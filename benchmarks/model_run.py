@@ -24,16 +24,19 @@ from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
-from simulation.aws.network import Latency, Network
+from simulation.aws.latency import Latency
+from simulation.aws.network import Network
 from simulation.aws.tables import PARTITION_UNITS, Tables
 from simulation.aws.topics import Topic
 from simulation.clocks import Clock
 from simulation.engine.choices import RandomChoices
-from simulation.engine.scheduler import Process, Scheduler
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Process
 from simulation.execution_environment import ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import TICKETS
-from simulation.world import SCHEMA, quiet
+from simulation.play import quiet
+from simulation.world import SCHEMA
 
 LATENCY: Final = Latency(shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014))
 """A call and its answer take 5 ms."""

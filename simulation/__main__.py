@@ -16,8 +16,9 @@ from simulation.configurations import (
 from simulation.coverage import ROWS
 from simulation.execution_environment import SHIPPED
 from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
+from simulation.play import play, quiet
 from simulation.totals import ALGORITHMS, Totals, play_on_all_cores
-from simulation.world import Outcome, play, quiet
+from simulation.world import Outcome
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from simulation.aws.queues import EPOCH_SECONDS
+from simulation.aws.messages import EPOCH_SECONDS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 

@@ -10,8 +10,8 @@ from typing import Final
 from simulation.engine.exploration import Configuration, explore
 from simulation.engine.walks import walk
 from simulation.faults import Fault
+from simulation.play import quiet
 from simulation.scenario import request
-from simulation.world import quiet
 
 WALKS: Final = 300
 """Random walks that check the graph of each configuration."""

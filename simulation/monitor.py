@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from simulation.aws.items import Address, Item, plain
-from simulation.aws.queues import Message, Queue, reason_of
+from simulation.aws.messages import Message, reason_of
+from simulation.aws.queues import Queue
 from simulation.aws.topics import Topic
 from simulation.requests import (
     OPTIONAL,

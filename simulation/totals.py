@@ -11,7 +11,7 @@ from typing import Final, Self
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import Fault
 from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
-from simulation.world import play, quiet
+from simulation.play import play, quiet
 
 SEEDS_AT_A_TIME: Final = 50
 

@@ -1,14 +1,9 @@
 """One history: producers, a queue, workers, an operator, and faults."""
 
-import contextlib
 import json
-import logging
-import os
-import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from greenlet import getcurrent
@@ -18,26 +13,27 @@ from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
+from simulation.aws.messages import Message
 from simulation.aws.network import SERVICES, Network
-from simulation.aws.queues import Message, Queue
+from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.clocks import Clock
 from simulation.coverage import FAIR_DELIVERIES, conditions_of, coverage_of
-from simulation.engine.choices import Choices, RandomChoices
-from simulation.engine.scheduler import Process, Scheduler, Task
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Process, Task
 from simulation.execution_environment import (
     NEXT_VERSION,
     SHIPPED,
     Algorithm,
     ExecutionEnvironment,
 )
-from simulation.faults import Fault, FaultPlan, RandomFaults
+from simulation.faults import Fault, FaultPlan
 from simulation.history import History
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from simulation.outages import WithOutages
-from simulation.scenario import Scenario, random_scenario
-from ticket_numbering.observability import logger
+from simulation.scenario import Scenario
 from ticket_numbering.sequence_cache import SequenceCache
 
 SCHEMA = {
@@ -310,32 +306,6 @@ class World:
             self.scheduler.sleep(time - self.scheduler.now)
             self.history.note("redrives", len(self.dead_letters.messages))
             self.dead_letters.move_to(self.queue)
-
-
-def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
-    """Play the history of a seed."""
-    choices = RandomChoices(seed)
-    scenario = random_scenario(choices)
-    faults = RandomFaults(choices, scenario.fault_rate)
-    return World(scenario, choices, faults, algorithm).run()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress the function's log lines and metrics."""
-    level = logger.log_level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        with (
-            Path(os.devnull).open("w", encoding="utf-8") as devnull,
-            contextlib.redirect_stdout(devnull),
-            warnings.catch_warnings(),
-        ):
-            # All execution environments share one process, and so one set of metrics.
-            warnings.filterwarnings("ignore", "No application metrics")
-            yield
-    finally:
-        logger.setLevel(level)
 
 
 def _actor() -> str:

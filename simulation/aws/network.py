@@ -9,15 +9,17 @@ from typing import Any, Final, Protocol
 import botocore.exceptions
 import botocore.parsers
 
+from simulation.aws.botocore_errors import ENDPOINT, _is_retried
+from simulation.aws.latency import Latency
 from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
-from simulation.engine.scheduler import FOREVER, Future, Process, Scheduler
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import FOREVER, Future, Process
 from simulation.faults import KILLS, Fault, FaultPlan
 from simulation.history import History
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
 SERVICES: Final = "services"
-ENDPOINT: Final = "https://simulated"
 MAX_LATENESS_SECONDS: Final = 20.0
 """How long after the caller's timeout a late request can still be served."""
 
@@ -42,52 +44,6 @@ class Service(Protocol):
             ServiceError: The request is refused.
         """
         ...
-
-
-STEPS_A_CALL: Final = 20
-"""The items of a usual transaction."""
-
-RETRIED_CODES: Final = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "ThrottlingException",
-        "TransactionInProgressException",
-    }
-)
-RETRIED_STATUSES: Final = frozenset({500, 502, 503, 504})
-"""What botocore's standard mode retries; botocore/retries/standard.py."""
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """How long calls and transactions take, in seconds."""
-
-    shortest: float = 0.002
-    longest: float = 0.02
-    stalls: float = 0.0
-    """The share of calls that take up to `stall` seconds instead."""
-    stall: float = 8.0
-    steps_a_call: int = STEPS_A_CALL
-    """With 1, each item of a transaction takes as long as a call."""
-    phase: tuple[float, float] | None = None
-    """How long it takes to prepare, and to commit, all items of a transaction.
-
-    They go side by side; without it each item takes its own time.
-    """
-
-    def sample(self, choices: Choices) -> float:
-        """Return how long a request takes one way."""
-        if self.stalls and choices.chance(self.stalls):
-            return choices.duration(self.longest, self.stall)
-        return choices.duration(self.shortest, self.longest)
-
-    def sample_step(self, choices: Choices, steps: int) -> float:
-        """Return how long one of a transaction's items takes."""
-        if self.phase:
-            return choices.duration(*self.phase) / steps
-        if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
-            return choices.duration(self.longest, self.stall)
-        return choices.duration(self.shortest, self.longest) / self.steps_a_call
 
 
 @dataclass
@@ -232,8 +188,3 @@ class Network:
 
 _NOT_DONE: Final = {Fault.REFUSED, Fault.THROTTLED, Fault.FAILED_BEFORE}
 _DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
-
-
-def _is_retried(error: ServiceError) -> bool:
-    """Return whether botocore's standard mode retries the error."""
-    return error.code in RETRIED_CODES or error.status in RETRIED_STATUSES

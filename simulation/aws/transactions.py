@@ -14,7 +14,7 @@ from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
 from simulation.aws.items import Address, holds, write_units
 from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
-from simulation.engine.scheduler import FOREVER
+from simulation.engine.tasks import FOREVER
 
 TOKEN_SECONDS: Final = 600.0
 """How long DynamoDB remembers a token; TransactWriteItems API reference."""

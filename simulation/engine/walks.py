@@ -9,15 +9,8 @@ Where it is not, the state leaves out something that decides what follows.
 from collections.abc import Callable, Hashable, Iterator
 
 from simulation.engine.choices import RandomChoices
-from simulation.engine.exploration import (
-    END,
-    START,
-    Configuration,
-    ExhaustiveChoices,
-    Graph,
-    Node,
-    digest,
-)
+from simulation.engine.exploration import Configuration, ExhaustiveChoices
+from simulation.engine.graph import END, START, Graph, Node, digest
 
 
 class Comparison:

@@ -3,26 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from simulation.execution_environment import Algorithm, ExecutionEnvironment, as_boto3
+from simulation.known_bad.adapters import DeafPublisher, HastyDeadLetters, SilentReplays
 from simulation.known_bad.caches import (
     NeverTooOld,
     OneForAll,
     caching,
     caching_what_it_tries,
 )
-from simulation.known_bad.changes import (
-    DeafPublisher,
-    HastyDeadLetters,
-    SilentReplays,
-    StaleAndChecked,
-    StaleAndTrusted,
+from simulation.known_bad.decisions import (
     conflict_is_taken,
     deciding,
-    deleting_the_top,
     increment_by_block_length,
     increment_on_any_cancellation,
-    keyed_by_message_id,
     leaving_replays_to_the_holder,
-    with_store,
 )
 from simulation.known_bad.samples import (
     RecordByRecord,
@@ -30,6 +23,13 @@ from simulation.known_bad.samples import (
     retry_everything,
     textbook,
     three_steps,
+)
+from simulation.known_bad.stores import (
+    StaleAndChecked,
+    StaleAndTrusted,
+    deleting_the_top,
+    keyed_by_message_id,
+    with_store,
 )
 from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import CreateTicket

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from simulation.aws.queues import MILLISECONDS
+from simulation.aws.messages import MILLISECONDS
 from simulation.execution_environment import SETTINGS, ExecutionEnvironment
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.aws_errors import code_of

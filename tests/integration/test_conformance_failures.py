@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.engine.choices import RandomChoices
 from simulation.faults import Fault
 from tests.integration.conformance.case import CANCELLED, FAILED

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.engine.choices import Thing
 from tests.integration.conformance.case import CANCELLED, FAILED
 from tests.integration.conformance.transactions import (

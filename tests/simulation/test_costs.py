@@ -5,11 +5,12 @@ from typing import Final
 
 import pytest
 
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
+from simulation.play import quiet
 from simulation.scenario import Scenario, Sending, request
-from simulation.world import Outcome, World, quiet
+from simulation.world import Outcome, World
 
 SEEDS: Final = range(1, 31)
 

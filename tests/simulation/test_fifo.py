@@ -7,11 +7,12 @@ from typing import Final
 
 import pytest
 
-from simulation.aws.queues import reason_of
+from simulation.aws.messages import reason_of
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
+from simulation.play import quiet
 from simulation.scenario import Scenario, Sending, random_scenario, request
-from simulation.world import Outcome, World, quiet
+from simulation.world import Outcome, World
 
 HISTORIES: Final = range(1, 301)
 MAX_BATCH: Final = 10

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulation.aws.items import Address, Item
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from simulation.aws.items import Address, Item
-from simulation.aws.queues import Message, Queue
+from simulation.aws.messages import Message
+from simulation.aws.queues import Queue
 from simulation.aws.topics import Topic
 from simulation.engine.choices import RandomChoices
 from simulation.execution_environment import (
@@ -20,8 +21,9 @@ from simulation.execution_environment import (
 )
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.play import quiet
 from simulation.scenario import Scenario, Sending, request
-from simulation.world import World, quiet
+from simulation.world import World
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import AnnouncementError
 from ticket_numbering.handler import build_handler

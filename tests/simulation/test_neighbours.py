@@ -9,8 +9,9 @@ from simulation.aws.items import Address
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS
+from simulation.play import quiet
 from simulation.scenario import Scenario, Sending, request
-from simulation.world import World, quiet
+from simulation.world import World
 
 REQUESTS: Final = 12
 DAMAGED: Final = ("P", "key-3")

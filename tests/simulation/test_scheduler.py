@@ -9,10 +9,12 @@ import weakref
 import pytest
 
 from simulation.engine.choices import RandomChoices
-from simulation.engine.scheduler import Future, Process, Scheduler
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Future, Process
 from simulation.faults import RandomFaults
+from simulation.play import play, quiet
 from simulation.scenario import random_scenario
-from simulation.world import World, play, quiet
+from simulation.world import World
 
 
 @pytest.fixture

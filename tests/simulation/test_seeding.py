@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from botocore.exceptions import ClientError
 
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import RandomChoices
 from simulation.execution_environment import (
@@ -23,6 +23,7 @@ from simulation.execution_environment import (
 )
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS
+from simulation.play import quiet
 from simulation.scenario import (
     LATENCIES,
     Scenario,
@@ -30,7 +31,6 @@ from simulation.scenario import (
     random_scenario,
     request,
 )
-from simulation.world import quiet
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.handler import build_handler

@@ -7,12 +7,15 @@ from typing import Any, Final, TypeVar
 from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.items import Address, Item
-from simulation.aws.network import Latency, Network
-from simulation.aws.queues import Queue, record_of
+from simulation.aws.latency import Latency
+from simulation.aws.messages import record_of
+from simulation.aws.network import Network
+from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices, RandomChoices
-from simulation.engine.scheduler import FOREVER, Process, Scheduler
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import FOREVER, Process
 from simulation.faults import FaultPlan, RandomFaults
 from simulation.history import History
 from simulation.world import SCHEMA

@@ -13,9 +13,9 @@ from botocore.parsers import ResponseParserError
 
 from simulation.aws.clients import DynamoDBClient
 from simulation.aws.items import plain
-from simulation.aws.network import Latency
+from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
-from simulation.engine.scheduler import Process
+from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import FaultPlan
 from simulation.monitor import KEYS, TICKETS, Violation

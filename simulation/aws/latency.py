@@ -1,0 +1,41 @@
+"""How long calls and transactions take."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from simulation.engine.choices import Choices
+
+STEPS_A_CALL: Final = 20
+"""The items of a usual transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long calls and transactions take, in seconds."""
+
+    shortest: float = 0.002
+    longest: float = 0.02
+    stalls: float = 0.0
+    """The share of calls that take up to `stall` seconds instead."""
+    stall: float = 8.0
+    steps_a_call: int = STEPS_A_CALL
+    """With 1, each item of a transaction takes as long as a call."""
+    phase: tuple[float, float] | None = None
+    """How long it takes to prepare, and to commit, all items of a transaction.
+
+    They go side by side; without it each item takes its own time.
+    """
+
+    def sample(self, choices: Choices) -> float:
+        """Return how long a request takes one way."""
+        if self.stalls and choices.chance(self.stalls):
+            return choices.duration(self.longest, self.stall)
+        return choices.duration(self.shortest, self.longest)
+
+    def sample_step(self, choices: Choices, steps: int) -> float:
+        """Return how long one of a transaction's items takes."""
+        if self.phase:
+            return choices.duration(*self.phase) / steps
+        if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
+            return choices.duration(self.longest, self.stall)
+        return choices.duration(self.shortest, self.longest) / self.steps_a_call

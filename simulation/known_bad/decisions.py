@@ -1,0 +1,101 @@
+"""Known-bad decisions after a cancelled block."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from simulation.aws.lambda_service import Handler
+from simulation.execution_environment import ExecutionEnvironment, as_boto3
+from ticket_numbering.cancellation import NextStep, next_step
+from ticket_numbering.errors import (
+    AnnouncementError,
+)
+from ticket_numbering.handler import build_handler
+from ticket_numbering.messages import Assignment, RequestKey, ticket_key
+from ticket_numbering.ports import (
+    Announcement,
+    Block,
+    Reason,
+    Slot,
+    TimeLeft,
+)
+from ticket_numbering.sns_publisher import SNSPublisher
+
+Decision = Callable[[Block, Sequence[Slot]], NextStep]
+
+
+def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take somebody's attempt for a number that is taken."""
+    return replace(next_step(block, slots), number=block.first_number + 1)
+
+
+def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take a number that somebody is trying for one that is taken."""
+    taken = [
+        replace(slot, ticket=Reason.CONDITION_FAILED)
+        if slot.ticket is Reason.CONFLICT
+        else slot
+        for slot in slots
+    ]
+    return next_step(block, taken)
+
+
+def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Take the whole block for taken when its first number is."""
+    step = next_step(block, slots)
+    if step.collided and not step.obstacle:
+        return replace(step, number=block.next_number)
+    return step
+
+
+def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
+    """Build the worker with another decision after a cancelled block."""
+
+    def build(environment: ExecutionEnvironment) -> Handler:
+        allocator = replace(environment.allocator(environment.store()), decide=decide)
+        return build_handler(environment.worker(allocator=allocator))
+
+    return build
+
+
+def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
+    """Build the worker so that it leaves a replay beside a conflict unannounced.
+
+    It takes whoever holds the ticket's number for the one that will announce it.
+    """
+    left: set[str] = set()
+    attempted: set[RequestKey] = set()
+
+    def decide(block: Block, slots: Sequence[Slot]) -> NextStep:
+        keys = {request.key for request in block.requests}
+        if not keys & attempted:
+            left.update(
+                ticket_key(block.project_id, slot.recorded.number)
+                for slot in slots
+                if isinstance(slot.recorded, Assignment)
+                and slot.ticket is Reason.CONFLICT
+            )
+        attempted.update(keys)
+        return next_step(block, slots)
+
+    class LeavingPublisher(SNSPublisher):
+        def publish(
+            self, announcements: Sequence[Announcement], time_left: TimeLeft
+        ) -> dict[str, AnnouncementError]:
+            own = [
+                announcement
+                for announcement in announcements
+                if announcement.event.id not in left
+            ]
+            left.clear()
+            return super().publish(own, time_left)
+
+    publisher = LeavingPublisher(as_boto3(environment.sns), "topic")
+    allocator = replace(environment.allocator(environment.store()), decide=decide)
+    real = build_handler(environment.worker(allocator=allocator, publisher=publisher))
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        attempted.clear()
+        return real(event, context)
+
+    return handle

@@ -1,0 +1,122 @@
+"""Known-bad stores, and correct ones that only cost more."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from simulation.aws.lambda_service import Handler
+from simulation.execution_environment import ExecutionEnvironment, as_boto3
+from simulation.monitor import KEYS, TICKETS
+from ticket_numbering.dynamodb_items import assignment
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.errors import (
+    DamagedKeyRecordError,
+    PoisonMessageError,
+)
+from ticket_numbering.handler import build_handler
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.ports import (
+    Block,
+)
+
+
+class StaleAndTrusted(DynamoDBTicketStore):
+    """Reads the last number as it was, and writes without looking."""
+
+    def last_number(self, project_id: str) -> int:
+        """Return what was the highest number a while ago."""
+        page = self._client.query(
+            TableName=TICKETS,
+            KeyConditionExpression="project_id = :project",
+            ExpressionAttributeValues={":project": {"S": project_id}},
+            ScanIndexForward=False,
+            Limit=1,
+        )
+        return next((int(item["number"]["N"]) for item in page["Items"]), 0)
+
+    def _puts(self, block: Block) -> Any:
+        for put in super()._puts(block):
+            if put["Put"]["TableName"] == TICKETS:
+                del put["Put"]["ConditionExpression"]
+            yield put
+
+
+class StaleAndChecked(StaleAndTrusted):
+    """Reads the last number as it was, and lets the condition tell: not wrong."""
+
+    def _puts(self, block: Block) -> Any:
+        return DynamoDBTicketStore._puts(self, block)  # noqa: SLF001 - the grandparent's.
+
+
+class KeyedByMessageId(DynamoDBTicketStore):
+    """Takes the id that SQS gave the message for the identity of the request."""
+
+    ids: Mapping[RequestKey, str] = {}
+
+    def recorded(
+        self, keys: Any
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return what is recorded of these messages."""
+        by_id = {self.ids[key]: key for key in keys}
+        wanted = [{"id": {"S": message_id}} for message_id in by_id]
+        answer = self._client.batch_get_item(
+            RequestItems={KEYS: {"Keys": wanted, "ConsistentRead": True}}
+        )
+        items = answer["Responses"].get(KEYS, [])
+        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
+
+    def _puts(self, block: Block) -> Any:
+        ids = [self.ids[request.key] for request in block.requests]
+        for position, put in enumerate(super()._puts(block)):
+            if put["Put"]["TableName"] == KEYS:
+                item = {**put["Put"]["Item"], "id": {"S": ids[position // 2]}}
+                put = {"Put": {**put["Put"], "Item": item}}  # noqa: PLW2901
+            yield put
+
+
+def with_store(
+    kind: type[DynamoDBTicketStore],
+) -> Callable[[ExecutionEnvironment], Handler]:
+    """Build the worker with another store."""
+    return lambda environment: build_handler(
+        environment.worker(
+            allocator=environment.allocator(
+                kind(as_boto3(environment.dynamodb), TICKETS, KEYS)
+            )
+        )
+    )
+
+
+def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
+    """Build the worker with a store that knows messages, not requests."""
+    store = KeyedByMessageId(as_boto3(environment.dynamodb), TICKETS, KEYS)
+    real = build_handler(environment.worker(allocator=environment.allocator(store)))
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        ids: dict[RequestKey, str] = {}
+        for record in event["Records"]:
+            with suppress(PoisonMessageError):
+                request = CreateTicket.parse(record["body"])
+                ids[request.key] = record["messageId"]
+        store.ids = ids
+        return real(event, context)
+
+    return handle
+
+
+def deleting_the_top(environment: ExecutionEnvironment) -> Handler:
+    """Let somebody tidy up the newest ticket now and then."""
+    real = build_handler(environment.worker())
+    store = environment.store()
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        if environment.choices.chance(0.2):
+            try:
+                if number := store.last_number("P0"):
+                    key = {"project_id": {"S": "P0"}, "number": {"N": str(number)}}
+                    environment.dynamodb.delete_item(TableName=TICKETS, Key=key)
+            except Exception:  # noqa: BLE001 - who tidies up does not insist.
+                return real(event, context)
+        return real(event, context)
+
+    return handle

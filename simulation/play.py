@@ -1,0 +1,44 @@
+"""Plays the history of a seed."""
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from simulation.engine.choices import RandomChoices
+from simulation.execution_environment import (
+    SHIPPED,
+    Algorithm,
+)
+from simulation.faults import RandomFaults
+from simulation.scenario import random_scenario
+from simulation.world import Outcome, World
+from ticket_numbering.observability import logger
+
+
+def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
+    """Play the history of a seed."""
+    choices = RandomChoices(seed)
+    scenario = random_scenario(choices)
+    faults = RandomFaults(choices, scenario.fault_rate)
+    return World(scenario, choices, faults, algorithm).run()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress the function's log lines and metrics."""
+    level = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with (
+            Path(os.devnull).open("w", encoding="utf-8") as devnull,
+            contextlib.redirect_stdout(devnull),
+            warnings.catch_warnings(),
+        ):
+            # All execution environments share one process, and so one set of metrics.
+            warnings.filterwarnings("ignore", "No application metrics")
+            yield
+    finally:
+        logger.setLevel(level)
