@@ -36,7 +36,7 @@ from simulation.execution_environment import ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import TICKETS
 from simulation.play import quiet
-from simulation.world import SCHEMA
+from simulation.services import SCHEMA
 
 LATENCY: Final = Latency(shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014))
 """A call and its answer take 5 ms."""

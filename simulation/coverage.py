@@ -1,12 +1,15 @@
 """The coverage of a history: the conditions under which its promises were kept."""
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.history import History
+from simulation.monitor import Monitor
+from simulation.neighbours import Neighbours
 from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
@@ -78,38 +81,32 @@ ROWS: Final = (
 
 
 def coverage_of(
-    history: History,
-    tickets: Mapping[RequestId, Mapping[str, Any]],
-    requests: Mapping[str, RequestId | None],
+    scenario: Scenario, history: History, monitor: Monitor, neighbours: Neighbours
 ) -> Counter[str]:
-    """Count the conditions that a history met.
-
-    Args:
-        history: The events.
-        tickets: Every field of each request that has its number.
-        requests: The request of each message, by the message's id.
-    """
-    messages = _Messages(requests)
-    for time, actor, what, detail in history.events:
-        messages.see(time, actor, what, detail)
-    counts = messages.counts
-    counts.update(_names(tickets))
-    counts.update(
-        tickets_with(name)
-        for ticket in tickets.values()
-        for name, default in OPTIONAL.items()
-        if ticket[name] != default
+    """Count the conditions that a history met."""
+    messages = _Messages(
+        {
+            message.id: monitor.sent.get(message.body)
+            for message in monitor.queue.arrived
+        }
     )
-    return counts
+    for event in history.events:
+        messages.see(*event)
+    counts = messages.counts
+    counts.update(_names(monitor.numbered))
+    for _, content in monitor.numbered.values():
+        ticket = json.loads(content)
+        given = [name for name, default in OPTIONAL.items() if ticket[name] != default]
+        counts.update(map(tickets_with, given))
+    counts[FAIR_DELIVERIES] = neighbours.deliveries
+    return counts + _conditions(scenario)
 
 
-def conditions_of(scenario: Scenario) -> Counter[str]:
-    """Count the conditions of a scenario."""
+def _conditions(scenario: Scenario) -> Counter[str]:
     seconds = sum(outage.end - outage.start for outage in scenario.outages)
-    with_attributes = sum(bool(sending.attributes) for sending in scenario.sendings)
     return Counter(
         {
-            WITH_ATTRIBUTES: with_attributes,
+            WITH_ATTRIBUTES: sum(bool(one.attributes) for one in scenario.sendings),
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
             WRONG_CLOCKS: scenario.clock_error > 0,
             OUTAGE_MINUTES: round(seconds / 60),
@@ -173,11 +170,11 @@ class _Messages:
         )
 
 
-def _names(tickets: Mapping[RequestId, Mapping[str, Any]]) -> Iterator[str]:
+def _names(numbered: Iterable[RequestId]) -> Iterator[str]:
     """Yield the row of every request that is easily mistaken for another one."""
     keys: dict[str, list[str]] = defaultdict(list)
     projects: dict[str, list[str]] = defaultdict(list)
-    for project, key in tickets:
+    for project, key in numbered:
         keys[project].append(key)
         projects[key].append(project)
     yield from (SHARED_KEYS for sharing in projects.values() if len(sharing) > 1)

@@ -3,12 +3,30 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from greenlet import getcurrent
 
 from simulation.aws.items import write_units
 from simulation.aws.service import ServiceError
 from simulation.aws.transactions import UNITS_FACTOR
+from simulation.engine.tasks import Task
 from simulation.faults import Fault
+
+OUTSIDE: Final = "outside"
+"""The process of tasks that are never killed."""
+
+SERVICES: Final = "services"
+"""The process of the services' tasks."""
+
+
+def actor() -> str:
+    """Return the name of the running process; of the two above, that of the task."""
+    task = getcurrent()
+    if not isinstance(task, Task):
+        return "-"
+    is_named = task.process.name in {OUTSIDE, SERVICES}
+    return task.name if is_named else task.process.name
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -59,12 +59,6 @@ class Monitor:
     """The number and the content of each request that has its ticket."""
     recorded: dict[RequestId, int] = field(default_factory=dict)
     """The number in each key record."""
-    contended: set[tuple[str, str]] = field(default_factory=set)
-    """Invocations, and projects in which another writer delayed them."""
-    damaged: set[RequestId] = field(default_factory=set)
-    """Requests that get no number, because somebody damaged their keys' records."""
-    fair_deliveries: int = 0
-    """Uncontended deliveries whose message had to be done."""
 
     def requested(self, body: str) -> None:
         """See a message before its producer sends it."""
@@ -139,33 +133,13 @@ class Monitor:
             _broken(f"{event['id']} was announced before it was committed")
         self._check_event(event, number, json.loads(content))
 
-    def delivered(
-        self, invocation: str, batch: Sequence[Message], failed: set[str]
-    ) -> None:
-        """See the end of an invocation on a day on which DynamoDB and SNS work.
-
-        Every valid message is done, whatever its neighbours in the batch are. Excepted
-        are projects in which another writer delayed the invocation: contention may use
-        up a block's attempts.
-        """
-        for message in batch:
-            request = self.sent[message.body]
-            if request is None or request in self.damaged:
-                continue
-            if (invocation, request[0]) in self.contended:
-                continue
-            if request in self.numbered and not self._is_numbered(message.body):
-                continue  # Poison: the key belongs to another ticket.
-            if message.id in failed or not self._is_done(message.body):
-                _broken(f"{message.id} had to wait without contention")
-            self.fair_deliveries += 1
-
     def deleted(self, message: Message) -> None:
         """See a message before it is deleted from the queue."""
-        if not (self._is_done(message.body) or self._is_parked(message)):
+        if not (self.is_done(message.body) or self._is_parked(message)):
             _broken(f"{message.id} was deleted before it was done")
 
-    def _is_done(self, body: str) -> bool:
+    def is_done(self, body: str) -> bool:
+        """Return whether the body's own ticket is numbered and announced."""
         request = self.sent[body]
         if request not in self.numbered or request is None:
             return False
@@ -191,7 +165,7 @@ class Monitor:
             _broken("the queue never drained")
         parked = {message.body for message in self.dead_letters.messages.values()}
         for body in self.sent:  # A number that was never announced is not done.
-            if not self._is_done(body) and body not in parked:
+            if not self.is_done(body) and body not in parked:
                 _broken(f"lost: {body[:SHOWN]}")
         for message in self.dead_letters.messages.values():
             self._check_dead_letter(message)
@@ -200,14 +174,14 @@ class Monitor:
             self._check_tables(items)
 
     def _check_dead_letter(self, message: Message) -> None:
-        is_poison = not self._is_numbered(message.body)
+        is_poison = not self.is_numbered(message.body)
         if reason_of(message):
             if not is_poison:
                 _broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
         elif message.receives < self.queue.max_receives:
             _broken(f"in the dead-letter queue without a reason: {message.id}")
 
-    def _is_numbered(self, body: str) -> bool:
+    def is_numbered(self, body: str) -> bool:
         """Return whether no other request with the same key has the number."""
         request = self.sent[body]
         if request is None:

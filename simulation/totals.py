@@ -57,7 +57,7 @@ def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
                 calls=outcome.calls,
                 steps=outcome.steps,
                 faults=outcome.faults,
-                refusals=outcome.refusals,
+                refusals=outcome.history.refusals(),
                 coverage=outcome.coverage,
                 violations=[(seed, outcome.violation)] if outcome.violation else [],
             )

@@ -16,10 +16,9 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
 from simulation.faults import KILLS, Fault, FaultPlan
-from simulation.history import History
+from simulation.history import SERVICES, History
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
-SERVICES: Final = "services"
 MAX_LATENESS_SECONDS: Final = 20.0
 """How long after the caller's timeout a late request can still be served."""
 

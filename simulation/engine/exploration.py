@@ -164,8 +164,8 @@ class Configuration:
         """Return the world of one run, without botocore's retries and timeouts."""
         faults = EveryFault(choices, self.faults, self.kinds)
         world = World(self.scenario, choices, faults, algorithm)
-        world.network.attempts = 1
-        world.network.read_timeout = FOREVER
+        world.services.network.attempts = 1
+        world.services.network.read_timeout = FOREVER
         world.scheduler.before_choice = lambda: choices.at(world.state)
         return world
 

@@ -71,7 +71,7 @@ class TestCostOfContention:
         outcomes = [played(calm_day(10 * pollers, pollers), seed) for seed in SEEDS]
 
         tickets = sum(outcome.tickets for outcome in outcomes)
-        written = sum(outcome.attempts for outcome in outcomes)
+        written = sum(outcome.history.attempts() for outcome in outcomes)
         assert written / (tickets / 10) <= attempts
         assert sum(outcome.write_units for outcome in outcomes) / tickets <= units
 

@@ -31,7 +31,9 @@ class Played:
     def is_in_order(self) -> bool:
         """Whether every project's numbers follow the order of arrival."""
         monitor = self.world.monitor
-        arrived = [monitor.sent[message.body] for message in self.world.queue.arrived]
+        arrived = [
+            monitor.sent[message.body] for message in self.world.services.queue.arrived
+        ]
         numbers: dict[str, list[int]] = {}
         for request_id in dict.fromkeys(arrived):
             if request_id in monitor.numbered and request_id is not None:
@@ -42,7 +44,7 @@ class Played:
     @property
     def gave_up(self) -> bool:
         """Whether a message was received too often, which lets others pass it."""
-        letters = self.world.dead_letters.arrived
+        letters = self.world.services.dead_letters.arrived
         return any(reason_of(letter) is None for letter in letters)
 
 
@@ -94,7 +96,11 @@ class TestContention:
         self, workers: int
     ) -> None:
         for day in hot_days(workers, fifo=True):
-            assert (day.violation, day.tickets, day.attempts) == (None, 100, 10)
+            assert (day.violation, day.tickets, day.history.attempts()) == (
+                None,
+                100,
+                10,
+            )
             assert day.write_units == 4.0 * day.tickets
             assert day.calls <= 0.3 * day.tickets
 
@@ -102,7 +108,7 @@ class TestContention:
         """The same days cost several times as much."""
         days = hot_days(10, fifo=False)
 
-        assert mean(day.attempts for day in days) > 20
+        assert mean(day.history.attempts() for day in days) > 20
         assert mean(day.write_units for day in days) > 800
 
 
@@ -120,7 +126,7 @@ class TestDeduplication:
         day = played(Scenario(sendings, fifo=True), RandomChoices(1))
 
         assert (day.outcome.violation, day.outcome.tickets) == (None, 1)
-        assert len(day.world.queue.arrived) == deliveries
+        assert len(day.world.services.queue.arrived) == deliveries
 
     def test_other_ticket_is_dead_lettered_when_it_has_the_same_key(self) -> None:
         """It would be dropped if the key were the deduplication id."""
@@ -128,7 +134,7 @@ class TestDeduplication:
 
         day = played(Scenario(sendings, fifo=True), RandomChoices(1))
 
-        [letter] = day.world.dead_letters.arrived
+        [letter] = day.world.services.dead_letters.arrived
         assert day.outcome.violation is None
         assert letter.body == sendings[1].body
         assert reason_of(letter) == "IdempotencyMismatchError"

@@ -303,7 +303,7 @@ class TestWorld:
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
         world = quiet_world()
-        world.tables.units_written = 1.0
+        world.services.tables.units_written = 1.0
         with quiet():
             outcome = world.run()
 

@@ -32,8 +32,10 @@ def test_neighbours_are_numbered_at_once_when_a_key_record_is_damaged(
     day = Scenario([Sending(0.0, body) for body in bodies], pollers=2, is_fair=True)
     choices = RandomChoices(seed)
     world = World(day, choices, RandomFaults(choices, 0.0))
-    world.tables.write(Address(KEYS, (ITEM_ID,)), {"id": {"S": ITEM_ID}, **record})
-    world.monitor.damaged.add(DAMAGED)
+    world.services.tables.write(
+        Address(KEYS, (ITEM_ID,)), {"id": {"S": ITEM_ID}, **record}
+    )
+    world.neighbours.damaged.add(DAMAGED)
 
     with quiet():
         outcome = world.run()

@@ -97,11 +97,11 @@ def play(
             world = SeededWorld(scenario, choices, faults, algorithm, wrapper)
             outcome = world.run()
             played.outcomes += world.outcomes
-            played.refusals += outcome.refusals
-            for jumps in world.seeded.jumps.values():
+            played.refusals += outcome.history.refusals()
+            for jumps in world.monitor.jumps.values():
                 played.jumps += len(jumps)
                 played.given += sum(len(jump.given) for jump in jumps)
-            played.imported += sum(map(len, world.seeded.imported.values()))
+            played.imported += sum(map(len, world.monitor.imported.values()))
             if outcome.violation:
                 played.violations.append(f"seed {number}: {outcome.violation}")
                 break

@@ -18,7 +18,7 @@ from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.faults import FaultPlan, RandomFaults
 from simulation.history import History
-from simulation.world import SCHEMA
+from simulation.services import SCHEMA
 
 MAX_RECEIVES: Final = 2
 

@@ -18,9 +18,10 @@ from simulation.engine.choices import Choices
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import FaultPlan
+from simulation.history import OUTSIDE
 from simulation.monitor import KEYS, TICKETS, Violation
 from simulation.scenario import Scenario
-from simulation.world import OUTSIDE, Outcome, World
+from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError
@@ -109,6 +110,9 @@ class Order:
 class SeededWorld(World):
     """A world with operators, who repeat a command that fails or is killed."""
 
+    make_monitor = SeededMonitor
+    monitor: SeededMonitor
+
     def __init__(
         self,
         scenario: Scenario,
@@ -118,14 +122,11 @@ class SeededWorld(World):
         wrapper: Wrapper = lambda client: client,
     ) -> None:
         super().__init__(scenario, choices, faults, algorithm)
-        self.seeded = SeededMonitor(self.topic, self.queue, self.dead_letters)
-        self.monitor = self.tables.observer = self.seeded
-        self.queue.on_delete = self.seeded.deleted
-        network = self.network
+        network = self.services.network
         if choices.chance(0.5):
             network = replace(network, latency=QUICK)
         self.stack = SimulatedStack(
-            RangeQueries(wrapper(DynamoDBClient(self.dynamodb, network)))
+            RangeQueries(wrapper(DynamoDBClient(self.services.dynamodb, network)))
         )
         self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
@@ -151,7 +152,7 @@ class SeededWorld(World):
         last = LAST_NUMBERS[self.choices.pick(len(LAST_NUMBERS))]
         if self.choices.chance(0.5):
             return Order(name, last)
-        top = self.seeded.last[PROJECT]
+        top = self.monitor.last[PROJECT]
         near = {top + step for step in (-1, 1, 2, 4) if 0 < top + step < last}
         some = [number for number in sorted(near) if self.choices.chance(0.6)]
         return Order(name, last, (*some, last))
@@ -179,7 +180,7 @@ class SeededWorld(World):
             if order.imports:
                 self._import(order)
             else:
-                self.seeded.done(
+                self.monitor.done(
                     Seed(self.stack, PROJECT, order.last, retry=self.retry).apply()
                 )
             outcome = "done"
@@ -194,12 +195,12 @@ class SeededWorld(World):
     def _import(self, order: Order) -> None:
         seeded = seed_for_import(self.stack, PROJECT, order.last, self.retry)
         if seeded:
-            self.seeded.done(seeded)
+            self.monitor.done(seeded)
         target = Import(self.stack, retry=self.retry)
         for number in order.imports:
             fate = target.write(_existing(order, number))
             self.outcomes[fate] += 1
-            there = self.seeded.imported[PROJECT]
+            there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
                 raise Violation(f"{number} was {fate}, and is not there")
 
