@@ -17,7 +17,7 @@ from aws_lambda_powertools.utilities.idempotency import (
 from botocore.exceptions import ClientError
 
 from simulation.aws.lambda_service import Handler
-from simulation.execution_environment import SHIPPED, ExecutionEnvironment, as_boto3
+from simulation.execution_environment import SHIPPED, ExecutionEnvironment
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.dynamodb_store import serialized
@@ -120,7 +120,7 @@ def powertools(environment: ExecutionEnvironment) -> Number:
         lambda *, key, request: loop(request, None),  # noqa: ARG005 - the key.
         data_keyword_argument="key",
         persistence_store=DynamoDBPersistenceLayer(
-            table_name=KEYS, boto3_client=as_boto3(environment.dynamodb)
+            table_name=KEYS, boto3_client=environment.dynamodb
         ),
         config=config,
         key_prefix="benchmark",

@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.clocks import Clock
 from simulation.engine.choices import Choices
@@ -37,11 +36,12 @@ class ExecutionEnvironment:
 
     scheduler: Scheduler
     choices: Choices
-    dynamodb: DynamoDBClient
-    sns: SNSClient
-    sqs: SQSClient
-    source: SQSClient
-    """The source queue, which only a known-bad algorithm calls."""
+    dynamodb: Any
+    """A boto3 client as far as the adapters know, like the next three."""
+    sns: Any
+    sqs: Any
+    source: Any
+    """Of the source queue, which only a known-bad algorithm calls."""
     clock: Clock
     max_attempts: int = SETTINGS.max_attempts
     cache: SequenceCache = field(default_factory=SequenceCache)
@@ -63,15 +63,17 @@ class ExecutionEnvironment:
             for project_id in self.cache.entries
         )
 
-    def store(self) -> DynamoDBTicketStore:
-        """Return the real adapter of DynamoDB."""
-        return DynamoDBTicketStore(as_boto3(self.dynamodb), TICKETS, KEYS)
+    def store(
+        self, kind: type[DynamoDBTicketStore] = DynamoDBTicketStore, **settings: Any
+    ) -> DynamoDBTicketStore:
+        """Return the real adapter of DynamoDB, or another one."""
+        return kind(self.dynamodb, TICKETS, KEYS, **settings)
 
-    def allocator(self, store: Any, kind: type[Allocator] = Allocator) -> Allocator:
-        """Return the real algorithm, or another of its form, with nothing in mind."""
+    def allocator(self, store: Any = None) -> Allocator:
+        """Return the real algorithm with an empty cache."""
         self.cache.entries.clear()
-        return kind(
-            store,
+        return Allocator(
+            store or self.store(),
             self.max_attempts,
             SETTINGS.deadline_reserve_seconds,
             self.cache,
@@ -79,40 +81,41 @@ class ExecutionEnvironment:
             now=self.now,
         )
 
-    def publisher(self) -> SNSPublisher:
-        """Return the real adapter of SNS."""
-        return SNSPublisher(as_boto3(self.sns), SETTINGS.assignments_topic_arn)
+    def publisher(self, kind: type[SNSPublisher] = SNSPublisher) -> SNSPublisher:
+        """Return the real adapter of SNS, or another one."""
+        return kind(self.sns, SETTINGS.assignments_topic_arn)
 
     def dead_letters(self) -> SQSDeadLetters:
         """Return the real adapter of SQS."""
-        return SQSDeadLetters(as_boto3(self.sqs), self.dead_letter_queue)
+        return SQSDeadLetters(self.sqs, self.dead_letter_queue)
 
-    def worker(self, **parts: Any) -> Worker:
-        """Return the real worker, but for these parts."""
+    def handler(self, **parts: Any) -> Handler:
+        """Return the real handler, but for these parts of its worker."""
         real: dict[str, Any] = {
-            "allocator": self.allocator(self.store()),
+            "allocator": self.allocator(),
             "publisher": self.publisher(),
             "dead_letters": self.dead_letters(),
         }
-        return Worker(
+        worker = Worker(
             **(real | parts),
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
         )
+        return build_handler(worker)
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A way to write the function: the real one, or a wrong one."""
+    """The function: the shipped one, or another one."""
 
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
     has_key_records: bool = True
-    """Whether each ticket has a record of its key, as ours has."""
+    """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False
 
 
-SHIPPED = Algorithm("shipped", lambda environment: build_handler(environment.worker()))
+SHIPPED = Algorithm("shipped", ExecutionEnvironment.handler)
 
 
 class NextStore(DynamoDBTicketStore):
@@ -126,15 +129,8 @@ class NextStore(DynamoDBTicketStore):
 
 
 def _next_version(environment: ExecutionEnvironment) -> Handler:
-    store = NextStore(
-        as_boto3(environment.dynamodb), TICKETS, KEYS, NEXT_RETENTION_DAYS
-    )
-    return build_handler(environment.worker(allocator=environment.allocator(store)))
+    store = environment.store(NextStore, retention_days=NEXT_RETENTION_DAYS)
+    return environment.handler(allocator=environment.allocator(store))
 
 
 NEXT_VERSION = Algorithm("a later release: other items, other settings", _next_version)
-
-
-def as_boto3(client: Any) -> Any:
-    """Pass for a boto3 client, which it is as far as the adapters go."""
-    return client

@@ -1,20 +1,14 @@
-"""Known-bad algorithms that change one thing in the shipped code."""
+"""Known-bad adapters of SNS and SQS."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.errors import (
-    AnnouncementError,
-    DeadLetterError,
-)
-from ticket_numbering.ports import (
-    Announcement,
-    DeadLetter,
-    TimeLeft,
-)
+from ticket_numbering.errors import AnnouncementError, DeadLetterError
+from ticket_numbering.ports import Announcement, DeadLetter, TimeLeft
 from ticket_numbering.sns_publisher import SNSPublisher, _entry
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 
@@ -26,8 +20,10 @@ class SilentReplays(SNSPublisher):
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Announce what is new."""
-        fresh = [each for each in announcements if not each.replayed]
-        return super().publish(fresh, time_left)
+        new = [
+            announcement for announcement in announcements if not announcement.replayed
+        ]
+        return super().publish(new, time_left)
 
 
 class DeafPublisher(SNSPublisher):
@@ -36,13 +32,13 @@ class DeafPublisher(SNSPublisher):
     def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Publish, and do not listen."""
+        """Publish, and ignore the answer."""
         del time_left
         for start in range(0, len(announcements), MAX_BATCH_ENTRIES):
-            some = announcements[start : start + MAX_BATCH_ENTRIES]
+            batch = announcements[start : start + MAX_BATCH_ENTRIES]
             entries: Any = [
-                {"Id": str(position), **_entry(each, fifo=False).content}
-                for position, each in enumerate(some)
+                {"Id": str(position), **_entry(announcement, fifo=False).content}
+                for position, announcement in enumerate(batch)
             ]
             self._client.publish_batch(
                 TopicArn=self._topic_arn, PublishBatchRequestEntries=entries
@@ -50,11 +46,20 @@ class DeafPublisher(SNSPublisher):
         return {}
 
 
+def with_publisher(
+    kind: type[SNSPublisher],
+) -> Callable[[ExecutionEnvironment], Handler]:
+    """Build the worker with another publisher."""
+    return lambda environment: environment.handler(
+        publisher=environment.publisher(kind)
+    )
+
+
 @dataclass
 class HastyDeadLetters:
     """Deletes a poison message, and then sends it to the dead-letter queue."""
 
-    environment: ExecutionEnvironment
+    source: Any
     real: SQSDeadLetters
 
     def send(
@@ -62,7 +67,13 @@ class HastyDeadLetters:
     ) -> dict[str, DeadLetterError]:
         """Send what is no longer on the queue."""
         for letter in letters:
-            self.environment.source.delete_message(
+            self.source.delete_message(
                 QueueUrl="queue", ReceiptHandle=letter.record.message_id
             )
         return self.real.send(letters, time_left)
+
+
+def deleting_too_early(environment: ExecutionEnvironment) -> Handler:
+    """Build the worker with the hasty dead letters."""
+    hasty = HastyDeadLetters(environment.source, environment.dead_letters())
+    return environment.handler(dead_letters=hasty)

@@ -1,9 +1,15 @@
 """Algorithms that are known to be wrong: the simulation must refute each of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Final
 
-from simulation.execution_environment import Algorithm, ExecutionEnvironment, as_boto3
-from simulation.known_bad.adapters import DeafPublisher, HastyDeadLetters, SilentReplays
+from simulation.execution_environment import Algorithm
+from simulation.known_bad.adapters import (
+    DeafPublisher,
+    SilentReplays,
+    deleting_too_early,
+    with_publisher,
+)
 from simulation.known_bad.caches import (
     NeverTooOld,
     OneForAll,
@@ -18,6 +24,7 @@ from simulation.known_bad.decisions import (
     leaving_replays_to_the_holder,
 )
 from simulation.known_bad.samples import (
+    Number,
     RecordByRecord,
     counter,
     retry_everything,
@@ -31,13 +38,9 @@ from simulation.known_bad.stores import (
     keyed_by_message_id,
     with_store,
 )
-from ticket_numbering.handler import build_handler
-from ticket_numbering.messages import CreateTicket
 
 
-def _by_record(
-    name: str, number: Callable[[ExecutionEnvironment, CreateTicket], int]
-) -> Algorithm:
+def _by_record(name: str, number: Number) -> Algorithm:
     return Algorithm(
         name,
         lambda environment: RecordByRecord(environment, number),
@@ -45,7 +48,7 @@ def _by_record(
     )
 
 
-KNOWN_BAD: Sequence[Algorithm] = (
+KNOWN_BAD: Final[Sequence[Algorithm]] = (
     Algorithm("increment on any cancellation", deciding(increment_on_any_cancellation)),
     Algorithm("a conflict is a number taken", deciding(conflict_is_taken)),
     Algorithm("increment by the block's length", deciding(increment_by_block_length)),
@@ -55,31 +58,10 @@ KNOWN_BAD: Sequence[Algorithm] = (
     _by_record("a counter row with ADD, then the ticket", counter),
     _by_record("read and retry everything, no idempotency key", retry_everything),
     _by_record("a three-step idempotency wrapper", three_steps),
-    Algorithm(
-        "a replay is not announced",
-        lambda environment: build_handler(
-            environment.worker(
-                publisher=SilentReplays(as_boto3(environment.sns), "topic")
-            )
-        ),
-    ),
+    Algorithm("a replay is not announced", with_publisher(SilentReplays)),
     Algorithm("the message id as key", keyed_by_message_id),
-    Algorithm(
-        "deleted before it is sent to the dead-letter queue",
-        lambda environment: build_handler(
-            environment.worker(
-                dead_letters=HastyDeadLetters(environment, environment.dead_letters())
-            )
-        ),
-    ),
-    Algorithm(
-        "`Failed` is ignored",
-        lambda environment: build_handler(
-            environment.worker(
-                publisher=DeafPublisher(as_boto3(environment.sns), "topic")
-            )
-        ),
-    ),
+    Algorithm("deleted before it is sent to the dead-letter queue", deleting_too_early),
+    Algorithm("`Failed` is ignored", with_publisher(DeafPublisher)),
     Algorithm("a stale read is trusted", with_store(StaleAndTrusted)),
     Algorithm(
         "the newest ticket gets deleted",
@@ -89,13 +71,13 @@ KNOWN_BAD: Sequence[Algorithm] = (
     ),
 )
 
-REPLAY_LEFT_TO_THE_HOLDER = Algorithm(
+REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
     "a replay found beside a conflict is not announced",
     leaving_replays_to_the_holder,
 )
 """Its interleaving is so rare that only the exhaustive exploration must find it."""
 
-CORRECT_BUT_COSTLY: Sequence[Algorithm] = (
+CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     Algorithm("a stale read is checked by the condition", with_store(StaleAndChecked)),
     Algorithm("a remembered number never gets old", caching(NeverTooOld)),
 )

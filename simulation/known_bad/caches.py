@@ -7,7 +7,6 @@ from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
-from ticket_numbering.handler import build_handler
 from ticket_numbering.ports import Block, TicketStore
 from ticket_numbering.sequence_cache import SequenceCache
 
@@ -32,9 +31,9 @@ class CachesWhatItTries:
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
     """Build the worker with a cache of numbers that were only tried."""
-    real = environment.allocator(environment.store())
+    real = environment.allocator()
     store: Any = CachesWhatItTries(real.store, real.cache, environment.now)
-    return build_handler(environment.worker(allocator=replace(real, store=store)))
+    return environment.handler(allocator=replace(real, store=store))
 
 
 class OneForAll(SequenceCache):
@@ -65,8 +64,8 @@ def caching(kind: type[SequenceCache]) -> Callable[[ExecutionEnvironment], Handl
     """Build the worker with another cache."""
 
     def build(environment: ExecutionEnvironment) -> Handler:
-        real = environment.allocator(environment.store())
+        real = environment.allocator()
         cache = kind(real.cache.ttl, real.cache.entries)
-        return build_handler(environment.worker(allocator=replace(real, cache=cache)))
+        return environment.handler(allocator=replace(real, cache=cache))
 
     return build

@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
-from simulation.execution_environment import ExecutionEnvironment, as_boto3
+from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.errors import (
     AnnouncementError,
 )
-from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import Assignment, RequestKey, ticket_key
 from ticket_numbering.ports import (
     Announcement,
@@ -25,12 +24,12 @@ Decision = Callable[[Block, Sequence[Slot]], NextStep]
 
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
-    """Take somebody's attempt for a number that is taken."""
+    """Take another worker's attempt for a number that is taken."""
     return replace(next_step(block, slots), number=block.first_number + 1)
 
 
 def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
-    """Take a number that somebody is trying for one that is taken."""
+    """Take a number that another worker attempts for one that is taken."""
     taken = [
         replace(slot, ticket=Reason.CONDITION_FAILED)
         if slot.ticket is Reason.CONFLICT
@@ -52,8 +51,8 @@ def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
     """Build the worker with another decision after a cancelled block."""
 
     def build(environment: ExecutionEnvironment) -> Handler:
-        allocator = replace(environment.allocator(environment.store()), decide=decide)
-        return build_handler(environment.worker(allocator=allocator))
+        allocator = replace(environment.allocator(), decide=decide)
+        return environment.handler(allocator=allocator)
 
     return build
 
@@ -61,7 +60,7 @@ def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
 def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
     """Build the worker so that it leaves a replay beside a conflict unannounced.
 
-    It takes whoever holds the ticket's number for the one that will announce it.
+    It relies on the holder of the ticket's number to announce it.
     """
     left: set[str] = set()
     attempted: set[RequestKey] = set()
@@ -90,9 +89,10 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
             left.clear()
             return super().publish(own, time_left)
 
-    publisher = LeavingPublisher(as_boto3(environment.sns), "topic")
-    allocator = replace(environment.allocator(environment.store()), decide=decide)
-    real = build_handler(environment.worker(allocator=allocator, publisher=publisher))
+    real = environment.handler(
+        allocator=replace(environment.allocator(), decide=decide),
+        publisher=environment.publisher(LeavingPublisher),
+    )
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()

@@ -22,12 +22,16 @@ STAMP: Final = "2026-11-21T00:00:00.000Z"
 """The same for all: these algorithms do not store the time."""
 
 
+Number = Callable[[ExecutionEnvironment, CreateTicket], int]
+"""Gives a request its number."""
+
+
 @dataclass
 class RecordByRecord:
     """A handler that numbers one record after the other."""
 
     environment: ExecutionEnvironment
-    number: Callable[[ExecutionEnvironment, CreateTicket], int]
+    number: Number
 
     def __call__(self, event: dict[str, Any], context: Any) -> Any:
         """Handle a batch."""

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
-from simulation.execution_environment import ExecutionEnvironment, as_boto3
+from simulation.execution_environment import ExecutionEnvironment
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.dynamodb_items import assignment
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
@@ -13,7 +13,6 @@ from ticket_numbering.errors import (
     DamagedKeyRecordError,
     PoisonMessageError,
 )
-from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
     Block,
@@ -21,7 +20,7 @@ from ticket_numbering.ports import (
 
 
 class StaleAndTrusted(DynamoDBTicketStore):
-    """Reads the last number as it was, and writes without looking."""
+    """Reads the last number as it was, and writes without a condition."""
 
     def last_number(self, project_id: str) -> int:
         """Return what was the highest number a while ago."""
@@ -42,7 +41,7 @@ class StaleAndTrusted(DynamoDBTicketStore):
 
 
 class StaleAndChecked(StaleAndTrusted):
-    """Reads the last number as it was, and lets the condition tell: not wrong."""
+    """Reads the last number as it was, and relies on the condition: correct."""
 
     def _puts(self, block: Block) -> Any:
         return DynamoDBTicketStore._puts(self, block)  # noqa: SLF001 - the grandparent's.
@@ -78,19 +77,15 @@ def with_store(
     kind: type[DynamoDBTicketStore],
 ) -> Callable[[ExecutionEnvironment], Handler]:
     """Build the worker with another store."""
-    return lambda environment: build_handler(
-        environment.worker(
-            allocator=environment.allocator(
-                kind(as_boto3(environment.dynamodb), TICKETS, KEYS)
-            )
-        )
+    return lambda environment: environment.handler(
+        allocator=environment.allocator(environment.store(kind))
     )
 
 
 def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
-    """Build the worker with a store that knows messages, not requests."""
-    store = KeyedByMessageId(as_boto3(environment.dynamodb), TICKETS, KEYS)
-    real = build_handler(environment.worker(allocator=environment.allocator(store)))
+    """Build the worker with that store."""
+    store: Any = environment.store(KeyedByMessageId)
+    real = environment.handler(allocator=environment.allocator(store))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         ids: dict[RequestKey, str] = {}
@@ -105,18 +100,16 @@ def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
 
 
 def deleting_the_top(environment: ExecutionEnvironment) -> Handler:
-    """Let somebody tidy up the newest ticket now and then."""
-    real = build_handler(environment.worker())
+    """Delete the newest ticket before some invocations."""
+    real = environment.handler()
     store = environment.store()
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         if environment.choices.chance(0.2):
-            try:
+            with suppress(Exception):
                 if number := store.last_number("P0"):
                     key = {"project_id": {"S": "P0"}, "number": {"N": str(number)}}
                     environment.dynamodb.delete_item(TableName=TICKETS, Key=key)
-            except Exception:  # noqa: BLE001 - who tidies up does not insist.
-                return real(event, context)
         return real(event, context)
 
     return handle

@@ -17,7 +17,6 @@ from simulation.engine.choices import RandomChoices
 from simulation.execution_environment import (
     Algorithm,
     ExecutionEnvironment,
-    as_boto3,
 )
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
@@ -26,7 +25,6 @@ from simulation.scenario import Scenario, Sending, request
 from simulation.world import World
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.handler import build_handler
 from ticket_numbering.messages import TicketNumberAssigned
 from ticket_numbering.ports import Announcement, Block, TimeLeft
 from ticket_numbering.sns_publisher import SNSPublisher
@@ -261,15 +259,14 @@ class RefusesAll(SNSPublisher):
 
 def announcing_first(environment: ExecutionEnvironment) -> Any:
     """Build the worker with a store that announces first."""
-    store = AnnouncesFirst(as_boto3(environment.dynamodb), "tickets", "keys")
+    store: Any = environment.store(AnnouncesFirst)
     store.publisher = environment.publisher()
-    return build_handler(environment.worker(allocator=environment.allocator(store)))
+    return environment.handler(allocator=environment.allocator(store))
 
 
 def announcing_nothing(environment: ExecutionEnvironment) -> Any:
     """Build the worker with a publisher that always fails."""
-    publisher = RefusesAll(as_boto3(environment.sns), "topic")
-    return build_handler(environment.worker(publisher=publisher))
+    return environment.handler(publisher=environment.publisher(RefusesAll))
 
 
 class TestWorld:

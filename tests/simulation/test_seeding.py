@@ -19,7 +19,6 @@ from simulation.execution_environment import (
     SHIPPED,
     Algorithm,
     ExecutionEnvironment,
-    as_boto3,
 )
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS
@@ -33,7 +32,6 @@ from simulation.scenario import (
 )
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.handler import build_handler
 
 SEEDS: Final = 300
 BUSY_DAYS: Final = range(1, 1001, 2)
@@ -168,9 +166,9 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     """Return an algorithm that increments past such numbers from elsewhere."""
 
     def build(environment: ExecutionEnvironment) -> Any:
-        client = as_boto3(Blind(environment.dynamodb, is_hidden))
+        client: Any = Blind(environment.dynamodb, is_hidden)
         store = DynamoDBTicketStore(client, TICKETS, KEYS)
-        return build_handler(environment.worker(allocator=environment.allocator(store)))
+        return environment.handler(allocator=environment.allocator(store))
 
     return Algorithm(name, build)
 
