@@ -1,16 +1,13 @@
 """The configurations whose every state is explored."""
 
-import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
 from simulation.engine.exploration import Configuration, explore
 from simulation.engine.walks import walk
 from simulation.faults import Fault
-from simulation.play import quiet
+from simulation.play import all_cores, quiet
 from simulation.scenario import request
 
 WALKS: Final = 300
@@ -92,6 +89,5 @@ def explore_and_check(configuration: Configuration) -> Findings:
 
 def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:
     """Explore configurations side by side; yield the findings in their order."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count() or 1, context) as pool:
+    with all_cores() as pool:
         yield from pool.map(explore_and_check, configurations)

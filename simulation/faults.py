@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 
 
 class Fault(Enum):
@@ -30,6 +30,8 @@ class Fault(Enum):
 
 
 KILLS: Final = {Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLED_AFTER}
+NOT_DONE: Final = {Fault.REFUSED, Fault.THROTTLED, Fault.FAILED_BEFORE}
+DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
 BATCH_CALLS: Final = {"publish_batch", "send_message_batch", "batch_get_item"}
 
 FAULTS_OF_A_CALL: Final = (
@@ -84,8 +86,7 @@ class RandomFaults:
         """Return the fault of this call, if it has one."""
         if not self.rate or not self.choices.chance(self.rate):
             return None
-        kinds = possible(call)
-        fault = kinds[self.choices.pick(len(kinds))]
+        fault = one_of(self.choices, possible(call))
         self.injected[fault] += 1
         return fault
 
@@ -104,8 +105,7 @@ class EveryFault:
         kinds = [fault for fault in possible(call) if fault in self.kinds]
         if self.injected.total() >= self.budget or not kinds:
             return None
-        which = self.choices.pick(len(kinds) + 1)
-        if which == 0:
-            return None
-        self.injected[kinds[which - 1]] += 1
-        return kinds[which - 1]
+        fault = one_of(self.choices, [None, *kinds])
+        if fault:
+            self.injected[fault] += 1
+        return fault

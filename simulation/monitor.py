@@ -31,7 +31,8 @@ class Violation(Exception):  # noqa: N818 - the usual word.
     """A promise was broken."""
 
 
-def _broken(promise: str) -> NoReturn:
+def broken(promise: str) -> NoReturn:
+    """End the history."""
     raise Violation(promise)
 
 
@@ -72,33 +73,34 @@ class Monitor:
         """See the items that hold from now on, before they can be read."""
         numbers: dict[str, list[int]] = defaultdict(list)
         for address, item in writes.items():
-            if address.table == TICKETS and item is None:
-                self._see_deletion(str(address.key[0]), int(address.key[1]))
-            elif address.table == TICKETS and item is not None:
+            if address.table == TICKETS:
                 project, number = str(address.key[0]), int(address.key[1])
-                self._see_ticket(project, number, item)
-                numbers[project].append(number)
+                if item is None:
+                    self._see_deletion(project, number)
+                else:
+                    self._see_ticket(project, number, item)
+                    numbers[project].append(number)
             elif self.has_key_records and item is not None:
                 self._see_key(item)
         for project, new in numbers.items():
             self._check_sequence(project, sorted(new))
-        if self.has_key_records:
-            self._check_together()
+        if self.has_key_records and self.recorded != self._numbers():
+            broken("a ticket and the record of its key went apart")
 
     def _see_deletion(self, project: str, number: int) -> None:
         if self.forbids_deletion:
-            _broken(f"{project}-{number} was deleted")
+            broken(f"{project}-{number} was deleted")
         self.last[project] = number - 1
 
     def _see_ticket(self, project: str, number: int, item: Item) -> None:
         if number in self.issued[project]:
-            _broken(f"{project}-{number} was given twice")
+            broken(f"{project}-{number} was given twice")
         self.issued[project].add(number)
         request = project, plain(item["idempotency_key"])
         if request in self.numbered:
-            _broken(f"{request} has two numbers")
+            broken(f"{request} has two numbers")
         if request not in self.wanted:
-            _broken(f"{request} was never requested")
+            broken(f"{request} was never requested")
         ticket = {
             name: plain(value)
             for name, value in item.items()
@@ -106,37 +108,40 @@ class Monitor:
         }
         content = canonical({**OPTIONAL, **ticket})
         if content not in self.wanted[request]:
-            _broken(f"{project}-{number} is not what was asked for")
+            broken(f"{project}-{number} is not what was asked for")
         self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
         request = plain(item["project_id"]), plain(item["idempotency_key"])
         if request in self.recorded:
-            _broken(f"the record of {request} was overwritten")
+            broken(f"the record of {request} was overwritten")
         self.recorded[request] = int(plain(item["number"]))
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
         first = self.last[project] + 1
         if new != list(range(first, first + len(new))):
-            _broken(f"{project}: {new} was committed after {first - 1}")
+            broken(f"{project}: {new} was committed after {first - 1}")
         self.last[project] = new[-1]
 
-    def _check_together(self) -> None:
-        if self.recorded != {key: number for key, (number, _) in self.numbered.items()}:
-            _broken("a ticket and the record of its key went apart")
+    def _numbers(self) -> dict[RequestId, int]:
+        return {request: number for request, (number, _) in self.numbered.items()}
 
     def announced(self, event: Any) -> None:
         """See an announcement before a subscriber does: its number is committed."""
         request = event["data"]["project_id"], event["data"]["idempotency_key"]
         number, content = self.numbered.get(request, (None, ""))
         if number is None or event["id"] != f"{request[0]}-{number}":
-            _broken(f"{event['id']} was announced before it was committed")
-        self._check_event(event, number, json.loads(content))
+            broken(f"{event['id']} was announced before it was committed")
+        asked = json.loads(content)
+        due = {name: asked[name] for name in REPEATED_FIELDS} | {"number": number}
+        data = {name: event["data"][name] for name in due}
+        if data != due:
+            broken(f"{event['id']} was announced as {data}")
 
     def deleted(self, message: Message) -> None:
         """See a message before it is deleted from the queue."""
         if not (self.is_done(message.body) or self._is_parked(message)):
-            _broken(f"{message.id} was deleted before it was done")
+            broken(f"{message.id} was deleted before it was done")
 
     def is_done(self, body: str) -> bool:
         """Return whether the body's own ticket is numbered and announced."""
@@ -156,20 +161,18 @@ class Monitor:
         )
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
-        """Check what must hold when nothing is left to do.
-
-        Args:
-            items: The items of each table.
-        """
+        """Check the tables' items and the rest when nothing is left to do."""
         if self.queue.messages:
-            _broken("the queue never drained")
+            broken("the queue never drained")
         parked = {message.body for message in self.dead_letters.messages.values()}
         for body in self.sent:  # A number that was never announced is not done.
             if not self.is_done(body) and body not in parked:
-                _broken(f"lost: {body[:SHOWN]}")
+                broken(f"lost: {body[:SHOWN]}")
         for message in self.dead_letters.messages.values():
             self._check_dead_letter(message)
-        self._check_announcements()
+        for event_id, events in self.topic.published.items():
+            if len(set(events)) > 1:
+                broken(f"{event_id} was announced in different words")
         if self.forbids_deletion:
             self._check_tables(items)
 
@@ -177,9 +180,9 @@ class Monitor:
         is_poison = not self.is_numbered(message.body)
         if reason_of(message):
             if not is_poison:
-                _broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
+                broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
         elif message.receives < self.queue.max_receives:
-            _broken(f"in the dead-letter queue without a reason: {message.id}")
+            broken(f"in the dead-letter queue without a reason: {message.id}")
 
     def is_numbered(self, body: str) -> bool:
         """Return whether no other request with the same key has the number."""
@@ -190,17 +193,6 @@ class Monitor:
             return True  # Its receives ran out before it was numbered.
         return self.contents[body] == self.numbered[request][1]
 
-    def _check_announcements(self) -> None:
-        for event_id, events in self.topic.published.items():
-            if len(set(events)) > 1:
-                _broken(f"{event_id} was announced in different words")
-
-    def _check_event(self, event: Any, number: int, content: Mapping[str, Any]) -> None:
-        due = {name: content[name] for name in REPEATED_FIELDS} | {"number": number}
-        data = {name: event["data"][name] for name in due}
-        if data != due:
-            _broken(f"{event['id']} was announced as {data}")
-
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
         """Check that everything decided was written."""
         tickets = {
@@ -209,5 +201,5 @@ class Monitor:
             )
             for item in items[TICKETS]
         }
-        if tickets != {key: number for key, (number, _) in self.numbered.items()}:
-            _broken("the table does not hold what was decided")
+        if tickets != self._numbers():
+            broken("the table does not hold what was decided")

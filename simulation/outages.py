@@ -1,12 +1,12 @@
 """Outages: a service fails every call for minutes up to an hour."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 from simulation.faults import Fault, FaultPlan
 
 SHORTEST_SECONDS: Final = 60.0
@@ -27,27 +27,21 @@ class ServiceName(Enum):
     SNS = "SNS"
     SQS = "SQS"
 
-    @property
-    def calls(self) -> frozenset[str]:
-        """The calls that it answers; SQS answers Lambda's deletions, too."""
-        return _CALLS[self]
 
-
-_CALLS: Final = {
-    ServiceName.DYNAMODB: frozenset(
-        {
-            "query",
-            "get_item",
-            "batch_get_item",
-            "put_item",
-            "update_item",
-            "delete_item",
-            "transact_write_items",
-        }
-    ),
-    ServiceName.SNS: frozenset({"publish_batch"}),
-    ServiceName.SQS: frozenset({"send_message_batch", "delete"}),
+CALLS: Final[Mapping[ServiceName, Collection[str]]] = {
+    ServiceName.DYNAMODB: {
+        "query",
+        "get_item",
+        "batch_get_item",
+        "put_item",
+        "update_item",
+        "delete_item",
+        "transact_write_items",
+    },
+    ServiceName.SNS: {"publish_batch"},
+    ServiceName.SQS: {"send_message_batch", "delete"},
 }
+"""The calls that a service answers; SQS answers Lambda's deletions, too."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +56,17 @@ class Outage:
     @classmethod
     def random(cls, choices: Choices) -> "Outage":
         """Draw an outage."""
-        services = tuple(ServiceName)
         start = choices.duration(0.0, LATEST_START)
         return cls(
-            services[choices.pick(len(services))],
+            one_of(choices, tuple(ServiceName)),
             start,
             start + choices.duration(SHORTEST_SECONDS, LONGEST_SECONDS),
-            FAULTS_OF_AN_OUTAGE[choices.pick(len(FAULTS_OF_AN_OUTAGE))],
+            one_of(choices, FAULTS_OF_AN_OUTAGE),
         )
 
     def affects(self, call: str, now: float) -> bool:
         """Return whether a call of this name fails now."""
-        return self.start <= now < self.end and call in self.service.calls
+        return self.start <= now < self.end and call in CALLS[self.service]
 
 
 @dataclass

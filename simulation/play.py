@@ -1,10 +1,12 @@
-"""Plays the history of a seed."""
+"""Plays the history of a seed, in silence, and on all cores."""
 
 import contextlib
 import logging
+import multiprocessing
 import os
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from simulation.engine.choices import RandomChoices
@@ -42,3 +44,10 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
+
+
+def all_cores() -> ProcessPoolExecutor:
+    """Return a process for each core."""
+    # To fork a process with threads is unsafe, and pytest has some.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(os.cpu_count() or 1, context)

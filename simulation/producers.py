@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 from simulation.requests import PRIORITIES
 
 POISON: Final = (
@@ -25,13 +25,12 @@ PROJECTS: Final = (
     ("P0", "P", "p0"),
 )
 KEYS: Final = ("key-{}", "key-{}", "{:k>128}")
+REPORTERS: Final = ("Ann", "ann", "J\u00fcrgen \U0001f39f")
 MOST_PADDING: Final = 60_000
 OPTIONAL_VALUES: Final[Mapping[str, Callable[[Choices], Any]]] = {
     "description": lambda choices: "words \n" * choices.pick(9),
-    "priority": lambda choices: PRIORITIES[choices.pick(len(PRIORITIES))],
-    "reporter": lambda choices: ("Ann", "ann", "J\u00fcrgen \U0001f39f")[
-        choices.pick(3)
-    ],
+    "priority": lambda choices: one_of(choices, PRIORITIES),
+    "reporter": lambda choices: one_of(choices, REPORTERS),
     "labels": lambda choices: ["b", "a", "B", "a"][: choices.pick(5)],
     "attributes": lambda choices: (
         {"a": "1", "A": "", "\u00e9": " "} if choices.chance(0.7) else {}
@@ -89,25 +88,21 @@ class Producers:
 
     def _body(self, serial: int) -> str:
         if self.choices.chance(self.poison):
-            return POISON[self.choices.pick(len(POISON))]
+            return one_of(self.choices, POISON)
         content = self._content(serial)
         self.sent.append(content)
         return json.dumps(content)
 
     def _content(self, serial: int) -> Content:
         if self.sent and self.choices.chance(self.repeats):
-            earlier = self.sent[self.choices.pick(len(self.sent))]
-            changes = (
-                _same,
-                _same,
-                _written_out,
-                _mismatch,
-                self._elsewhere,
-                _similar_key,
+            earlier = one_of(self.choices, self.sent)
+            same = _same, _same, _written_out
+            change = one_of(
+                self.choices, (*same, _mismatch, self._elsewhere, _similar_key)
             )
-            return changes[self.choices.pick(len(changes))](earlier, self.choices)
+            return change(earlier, self.choices)
         content = {
-            "project_id": self.projects[self.choices.pick(len(self.projects))],
+            "project_id": one_of(self.choices, self.projects),
             "idempotency_key": self.key.format(serial),
             "title": "a ticket",
             "description": "x" * self.padding,
@@ -120,7 +115,7 @@ class Producers:
 
     def _elsewhere(self, earlier: Content, choices: Choices) -> Content:
         """Return the request for any project."""
-        project = self.projects[choices.pick(len(self.projects))]
+        project = one_of(choices, self.projects)
         return earlier | {"project_id": project}
 
 
@@ -146,7 +141,7 @@ def _mismatch(earlier: Content, choices: Choices) -> Content:
         {"labels": [*earlier.get("labels", []), "another"]},
         {"attributes": {**earlier.get("attributes", {}), "a": "another"}},
     )
-    return earlier | differences[choices.pick(len(differences))]
+    return earlier | one_of(choices, differences)
 
 
 def _similar_key(earlier: Content, choices: Choices) -> Content:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 from simulation.faults import Fault
 from simulation.outages import FAULTS_OF_AN_OUTAGE, Outage, ServiceName
 from simulation.producers import (
@@ -22,7 +22,25 @@ from ticket_numbering.sequence_cache import TTL
 
 __all__ = ["Scenario", "Sending", "random_scenario", "request"]
 
+FAIR_DAYS: Final = 0.1
+HOT_PROJECTS: Final = 0.03
+NEXT_VERSIONS: Final = 0.3
+OUTAGES: Final = 0.15
+LARGE_TICKETS: Final = 0.05
+"""The shares of days with such a thing; below, each value is as likely as another."""
+
+BATCH_SIZES: Final = (1, 2, 5, 10, 10)
+HOT_BATCH_SIZES: Final = (50, 100, 130)
+VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
+MAX_RECEIVES: Final = (10, 10, 3)
+MAX_ATTEMPTS: Final = (25, 25, 3)
+REDRIVES: Final = ((), (5000.0,), (5000.0, 20_000.0))
+THROUGHPUTS: Final = (PARTITION_UNITS, PARTITION_UNITS, 40.0)
+PARTIAL_REASONS: Final = (0.0, 0.3, 1.0)
 FAULT_RATES: Final = (0.0, 0.01, 0.03, 0.08, 0.15, 0.3)
+CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
+CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
+SPREADS: Final = (0.0, 0.1, 60.0)
 LATENCIES: Final = (
     Latency(),
     Latency(0.001, 0.3),
@@ -32,21 +50,11 @@ LATENCIES: Final = (
     Latency(steps_a_call=1),
     Latency(0.0, 0.05, stalls=0.005, steps_a_call=1),
 )
-
-
-VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
-CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
-CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
-OUTAGES: Final = 0.15
-HOT_PROJECTS: Final = 0.03
-FAIR_DAYS: Final = 0.1
-LARGE_BATCH: Final = 60
-THROTTLED_SECONDS: Final = 300.0
-
-
-QUICK: Final = (Latency(), Latency(0.001, 0.3))
+QUICK: Final = LATENCIES[:2]
 """Latencies below every timeout."""
 
+LARGE_BATCH: Final = 60
+THROTTLED_SECONDS: Final = 300.0
 UNLIMITED: Final = float("inf")
 
 
@@ -86,42 +94,40 @@ class Scenario:
 def random_scenario(choices: Choices) -> Scenario:
     """Draw a scenario."""
     if choices.chance(FAIR_DAYS):
-        days = FAIR_KINDS_OF_DAY
-        return days[choices.pick(len(days))](choices)
+        return one_of(choices, FAIR_KINDS_OF_DAY)(choices)
     pollers = 1 + choices.pick(5)
-    latency = LATENCIES[choices.pick(len(LATENCIES))]
+    latency = one_of(choices, LATENCIES)
     is_hot = choices.chance(HOT_PROJECTS)
-    sizes = (50, 100, 130) if is_hot else (1, 2, 5, 10, 10)
     return Scenario(
         sendings=[*_producers(choices, is_hot=is_hot).sendings()],
         pollers=pollers,
-        batch_size=sizes[choices.pick(len(sizes))],
-        visibility_seconds=VISIBILITY_SECONDS[choices.pick(len(VISIBILITY_SECONDS))],
-        max_receives=(10, 10, 3)[choices.pick(3)],
-        max_attempts=(25, 25, 3)[choices.pick(3)],
-        redrives=(5000.0, 20_000.0)[: choices.pick(3)],
-        next_version=choices.pick(pollers) if choices.chance(0.3) else 0,
-        partition_units=(PARTITION_UNITS, PARTITION_UNITS, 40.0)[choices.pick(3)],
-        partial_reasons=(0.0, 0.3, 1.0)[choices.pick(3)],
+        batch_size=one_of(choices, HOT_BATCH_SIZES if is_hot else BATCH_SIZES),
+        visibility_seconds=one_of(choices, VISIBILITY_SECONDS),
+        max_receives=one_of(choices, MAX_RECEIVES),
+        max_attempts=one_of(choices, MAX_ATTEMPTS),
+        redrives=one_of(choices, REDRIVES),
+        next_version=choices.pick(pollers) if choices.chance(NEXT_VERSIONS) else 0,
+        partition_units=one_of(choices, THROUGHPUTS),
+        partial_reasons=one_of(choices, PARTIAL_REASONS),
         latency=latency,
-        fault_rate=FAULT_RATES[choices.pick(len(FAULT_RATES))],
+        fault_rate=one_of(choices, FAULT_RATES),
         outages=_outages(choices),
-        clock_error=CLOCK_ERRORS[choices.pick(len(CLOCK_ERRORS))],
-        cache_ttl=CACHE_TTLS[choices.pick(len(CACHE_TTLS))],
+        clock_error=one_of(choices, CLOCK_ERRORS),
+        cache_ttl=one_of(choices, CACHE_TTLS),
     )
 
 
 def _producers(choices: Choices, *, is_hot: bool) -> Producers:
     """Draw the producers: a few messages, or a flood for one or two projects."""
-    projects = PROJECTS[choices.pick(len(PROJECTS))]
+    projects = one_of(choices, PROJECTS)
     return Producers(
         choices,
         count=60 + choices.pick(140) if is_hot else 2 + choices.pick(14),
         projects=projects[: 1 + choices.pick(2 if is_hot else len(projects))],
-        spread=(0.0, 0.1, 60.0)[choices.pick(3)],
-        key=KEYS[choices.pick(len(KEYS))],
+        spread=one_of(choices, SPREADS),
+        key=one_of(choices, KEYS),
         has_every_field=choices.chance(0.5),
-        padding=1 if is_hot or choices.chance(0.95) else MOST_PADDING,
+        padding=1 if is_hot or choices.chance(1 - LARGE_TICKETS) else MOST_PADDING,
     )
 
 
@@ -136,12 +142,12 @@ def _day_of_poison(choices: Choices) -> Scenario:
     producers = Producers(
         choices,
         count=40 + choices.pick(LARGE_BATCH),
-        projects=PROJECTS[choices.pick(len(PROJECTS))],
+        projects=one_of(choices, PROJECTS),
         spread=0.0,
         poison=0.7,
     )
-    faults = FAULTS_OF_AN_OUTAGE
-    fault = Fault.HUNG if choices.chance(0.5) else faults[choices.pick(len(faults))]
+    hangs = choices.chance(0.5)
+    fault = Fault.HUNG if hangs else one_of(choices, FAULTS_OF_AN_OUTAGE)
     end = choices.duration(60.0, THROTTLED_SECONDS)
     return _fair(choices, producers, outages=[Outage(ServiceName.SQS, 0.0, end, fault)])
 
@@ -192,7 +198,7 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
         pollers=1 + choices.pick(3),
         batch_size=LARGE_BATCH,
         partition_units=UNLIMITED,
-        latency=QUICK[choices.pick(len(QUICK))],
+        latency=one_of(choices, QUICK),
         is_fair=True,
         **troubles,
     )

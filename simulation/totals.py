@@ -1,17 +1,15 @@
 """Many histories on every core, and their totals."""
 
-import multiprocessing
-import os
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Final, Self
 
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import Fault
 from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
-from simulation.play import play, quiet
+from simulation.play import all_cores, play, quiet
 
 SEEDS_AT_A_TIME: Final = 50
 
@@ -74,17 +72,11 @@ def first_violation(algorithm: Algorithm, at_most: int) -> tuple[int, str] | Non
 
 def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[Totals]:
     """Play these histories on all cores; yield the totals of each chunk."""
-    chunks = [
-        seeds[start : start + SEEDS_AT_A_TIME]
-        for start in range(0, len(seeds), SEEDS_AT_A_TIME)
-    ]
-    # To fork a process with threads is unsafe, and pytest has some.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(len(chunks), os.cpu_count() or 1), context) as pool:
-        pending = [pool.submit(_play_named, chunk, algorithm) for chunk in chunks]
-        for future in pending:
-            yield future.result()
+    starts = range(0, len(seeds), SEEDS_AT_A_TIME)
+    chunks = [seeds[start : start + SEEDS_AT_A_TIME] for start in starts]
+    with all_cores() as pool:
+        yield from pool.map(partial(_play_named, algorithm), chunks)
 
 
-def _play_named(seeds: range, algorithm: str) -> Totals:
+def _play_named(algorithm: str, seeds: range) -> Totals:
     return play_all(seeds, ALGORITHMS[algorithm])

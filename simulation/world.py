@@ -21,7 +21,7 @@ from simulation.execution_environment import (
 )
 from simulation.faults import Fault, FaultPlan
 from simulation.history import OUTSIDE, History, actor
-from simulation.monitor import TICKETS, Monitor, Violation
+from simulation.monitor import TICKETS, Monitor, Violation, broken
 from simulation.neighbours import Neighbours
 from simulation.outages import WithOutages
 from simulation.scenario import Scenario
@@ -144,12 +144,10 @@ class World:
         bound = self.scenario.max_attempts * self.services.network.attempts
         for (process, project), attempts in self.history.most_attempts().items():
             if attempts > bound:
-                raise Violation(
-                    f"{process} tried {attempts} times in {project}, not {bound}"
-                )
+                broken(f"{process} tried {attempts} times in {project}, not {bound}")
         units, due = self.services.tables.units_written, self.history.units_due()
         if units > due:
-            raise Violation(f"{units} units written, at most {due} due")
+            broken(f"{units} units written, at most {due} due")
 
     def _make_poller(self, number: int) -> Poller:
         services, scenario = self.services, self.scenario

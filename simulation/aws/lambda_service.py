@@ -13,6 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from simulation.aws.messages import MILLISECONDS, Message, record_of
 from simulation.aws.queues import Queue
+from simulation.engine.choices import one_of
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
 from simulation.faults import Fault, FaultPlan
@@ -87,7 +88,7 @@ class Poller:
         ]
         has_room = len(batch) < self.batch_size or self.batch_size == 1
         if others and has_room and self.faults.next("receive") is Fault.DUPLICATED:
-            duplicate = others[self.queue.choices.pick(len(others))]
+            duplicate = one_of(self.queue.choices, others)
             self.history.note("delivers twice", duplicate.id)
             self.queue.deliver(duplicate)
             if self.batch_size == 1:

@@ -3,19 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-import botocore.exceptions
-import botocore.parsers
+from botocore.exceptions import BotoCoreError
 
-from simulation.aws.botocore_errors import ENDPOINT, _is_retried
+from simulation.aws.botocore_errors import error_of, is_retried
 from simulation.aws.latency import Latency
 from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
-from simulation.faults import KILLS, Fault, FaultPlan
+from simulation.faults import DONE_UNSEEN, KILLS, NOT_DONE, Fault, FaultPlan
 from simulation.history import SERVICES, History
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 
@@ -76,14 +74,13 @@ class Network:
         for attempt in range(1, self.attempts + 1):
             try:
                 return self._try(service, operation, request)
-            except botocore.exceptions.BotoCoreError:
+            except BotoCoreError:
                 if attempt == self.attempts:
                     raise
             except ServiceError as error:
-                if attempt == self.attempts or not _is_retried(error):
+                if attempt == self.attempts or not is_retried(error):
                     raise
-            if pause := self.choices.duration(0.0, MAX_BACKOFF_SECONDS):
-                self.scheduler.sleep(pause)
+            self._sleep(self.choices.duration(0.0, MAX_BACKOFF_SECONDS))
         raise AssertionError
 
     def _try(self, service: Service, operation: str, request: Request) -> Any:
@@ -94,21 +91,20 @@ class Network:
             self.scheduler.observe(fault.name)
         if fault is Fault.KILLED_BEFORE:
             self.scheduler.kill(self.scheduler.process)
-        if fault in _NOT_DONE:
-            if pause := self.latency.sample(self.choices):
-                self.scheduler.sleep(pause)
-            raise self._error(fault)
+        if fault in NOT_DONE:
+            self._sleep(self.latency.sample(self.choices))
+            raise error_of(fault)
         if fault is Fault.HUNG:
             self.scheduler.sleep(self.read_timeout)
-            raise self._error(fault)
+            raise error_of(fault)
         serve = partial(
             service.serve, operation, request, partly=fault is Fault.PARTIAL
         )
         answer = self._answer(operation, serve, fault)
         if fault in KILLS:
             self.scheduler.kill(self.scheduler.process)
-        if fault in _DONE_UNSEEN:
-            raise self._error(fault)
+        if fault in DONE_UNSEEN:
+            raise error_of(fault)
         self.history.answered(operation, answer)
         if self.choices.are_exhaustive:
             self.scheduler.observe(str(answer))
@@ -142,12 +138,11 @@ class Network:
         if fault is Fault.KILLED_DURING:
             self.scheduler.kill(self.scheduler.process)
         if fault is Fault.LATE:
-            if pause:
-                self.scheduler.sleep(pause)
-            raise self._error(fault)
+            self._sleep(pause)
+            raise error_of(fault)
         if not self.scheduler.wait(future, self.read_timeout):
             self.history.answered(operation, Fault.LATE)
-            raise self._error(Fault.LATE)
+            raise error_of(Fault.LATE)
         return future.value
 
     def _redelivery_delay(self) -> float:
@@ -162,28 +157,10 @@ class Network:
             answer: Any = serve()
         except ServiceError as error:
             answer = error
-        if delay := self.latency.sample(self.choices):
-            self.scheduler.sleep(delay)
+        self._sleep(self.latency.sample(self.choices))
         self.scheduler.resolve(future, answer)
 
-    def _error(self, fault: Fault) -> Exception:
-        match fault:
-            case Fault.REFUSED:
-                return botocore.exceptions.EndpointConnectionError(
-                    endpoint_url=ENDPOINT
-                )
-            case Fault.THROTTLED:
-                return ServiceError("ThrottlingException")
-            case Fault.FAILED_BEFORE | Fault.FAILED_AFTER:
-                status = HTTPStatus.INTERNAL_SERVER_ERROR
-                return ServiceError("InternalServerError", status=status)
-            case Fault.GARBLED:
-                return botocore.parsers.ResponseParserError("invalid XML")
-            case Fault.LOST:
-                return botocore.exceptions.ConnectionClosedError(endpoint_url=ENDPOINT)
-            case _:
-                return botocore.exceptions.ReadTimeoutError(endpoint_url=ENDPOINT)
-
-
-_NOT_DONE: Final = {Fault.REFUSED, Fault.THROTTLED, Fault.FAILED_BEFORE}
-_DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
+    def _sleep(self, seconds: float) -> None:
+        """Sleep; where nothing takes time, no other task runs in between."""
+        if seconds:
+            self.scheduler.sleep(seconds)

@@ -30,6 +30,11 @@ class Choices(Protocol):
         ...
 
 
+def one_of(choices: Choices, things: Sequence[Thing]) -> Thing:
+    """Return one of the things."""
+    return things[choices.pick(len(things))]
+
+
 class RandomChoices:
     """Draws every choice from one seed."""
 

@@ -139,7 +139,6 @@ class Configuration:
     kinds: Sequence[Fault] = ()
     """The kinds of faults."""
     batch_size: int = 1
-    visibility_seconds: float = 180.0
     reverses: bool = False
     """Whether lists that a service may reorder are also tried in reverse."""
     is_quick: bool = True
@@ -152,7 +151,6 @@ class Configuration:
             [Sending(0.0, body) for body in self.bodies],
             pollers=2,
             batch_size=self.batch_size,
-            visibility_seconds=self.visibility_seconds,
             max_receives=2,
             max_attempts=2,
             latency=Latency(0.0, 0.0),

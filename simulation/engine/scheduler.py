@@ -44,15 +44,10 @@ class Scheduler:
         observed: Hashable = (),
         is_local: bool = False,
     ) -> None:
-        """Start a task; it may be chosen after the delay.
+        """Start a task, which may be chosen after so many seconds.
 
-        Args:
-            process: The task is killed with it.
-            name: Unique among the living tasks.
-            action: Runs in the task.
-            delay: Seconds.
-            observed: Stands for what the action was made of.
-            is_local: Whether its beginning touches nothing that other tasks see.
+        Its name is unique among the living tasks. `observed` stands for what the action
+        was made of. A local action begins with nothing that other tasks see.
         """
         task = Task(self._hub, process, name, action)
         task.observed = observed

@@ -17,7 +17,6 @@ class Comparison:
     """Compares what walks meet with the graph of a complete exploration."""
 
     def __init__(self, graph: Graph) -> None:
-        self.steps = 0
         self.missing_states: set[bytes] = set()
         self.missing_transitions: set[tuple[Node, Node]] = set()
         self._graph = graph
@@ -30,7 +29,6 @@ class Comparison:
 
     def enter(self, state: Hashable) -> Node | None:
         """Return the state's node; count the state as missing if it has none."""
-        self.steps += 1
         name = digest(state)
         node = self._graph.nodes.get(name)
         if node is None:

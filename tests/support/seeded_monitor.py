@@ -3,10 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from simulation.aws.items import Address, Item, plain
-from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.monitor import KEYS, TICKETS, Monitor, broken
 from ticketctl.sequences.seeding import Seeded
 
 
@@ -121,8 +120,3 @@ class SeededMonitor(Monitor):
                 broken(f"{project}: the table lacks a number from elsewhere")
             if jumps := self.open_jumps(project):
                 broken(f"{project}: a worker may still write {jumps[0].open_at}")
-
-
-def broken(promise: str) -> NoReturn:
-    """End the history."""
-    raise Violation(promise)

@@ -19,7 +19,7 @@ from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import FaultPlan
 from simulation.history import OUTSIDE
-from simulation.monitor import KEYS, TICKETS, Violation
+from simulation.monitor import KEYS, TICKETS, broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
@@ -163,7 +163,7 @@ class SeededWorld(World):
             if self._call(order, call) in {"done", "refused"}:
                 return
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
-        raise Violation(f"{order} never got through")
+        broken(f"{order} never got through")
 
     def _call(self, order: Order, call: int) -> str:
         """Run the command once; return its outcome."""
@@ -202,7 +202,7 @@ class SeededWorld(World):
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
-                raise Violation(f"{number} was {fate}, and is not there")
+                broken(f"{number} was {fate}, and is not there")
 
 
 def _existing(order: Order, number: int) -> Existing:
