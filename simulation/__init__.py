@@ -2,15 +2,16 @@
 
 A reader follows one history by opening the modules in this order:
 
-1. `scenario` draws its parameters, and `producers` its messages.
-2. `world` sets it up and plays it.
+1. `play` takes its seed; `scenario` draws its parameters, `producers` its messages.
+2. `world` sets it up, with its `services`, and runs it.
 3. `aws.lambda_service` polls and invokes the shipped handler, which
    `execution_environment` builds.
 4. `aws.clients` and `aws.network` carry the handler's calls; `faults` and `outages`
    make them fail.
 5. `aws.dynamodb`, `aws.topics` and `aws.queues` answer; `aws.transactions` has the
    part that matters most.
-6. `monitor` checks every promise at every decision.
+6. `monitor` checks every promise at every decision, `neighbours` one of them after
+   every invocation.
 
 `engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance, or
 in `engine.exploration` exhaustively for the `configurations`; `engine.walks` check the

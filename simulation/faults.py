@@ -1,8 +1,7 @@
 """The faults of a call, and the plans that decide when they happen."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
@@ -64,31 +63,23 @@ def possible(call: str) -> tuple[Fault, ...]:
 class FaultPlan(Protocol):
     """Decides which calls fail."""
 
-    @property
-    def injected(self) -> Counter[Fault]:
-        """The faults so far."""
-        ...
-
     def next(self, call: str) -> Fault | None:
         """Return the fault of this call, if it has one."""
         ...
 
 
-@dataclass
+@dataclass(frozen=True)
 class RandomFaults:
     """Each call has one of its possible faults with the same probability."""
 
     choices: Choices
     rate: float
-    injected: Counter[Fault] = field(default_factory=Counter)
 
     def next(self, call: str) -> Fault | None:
         """Return the fault of this call, if it has one."""
         if not self.rate or not self.choices.chance(self.rate):
             return None
-        fault = one_of(self.choices, possible(call))
-        self.injected[fault] += 1
-        return fault
+        return one_of(self.choices, possible(call))
 
 
 @dataclass
@@ -98,14 +89,12 @@ class EveryFault:
     choices: Choices
     budget: int
     kinds: Sequence[Fault]
-    injected: Counter[Fault] = field(default_factory=Counter)
 
     def next(self, call: str) -> Fault | None:
         """Return the fault of this call, if it has one."""
         kinds = [fault for fault in possible(call) if fault in self.kinds]
-        if self.injected.total() >= self.budget or not kinds:
+        if not self.budget or not kinds:
             return None
         fault = one_of(self.choices, [None, *kinds])
-        if fault:
-            self.injected[fault] += 1
+        self.budget -= fault is not None
         return fault

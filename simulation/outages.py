@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -71,22 +71,22 @@ class Outage:
 
 @dataclass
 class WithOutages:
-    """A fault plan, and outages in addition."""
+    """A fault plan with outages, and the faults so far."""
 
     faults: FaultPlan
     outages: Sequence[Outage]
     clock: Callable[[], float]
-
-    @property
-    def injected(self) -> Counter[Fault]:
-        """The faults so far, those of outages included."""
-        return self.faults.injected
+    injected: Counter[Fault] = field(default_factory=Counter)
 
     def next(self, call: str) -> Fault | None:
         """Return the fault of this call, if it has one."""
+        fault = self._outage(call) or self.faults.next(call)
+        if fault:
+            self.injected[fault] += 1
+        return fault
+
+    def _outage(self, call: str) -> Fault | None:
         for outage in self.outages:
             if outage.affects(call, self.clock()):
-                fault = Fault.NOT_DELETED if call == "delete" else outage.fault
-                self.injected[fault] += 1
-                return fault
-        return self.faults.next(call)
+                return Fault.NOT_DELETED if call == "delete" else outage.fault
+        return None

@@ -23,7 +23,6 @@ Value = Mapping[str, Any]
 Key = tuple[str | Decimal, ...]
 
 _CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
-_EQUALITY: Final = re.compile(r"(\w+) = (:\w+)")
 _UPDATE: Final = re.compile(
     r"(?P<action>ADD|SET) (?P<changes>#?\w+ =? ?:\w+(, #?\w+ =? ?:\w+)*)"
 )
@@ -118,10 +117,6 @@ def holds(request: Mapping[str, Any], item: Item | None) -> bool:
     condition = request.get("ConditionExpression")
     if condition is None:
         return True
-    match = _EQUALITY.fullmatch(condition)
-    if match is not None:
-        wanted = request["ExpressionAttributeValues"][match[2]]
-        return bool((item or {}).get(match[1]) == wanted)
     match = _CONDITION.fullmatch(condition)
     if match is None:
         return _holds_by_moto(request, item or {})

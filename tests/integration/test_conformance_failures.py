@@ -1,6 +1,5 @@
 """Throttling, stale reads, missing reasons and partial failures, on the model alone."""
 
-from collections import Counter
 from functools import partial
 from typing import Any, Final
 
@@ -140,9 +139,6 @@ def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
 
 class AlwaysPartial:
     """Each batch call fails in part."""
-
-    def __init__(self) -> None:
-        self.injected: Counter[Fault] = Counter()
 
     def next(self, _: str) -> Fault:
         """Return the fault."""
