@@ -8,11 +8,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.configurations import (
-    CONFIGURATIONS,
-    Findings,
-    explore_on_all_cores,
-)
+from simulation.configurations import CONFIGURATIONS, Findings, explore_on_all_cores
 from simulation.coverage import ROWS
 from simulation.execution_environment import SHIPPED
 from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD

@@ -8,7 +8,7 @@ from simulation.engine.exploration import Configuration, explore
 from simulation.engine.walks import walk
 from simulation.faults import Fault
 from simulation.play import all_cores, quiet
-from simulation.scenario import request
+from simulation.producers import request
 
 WALKS: Final = 300
 """Random walks that check the graph of each configuration."""

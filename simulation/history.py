@@ -142,7 +142,7 @@ def _is_progress(answer: Any) -> bool:
 
 def _action(action: Mapping[str, Any]) -> str:
     ((kind, request),) = action.items()
-    item = request.get("Item") or request["Key"]
+    item = request["Item"]
     name = item.get("id", {}).get("S") or (
         f"{item['project_id']['S']}-{item['number']['N']}"
     )

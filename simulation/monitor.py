@@ -10,13 +10,7 @@ from simulation.aws.items import Address, Item, plain
 from simulation.aws.messages import Message, reason_of
 from simulation.aws.queues import Queue
 from simulation.aws.topics import Topic
-from simulation.requests import (
-    OPTIONAL,
-    RequestId,
-    canonical,
-    content_of,
-    identity,
-)
+from simulation.requests import OPTIONAL, RequestId, canonical, content_of, identity
 
 TICKETS: Final = "tickets"
 KEYS: Final = "keys"
@@ -61,13 +55,14 @@ class Monitor:
     recorded: dict[RequestId, int] = field(default_factory=dict)
     """The number in each key record."""
 
-    def requested(self, body: str) -> None:
-        """See a message before its producer sends it."""
+    def requested(self, body: str) -> RequestId | None:
+        """See a message before its producer sends it; return its request."""
         content = content_of(body)
-        self.sent[body] = identity(content) if content else None
-        if content:
+        request = self.sent[body] = identity(content) if content else None
+        if content and request:
             self.contents[body] = canonical(content)
-            self.wanted[identity(content)].add(self.contents[body])
+            self.wanted[request].add(self.contents[body])
+        return request
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See the items that hold from now on, before they can be read."""
@@ -177,9 +172,8 @@ class Monitor:
             self._check_tables(items)
 
     def _check_dead_letter(self, message: Message) -> None:
-        is_poison = not self.is_numbered(message.body)
         if reason_of(message):
-            if not is_poison:
+            if self.is_numbered(message.body):
                 broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
         elif message.receives < self.queue.max_receives:
             broken(f"in the dead-letter queue without a reason: {message.id}")

@@ -10,10 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from simulation.engine.choices import RandomChoices
-from simulation.execution_environment import (
-    SHIPPED,
-    Algorithm,
-)
+from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import RandomFaults
 from simulation.scenario import random_scenario
 from simulation.world import Outcome, World

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from math import inf
 from typing import Any, Final
 
 from simulation.aws.latency import Latency
@@ -19,8 +20,6 @@ from simulation.producers import (
     request,
 )
 from ticket_numbering.sequence_cache import TTL
-
-__all__ = ["Scenario", "Sending", "random_scenario", "request"]
 
 FAIR_DAYS: Final = 0.1
 HOT_PROJECTS: Final = 0.03
@@ -55,7 +54,6 @@ QUICK: Final = LATENCIES[:2]
 
 LARGE_BATCH: Final = 60
 THROTTLED_SECONDS: Final = 300.0
-UNLIMITED: Final = float("inf")
 
 
 @dataclass(frozen=True)
@@ -177,12 +175,9 @@ def _day_of_repeats(choices: Choices) -> Scenario:
         slow_calls={"batch_get_item": 2.5},
     )
     # The first one keeps the worker busy until the others and the repeats arrive.
-    redelivery = day.visibility_seconds
-    times = (redelivery - 0.002, *[redelivery] * 20)
-    fresh = [
-        Sending(time, request("P0", f"fresh-{number}"))
-        for number, time in enumerate(times)
-    ]
+    times = (day.visibility_seconds - 0.002, *[day.visibility_seconds] * 20)
+    bodies = [request("P0", f"fresh-{number}") for number in range(len(times))]
+    fresh = list(map(Sending, times, bodies))
     return replace(
         day,
         sendings=[*day.sendings, *fresh],
@@ -197,7 +192,7 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
         sendings=[*producers.sendings()],
         pollers=1 + choices.pick(3),
         batch_size=LARGE_BATCH,
-        partition_units=UNLIMITED,
+        partition_units=inf,
         latency=one_of(choices, QUICK),
         is_fair=True,
         **troubles,

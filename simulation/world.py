@@ -74,17 +74,15 @@ class World:
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.tables.on_failed_action = self.neighbours.cancelled
-        self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
     def run(self) -> Outcome:
         """Play the history to its end."""
         outside = Process(OUTSIDE)
         self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
         self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
-        for poller in self.pollers:
+        for poller in map(self._make_poller, range(self.scenario.pollers)):
             self.scheduler.spawn(outside, poller.name, poller.run)
-        tables = self.services.tables
-        violation = None
+        tables, violation = self.services.tables, None
         try:
             self.scheduler.run()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
@@ -118,7 +116,7 @@ class World:
         )
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Log what is committed, and have it checked."""
+        """Log what is committed, and check it."""
         tickets = {
             "-".join(map(str, address.key)): (
                 str(address.key[0]),
@@ -132,7 +130,7 @@ class World:
         self.monitor.decided(writes)
 
     def _announced(self, event: Any) -> None:
-        """Log what is announced, and have it checked."""
+        """Log what is announced, and check it."""
         self.history.note("announces", event["id"])
         self.monitor.announced(event)
 
@@ -186,9 +184,8 @@ class World:
         for sending in sorted(self.scenario.sendings, key=lambda sending: sending.at):
             if pause := sending.at - self.scheduler.now:
                 self.scheduler.sleep(pause)
-            self.monitor.requested(sending.body)
+            request = self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
-            request = self.monitor.sent[sending.body]
             project = request[0] if request else "-"
             group = project if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:

@@ -18,23 +18,22 @@ MAX_ACTIONS: Final = 100
 MAX_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 
 NONE: Final = "None"
-KINDS: Final = ("Put", "Delete", "ConditionCheck")
 
 Reason = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One of the actions of a transaction."""
+    """One of the puts of a transaction; the other kinds are not modelled."""
 
-    kind: str
     request: Mapping[str, Any]
     address: Address
 
     @property
-    def item(self) -> Item | None:
-        """The new item; None for a Delete or a ConditionCheck."""
-        return self.request.get("Item")
+    def item(self) -> Item:
+        """The new item."""
+        item: Item = self.request["Item"]
+        return item
 
 
 def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
@@ -51,8 +50,8 @@ def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
         raise validation(
             "Transaction request cannot include multiple operations on one item"
         )
-    sizes = [size_of(action.item) for action in found if action.item]
-    if max(sizes, default=0) > MAX_ITEM_BYTES:
+    sizes = [size_of(action.item) for action in found]
+    if max(sizes) > MAX_ITEM_BYTES:
         raise validation("Item size has exceeded the maximum allowed size")
     if sum(sizes) > MAX_TRANSACTION_BYTES:
         raise validation("the items exceed 4 MB in all")
@@ -81,6 +80,5 @@ def cancelled(reasons: Sequence[Reason]) -> ServiceError:
 
 def _action(member: Mapping[str, Any], tables: Tables) -> Action:
     ((kind, request),) = member.items()
-    if kind not in KINDS:
-        raise validation(f"not modelled: {kind}")
-    return Action(kind, request, tables.address(request))
+    assert kind == "Put", kind
+    return Action(request, tables.address(request))

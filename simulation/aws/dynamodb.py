@@ -113,11 +113,9 @@ class DynamoDB:
         address = self.tables.address(request)
         old = self.tables.read(address)
         changed = updated(request, old)
-        new = {**(old or request["Key"]), **changed}
-        self._change(request, new)
-        answers = {"UPDATED_NEW": changed, "ALL_NEW": new}
-        wanted = request.get("ReturnValues")
-        return {"Attributes": answers[wanted]} if wanted in answers else {}
+        self._change(request, {**(old or request["Key"]), **changed})
+        is_wanted = request.get("ReturnValues") == "UPDATED_NEW"
+        return {"Attributes": changed} if is_wanted else {}
 
     def _delete(self, request: Request) -> Answer:
         self._change(request, None)

@@ -96,13 +96,12 @@ class Queue:
             default=float("inf"),
         )
 
-    def move_to(self, queue: "Queue") -> int:
-        """Redrive every message under a new id; return their number."""
+    def move_to(self, queue: "Queue") -> None:
+        """Redrive every message under a new id."""
         moved = list(self.messages.values())
         self.messages.clear()
         for message in moved:
             queue.send(message.body, message.attributes, message.group, message.token)
-        return len(moved)
 
     def state(self) -> Hashable:
         """Return what stands for the queue's state."""

@@ -103,7 +103,7 @@ class Transactions:
         tables = self._tables
         if action.address in tables.locked:
             return {"Code": "TransactionConflict", "Message": "in use"}
-        units = UNITS_FACTOR * (write_units(action.item) if action.item else 1)
+        units = UNITS_FACTOR * write_units(action.item)
         if not tables.charge(action.address, units):
             return {"Code": "ThrottlingError", "Message": "too many writes"}
         old = tables.read(action.address)
@@ -141,12 +141,10 @@ class Transactions:
     def _commit(self, actions: Sequence[Action]) -> None:
         """Decide, and then write item by item."""
         tables = self._tables
-        writes = [action for action in actions if action.kind in {"Put", "Delete"}]
-        tables.decide({action.address: action.item for action in writes})
+        tables.decide({action.address: action.item for action in actions})
         ordered = tables.choices.order(actions)
         tables.observe(tuple(action.address for action in ordered))
         for action in ordered:
             tables.step(len(ordered))
-            if action in writes:
-                tables.write(action.address, action.item)
+            tables.write(action.address, action.item)
             tables.locked.discard(action.address)

@@ -16,7 +16,8 @@ from simulation.engine.graph import END, START, Graph, KnownState, Node, digest
 from simulation.engine.tasks import FOREVER
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import EveryFault, Fault
-from simulation.scenario import Scenario, Sending
+from simulation.producers import Sending
+from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 
 Thing = TypeVar("Thing")

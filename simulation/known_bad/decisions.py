@@ -7,17 +7,9 @@ from typing import Any
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.cancellation import NextStep, next_step
-from ticket_numbering.errors import (
-    AnnouncementError,
-)
+from ticket_numbering.errors import AnnouncementError
 from ticket_numbering.messages import Assignment, RequestKey, ticket_key
-from ticket_numbering.ports import (
-    Announcement,
-    Block,
-    Reason,
-    Slot,
-    TimeLeft,
-)
+from ticket_numbering.ports import Announcement, Block, Reason, Slot, TimeLeft
 from ticket_numbering.sns_publisher import SNSPublisher
 
 Decision = Callable[[Block, Sequence[Slot]], NextStep]

@@ -9,14 +9,9 @@ from simulation.execution_environment import ExecutionEnvironment
 from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.dynamodb_items import assignment
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import (
-    DamagedKeyRecordError,
-    PoisonMessageError,
-)
+from ticket_numbering.errors import DamagedKeyRecordError, PoisonMessageError
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.ports import (
-    Block,
-)
+from ticket_numbering.ports import Block
 
 
 class StaleAndTrusted(DynamoDBTicketStore):

@@ -9,7 +9,8 @@ from simulation.aws.latency import Latency
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
 from simulation.play import quiet
-from simulation.scenario import Scenario, Sending, request
+from simulation.producers import Sending, request
+from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 
 SEEDS: Final = range(1, 31)

@@ -11,7 +11,8 @@ from simulation.aws.messages import reason_of
 from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
 from simulation.play import quiet
-from simulation.scenario import Scenario, Sending, random_scenario, request
+from simulation.producers import Sending, request
+from simulation.scenario import Scenario, random_scenario
 from simulation.world import Outcome, World
 
 HISTORIES: Final = range(1, 301)

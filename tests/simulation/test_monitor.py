@@ -14,14 +14,12 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.topics import Topic
 from simulation.engine.choices import RandomChoices
-from simulation.execution_environment import (
-    Algorithm,
-    ExecutionEnvironment,
-)
+from simulation.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from simulation.play import quiet
-from simulation.scenario import Scenario, Sending, request
+from simulation.producers import Sending, request
+from simulation.scenario import Scenario
 from simulation.world import World
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import AnnouncementError

@@ -10,7 +10,8 @@ from simulation.engine.choices import RandomChoices
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS
 from simulation.play import quiet
-from simulation.scenario import Scenario, Sending, request
+from simulation.producers import Sending, request
+from simulation.scenario import Scenario
 from simulation.world import World
 
 REQUESTS: Final = 12

@@ -15,21 +15,12 @@ from botocore.exceptions import ClientError
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import RandomChoices
-from simulation.execution_environment import (
-    SHIPPED,
-    Algorithm,
-    ExecutionEnvironment,
-)
+from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS
 from simulation.play import quiet
-from simulation.scenario import (
-    LATENCIES,
-    Scenario,
-    Sending,
-    random_scenario,
-    request,
-)
+from simulation.producers import Sending, request
+from simulation.scenario import LATENCIES, Scenario, random_scenario
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 

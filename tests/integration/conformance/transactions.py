@@ -148,18 +148,6 @@ def _all_or_nothing() -> Iterator[Case]:
         after_a_cancelled_one,
         (f"{CANCELLED} None None {FAILED}", DONE, ["1", "2", "a"]),
     )
-    key = {"project_id": {"S": "PROJ"}, "number": {"N": "1"}}
-    exists = {"ConditionExpression": "attribute_exists(project_id)"}
-    yield Case(
-        "transaction with a ConditionCheck and a Delete",
-        writing(
-            {"ConditionCheck": {"TableName": "tickets", "Key": key, **exists}},
-            {"Delete": {"TableName": "keys", "Key": {"id": {"S": "a"}}}},
-            after=[put_ticket(1), put_key("a")],
-        ),
-        (DONE, ["1"]),
-        ACTIONS,
-    )
 
 
 def _reasons() -> Iterator[Case]:
@@ -233,21 +221,12 @@ def _limits() -> Iterator[Case]:
             LIMITS,
             {"moto": (DONE, ["a"])} if count > 10 else {},
         )
-    twice = "transaction with one item twice,"
     yield Case(
-        f"{twice} in a Put and in a Put",
+        "transaction with one item twice",
         writing(put_ticket(1), put_key("a"), put_key("a", "other")),
         (INVALID, []),
         MESSAGES,
     )
-    check = put_key("a")["Put"] | {"Key": {"id": {"S": "a"}}}
-    del check["Item"]
-    for kind in ("ConditionCheck", "Delete"):
-        yield Case(
-            f"{twice} in a Put and in a {kind}",
-            writing(put_ticket(1), put_key("a"), {kind: check}),
-            (INVALID, []),
-        )
     yield Case(
         "transaction into no table",
         writing(put_ticket(1), put_key("a", TableName="no-such-table")),
