@@ -80,7 +80,7 @@ def _attempt(
     if not fails:
         return accept(entry)
     if choices.chance(0.2):
-        accept(entry)  # The caller is told that it failed.
+        accept(entry)  # Reported as failed all the same.
     raise ServiceError("InternalError", status=UNAVAILABLE)
 
 

@@ -1,5 +1,6 @@
 """DynamoDB, as far as the shipped and the known-bad algorithms rely on it."""
 
+import operator
 from collections.abc import Callable, Hashable, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -23,6 +24,7 @@ from simulation.aws.transactions import Transactions
 STALENESS_SECONDS: Final = 1.0
 """The highest age of an eventually consistent read."""
 
+SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 MAX_KEYS: Final = 100
 MAX_ITEM_UNITS: Final = MAX_ITEM_BYTES // WRITE_UNIT_BYTES
 
@@ -61,12 +63,17 @@ class DynamoDB:
     def _query(self, request: Request) -> Answer:
         table = request["TableName"]
         schema = self.tables.schema_of(table)
-        name, placeholder = request["KeyConditionExpression"].split(" = ")
+        whole, _, part = request["KeyConditionExpression"].partition(" AND ")
+        name, placeholder = whole.split(" = ")
         value = request["ExpressionAttributeValues"][placeholder]
         if next(iter(schema)) != name or not value.get(schema[name]):
             raise validation("Query condition missed key schema element")
         age = self._age(request)
         keys = self.tables.partition(table, plain(value), age)
+        if part:
+            _, side, placeholder = part.split()
+            bound = plain(request["ExpressionAttributeValues"][placeholder])
+            keys = [key for key in keys if SIDES[side](key[-1], bound)]
         if not request.get("ScanIndexForward", True):
             keys = keys[::-1]
         read = (self.tables.read(Address(table, key), age) for key in keys)

@@ -50,7 +50,7 @@ def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
 
 
 def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
-    """Build the worker so that it leaves a replay beside a conflict unannounced.
+    """Build the worker so that it leaves a replay unannounced if there is a conflict.
 
     It relies on the holder of the ticket's number to announce it.
     """

@@ -116,15 +116,15 @@ def test_ticket_costs_four_write_units_when_it_is_of_up_to_a_kilobyte(
     """Two for the ticket and two for its key; the read costs one unit a batch."""
     backend = emulator_backend(emulator_clients)
     events, answers = backend.dynamodb.meta.events, []
-    ask, hear = "provide-client-params.dynamodb", "after-call.dynamodb"
-    events.register(ask, _ask_for_capacity, "ask")
-    events.register(hear, lambda parsed, **_: answers.append(parsed), "hear")
+    before, after = "provide-client-params.dynamodb", "after-call.dynamodb"
+    events.register(before, _ask_for_capacity, "ask")
+    events.register(after, lambda parsed, **_: answers.append(parsed), "collect")
 
     allocator = Allocator(backend.store(), 25, 10.0)
     allocator.advance(allocator.start("PROJ", create_tickets(10)), plenty)
 
-    events.unregister(ask, unique_id="ask")
-    events.unregister(hear, unique_id="hear")
+    events.unregister(before, unique_id="ask")
+    events.unregister(after, unique_id="collect")
     query, write = (answer["ConsumedCapacity"] for answer in answers)
     assert query["CapacityUnits"] == 1.0
     assert [table["WriteCapacityUnits"] for table in write] == [20.0, 20.0]

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import RandomChoices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS
@@ -57,10 +57,10 @@ def busy_scenario(choices: RandomChoices) -> Scenario:
     return Scenario(
         sendings,
         pollers=2 + choices.pick(4),
-        batch_size=(2, 5, 10)[choices.pick(3)],
-        partial_reasons=(0.0, 0.3)[choices.pick(2)],
-        latency=(*LATENCIES, STALLING)[choices.pick(len(LATENCIES) + 1)],
-        fault_rate=(0.0, 0.03, 0.15)[choices.pick(3)],
+        batch_size=one_of(choices, (2, 5, 10)),
+        partial_reasons=one_of(choices, (0.0, 0.3)),
+        latency=one_of(choices, (*LATENCIES, STALLING)),
+        fault_rate=one_of(choices, (0.0, 0.03, 0.15)),
     )
 
 

@@ -33,7 +33,7 @@ def check(*switches: str, path: str | None = None) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def explored() -> subprocess.CompletedProcess[str]:
-    """Explore the worlds of `make spec`: without a seed, and beside one."""
+    """Explore the worlds of `make spec`: without a seed, and with one."""
     return check()
 
 

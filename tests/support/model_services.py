@@ -70,7 +70,7 @@ class ModelServices:
         self._serials = count(1)
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Take a decision of the tables, which nobody checks here."""
+        """Take a decision of the tables, which needs no check here."""
 
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""

@@ -1,7 +1,5 @@
 """Histories in which operators seed and import, with the real code of `ticketctl`."""
 
-import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,9 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from simulation.aws.clients import DynamoDBClient
-from simulation.aws.items import plain
 from simulation.aws.latency import Latency
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import FaultPlan
@@ -33,7 +30,6 @@ from ticketctl.sequences.seeding import Seed
 
 PROJECT: Final = "P0"  # Every scenario has it.
 STAMP: Final = "2019-05-04T10:00:00.000Z"
-SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 
 TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
@@ -45,38 +41,6 @@ QUICK: Final = Latency(0.0, 0.001)
 
 Wrapper = Callable[[Any], Any]
 """Wraps an operator's client, to change the protocol."""
-
-
-@dataclass(frozen=True)
-class RangeQueries:
-    """A client that can read a range of numbers, which the model cannot."""
-
-    real: Any
-
-    def __getattr__(self, name: str) -> Any:
-        """Pass on the rest."""
-        return getattr(self.real, name)
-
-    def query(self, **request: Any) -> Any:
-        """Read the partition, and return the part of it."""
-        [side] = re.findall(
-            "#number (<|>|>=) :number", request["KeyConditionExpression"]
-        )
-        bound = int(request["ExpressionAttributeValues"][":number"]["N"])
-        project = request["ExpressionAttributeValues"][":project"]
-        answer = self.real.query(
-            TableName=request["TableName"],
-            KeyConditionExpression="project_id = :project",
-            ExpressionAttributeValues={":project": project},
-            ScanIndexForward=request.get("ScanIndexForward", True),
-            ConsistentRead=request["ConsistentRead"],
-        )
-        found = [
-            item
-            for item in answer["Items"]
-            if SIDES[side](int(plain(item["number"])), bound)
-        ]
-        return {"Items": found[: request["Limit"]]}
 
 
 @dataclass(frozen=True)
@@ -126,7 +90,7 @@ class SeededWorld(World):
         if choices.chance(0.5):
             network = replace(network, latency=QUICK)
         self.stack = SimulatedStack(
-            RangeQueries(wrapper(DynamoDBClient(self.services.dynamodb, network)))
+            wrapper(DynamoDBClient(self.services.dynamodb, network))
         )
         self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
@@ -140,7 +104,7 @@ class SeededWorld(World):
     def _work(self, name: str) -> None:
         """Carry out two orders, each at a random time."""
         for turn in range(2):
-            at_most = TIMES[self.choices.pick(len(TIMES))]
+            at_most = one_of(self.choices, TIMES)
             self.scheduler.sleep(self.choices.duration(0.0, at_most))
             self._carry_out(self._order(f"{name} {turn}"))
 
@@ -149,7 +113,7 @@ class SeededWorld(World):
 
     def _order(self, name: str) -> Order:
         """Draw a seed, or an import with numbers near those of the workers."""
-        last = LAST_NUMBERS[self.choices.pick(len(LAST_NUMBERS))]
+        last = one_of(self.choices, LAST_NUMBERS)
         if self.choices.chance(0.5):
             return Order(name, last)
         top = self.monitor.last[PROJECT]

@@ -78,7 +78,7 @@ def answering(service: str) -> Callable[[Backend], Any]:
 
 
 def taking(bad: Entry) -> Callable[[Backend], str]:
-    """Return whether SQS takes an entry beside a good one.
+    """Return whether SQS takes an entry that comes with a good one.
 
     The reference does not say whether the call is refused, or the entry.
     """

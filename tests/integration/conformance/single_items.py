@@ -1,6 +1,7 @@
 """Reads and writes of single items: DynamoDB API reference."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from tests.integration.conformance.case import INVALID, NO_TABLE, Case
@@ -11,16 +12,25 @@ BARE: Final = {"id": {"S": "key-7"}}
 TOO_LARGE: Final = {"id": {"S": "key-7"}, "text": {"S": "x" * 400 * 1024}}
 
 
-def query(backend: Backend, numbers: Sequence[int], **options: Any) -> list[str]:
-    """Put tickets of a project and of another; return the numbers of a Query."""
+def query(
+    backend: Backend, numbers: Sequence[int], side: str = "", **options: Any
+) -> list[str]:
+    """Put tickets of a project and of another; return the numbers of a Query.
+
+    With a side it asks for the numbers on that side of nine.
+    """
+    part, values = "", {}
+    if side:
+        part, values = f" AND #number {side} :number", {":number": {"N": "9"}}
+        options["ExpressionAttributeNames"] = {"#number": "number"}
     tickets = [("PROJ", number) for number in numbers] + [("OTHER", 12)]
     for project, number in tickets:
         item = {"project_id": {"S": project}, "number": {"N": str(number)}}
         backend.dynamodb.put_item(TableName=backend.tickets, Item=item)
     answer = backend.dynamodb.query(
         TableName=backend.tickets,
-        KeyConditionExpression="project_id = :project",
-        ExpressionAttributeValues={":project": {"S": "PROJ"}},
+        KeyConditionExpression=f"project_id = :project{part}",
+        ExpressionAttributeValues={":project": {"S": "PROJ"}} | values,
         ConsistentRead=True,
         **options,
     )
@@ -129,6 +139,14 @@ SINGLE_ITEMS: Final = (
         lambda backend: query(backend, [100, 9, 10, 1, 99, 2]),
         ["1", "2", "9", "10", "99", "100"],
         "tier1/query",
+    ),
+    *(
+        Case(
+            f"Query of the numbers {side} 9",
+            partial(query, numbers=[8, 9, 10], side=side),
+            numbers,
+        )
+        for side, numbers in {"<": ["8"], ">": ["10"], ">=": ["9", "10"]}.items()
     ),
     Case(
         "Query of an empty partition",
