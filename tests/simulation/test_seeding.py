@@ -98,14 +98,18 @@ def play(
 
 
 @dataclass(frozen=True)
-class WithoutSecondStep:
-    """An operator's client that drops the second step of a seed."""
+class Wrapping:
+    """A client that changes a call, and passes on the others."""
 
     real: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Pass on the rest."""
+        """Pass on the call."""
         return getattr(self.real, name)
+
+
+class WithoutSecondStep(Wrapping):
+    """An operator's client that drops the second step of a seed."""
 
     def put_item(self, **request: Any) -> Any:
         """Pass on the first step only."""
@@ -114,8 +118,7 @@ class WithoutSecondStep:
         return {}
 
 
-@dataclass(frozen=True)
-class SecondStepFirst(WithoutSecondStep):
+class SecondStepFirst(Wrapping):
     """An operator's client that swaps the two steps of a seed."""
 
     def put_item(self, **request: Any) -> Any:
@@ -131,15 +134,10 @@ class SecondStepFirst(WithoutSecondStep):
 
 
 @dataclass(frozen=True)
-class Blind:
+class Blind(Wrapping):
     """A worker's client that hides the origin of some numbers."""
 
-    real: Any
     is_hidden: Callable[[Item], bool]
-
-    def __getattr__(self, name: str) -> Any:
-        """Pass on the rest."""
-        return getattr(self.real, name)
 
     def transact_write_items(self, **request: Any) -> Any:
         """Show numbers from elsewhere as tickets of a worker."""

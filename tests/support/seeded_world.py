@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
@@ -47,13 +47,11 @@ Wrapper = Callable[[Any], Any]
 class SimulatedStack:
     """What an operator's commands need of a stack."""
 
+    outputs: ClassVar[Mapping[str, str]] = {
+        "TicketsTableName": TICKETS,
+        "IdempotencyKeysTableName": KEYS,
+    }
     dynamodb: Any
-    outputs: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "TicketsTableName": TICKETS,
-            "IdempotencyKeysTableName": KEYS,
-        }
-    )
 
     def client(self, service_name: str) -> Any:
         """Return the client, which is DynamoDB's."""
