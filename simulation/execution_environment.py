@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -48,16 +47,12 @@ class ExecutionEnvironment:
     """Of the current execution environment; a cold start empties it."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
-    def now(self) -> datetime:
-        """Return the time of day by the execution environment's clock."""
-        return self.clock.now()
-
     def cache_state(self) -> Hashable:
         """Return what stands for the sequence cache.
 
         The backoff is left out: where the state is asked for, nothing takes time.
         """
-        now = self.now()
+        now = self.clock.now()
         return tuple(
             (project_id, self.cache.next_number(project_id, now))
             for project_id in self.cache.entries
@@ -78,7 +73,7 @@ class ExecutionEnvironment:
             SETTINGS.deadline_reserve_seconds,
             self.cache,
             jitter=self.choices.duration,
-            now=self.now,
+            now=self.clock.now,
         )
 
     def publisher(self, kind: type[SNSPublisher] = SNSPublisher) -> SNSPublisher:

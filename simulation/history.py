@@ -47,10 +47,6 @@ class History:
         """Add a call."""
         self.note(f"> {operation}", (request, fault))
 
-    def answered(self, operation: str, answer: Any) -> None:
-        """Add what the caller received."""
-        self.note(f"< {operation}", answer)
-
     def attempts(self) -> int:
         """Return the number of transactions sent."""
         return sum(what == "> transact_write_items" for _, _, what, _ in self.events)

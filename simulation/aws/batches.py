@@ -64,7 +64,9 @@ def take(
         try:
             message_id = _attempt(accept, entry, choices, fails=fails)
         except ServiceError as error:
-            answer["Failed"].append(_failure(entry, error))
+            sender_fault = error.status < UNAVAILABLE
+            failure = {"Code": error.code, "SenderFault": sender_fault}
+            answer["Failed"].append({"Id": entry["Id"], **failure})
         else:
             answer["Successful"].append({"Id": entry["Id"], "MessageId": message_id})
     return answer
@@ -82,11 +84,6 @@ def _attempt(
     if choices.chance(0.2):
         accept(entry)  # Reported as failed all the same.
     raise ServiceError("InternalError", status=UNAVAILABLE)
-
-
-def _failure(entry: Mapping[str, Any], error: ServiceError) -> dict[str, Any]:
-    sender_fault = error.status < UNAVAILABLE
-    return {"Id": entry["Id"], "Code": error.code, "SenderFault": sender_fault}
 
 
 def _length(value: str | bytes) -> int:

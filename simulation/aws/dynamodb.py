@@ -143,7 +143,7 @@ class DynamoDB:
             wanted = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             members: dict[str, Any] = {"Item": old} if wanted and old else {}
             raise ServiceError("ConditionalCheckFailedException", **members)
-        self.tables.decide({address: item})
+        self.tables.observer.decided({address: item})
         self.tables.write(address, item)
 
     def _age(self, request: Request) -> float:

@@ -105,7 +105,7 @@ class Network:
             self.scheduler.kill(self.scheduler.process)
         if fault in DONE_UNSEEN:
             raise error_of(fault)
-        self.history.answered(operation, answer)
+        self.history.note(f"< {operation}", answer)
         if self.choices.are_exhaustive:
             self.scheduler.observe(str(answer))
         if isinstance(answer, ServiceError):
@@ -141,7 +141,7 @@ class Network:
             self._sleep(pause)
             raise error_of(fault)
         if not self.scheduler.wait(future, self.read_timeout):
-            self.history.answered(operation, Fault.LATE)
+            self.history.note(f"< {operation}", Fault.LATE)
             raise error_of(Fault.LATE)
         return future.value
 

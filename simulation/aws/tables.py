@@ -53,11 +53,6 @@ class Tables:
     _past: list[tuple[float, Address, Item | None]] = field(default_factory=list)
     _used: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
-    @property
-    def now(self) -> float:
-        """Seconds since the beginning."""
-        return self.clock()
-
     def address(self, request: Mapping[str, Any]) -> Address:
         """Return the address of the request's item.
 
@@ -87,8 +82,9 @@ class Tables:
         """Return the committed item as it was this many seconds ago."""
         item = self._items.get(address.table, {}).get(address.key)
         if ago:
+            then = self.clock() - ago
             for time, changed, before in reversed(self._past):
-                if time <= self.now - ago:
+                if time <= then:
                     break
                 if changed == address:
                     item = before
@@ -118,15 +114,11 @@ class Tables:
         )
         return tuple(held), tuple(sorted(map(str, self.locked)))
 
-    def decide(self, writes: Mapping[Address, Item | None]) -> None:
-        """Decide on writes; they are not written yet."""
-        self.observer.decided(writes)
-
     def write(self, address: Address, item: Item | None) -> None:
         """Write or delete an item that was decided on."""
         table = self._items.setdefault(address.table, {})
         before = table.get(address.key)
-        self._past.append((self.now, address, before))
+        self._past.append((self.clock(), address, before))
         keys = self._sorted.setdefault(address.partition, [])
         if item is None:
             if table.pop(address.key, None) is not None:
@@ -138,12 +130,12 @@ class Tables:
 
     def charge(self, address: Address, units: float) -> bool:
         """Take units of the partition's throughput; return whether it had them."""
-        if self.now < self.throttled.get(str(address.key[0]), 0.0):
+        if self.clock() < self.throttled.get(str(address.key[0]), 0.0):
             return False
         filled, since = self._used.get(address.partition, (0.0, 0.0))
-        left = max(0.0, filled - (self.now - since) * self.partition_units)
+        left = max(0.0, filled - (self.clock() - since) * self.partition_units)
         if left + units > max(self.partition_units, units):
             return False
-        self._used[address.partition] = (left + units, self.now)
+        self._used[address.partition] = (left + units, self.clock())
         self.units_written += units
         return True

@@ -57,7 +57,7 @@ class Transactions:
         except ServiceError:
             del self._tokens[token]
             raise
-        entry.done_at = self._tables.now
+        entry.done_at = self._tables.clock()
         return answer
 
     def state(self) -> Hashable:
@@ -68,7 +68,7 @@ class Transactions:
 
     def _is_replay(self, token: str, content: Mapping[str, Any]) -> bool:
         entry = self._tokens.get(token)
-        if entry is None or self._tables.now - entry.done_at >= TOKEN_SECONDS:
+        if entry is None or self._tables.clock() - entry.done_at >= TOKEN_SECONDS:
             return False
         if entry.request != content:
             raise ServiceError("IdempotentParameterMismatchException")
@@ -141,7 +141,7 @@ class Transactions:
     def _commit(self, actions: Sequence[Action]) -> None:
         """Decide, and then write item by item."""
         tables = self._tables
-        tables.decide({action.address: action.item for action in actions})
+        tables.observer.decided({action.address: action.item for action in actions})
         ordered = tables.choices.order(actions)
         tables.observe(tuple(action.address for action in ordered))
         for action in ordered:

@@ -32,7 +32,7 @@ class CachesWhatItTries:
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
     """Build the worker with a cache of numbers that were only tried."""
     real = environment.allocator()
-    store: Any = CachesWhatItTries(real.store, real.cache, environment.now)
+    store: Any = CachesWhatItTries(real.store, real.cache, environment.clock.now)
     return environment.handler(allocator=replace(real, store=store))
 
 

@@ -67,16 +67,20 @@ def _raise_any(failures: Mapping[str, Exception]) -> None:
         raise error
 
 
+def _ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
+    return {
+        "TableName": TICKETS,
+        "Item": serialized(ticket_item(request, number, STAMP)),
+        "ConditionExpression": NOT_THERE.format("project_id"),
+    }
+
+
 def _put_ticket(
     environment: ExecutionEnvironment, request: CreateTicket, number: int
 ) -> bool:
     """Write the ticket if the number is free; return whether it was."""
     try:
-        environment.dynamodb.put_item(
-            TableName=TICKETS,
-            Item=serialized(ticket_item(request, number, STAMP)),
-            ConditionExpression=NOT_THERE.format("project_id"),
-        )
+        environment.dynamodb.put_item(**_ticket_put(request, number))
     except ClientError as error:
         if code_of(error) != "ConditionalCheckFailedException":
             raise
@@ -111,12 +115,8 @@ def retry_everything(environment: ExecutionEnvironment, request: CreateTicket) -
     for attempt in range(SETTINGS.max_attempts):
         try:
             number = environment.store().last_number(request.project_id) + 1
-            put = {
-                "TableName": TICKETS,
-                "Item": serialized(ticket_item(request, number, STAMP)),
-                "ConditionExpression": NOT_THERE.format("project_id"),
-            }
-            environment.dynamodb.transact_write_items(TransactItems=[{"Put": put}])
+            put = {"Put": _ticket_put(request, number)}
+            environment.dynamodb.transact_write_items(TransactItems=[put])
         except Exception:
             if attempt == SETTINGS.max_attempts - 1:
                 raise

@@ -19,13 +19,7 @@ from tests.integration.conformance.transactions import (
 )
 from tests.integration.test_conformance_interleaving import ByHand
 from tests.support.backends import DONE, Backend, model_backend, outcome_of
-from tests.support.builders import create_tickets, plenty, queue_record
 from tests.support.model_services import ModelServices
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Announcement, DeadLetter
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 
 SEEDS: Final = pytest.mark.parametrize("seed", range(8))
 THROTTLED: Final = "ThrottlingException"
@@ -147,7 +141,7 @@ class AlwaysPartial:
 
 @SEEDS
 class TestPartialFailures:
-    """Batch calls answer 200 and name what they did not do; so do the adapters."""
+    """Batch calls answer 200 and name what they did not do."""
 
     @pytest.fixture
     def model(self, seed: int) -> ModelServices:
@@ -160,7 +154,8 @@ class TestPartialFailures:
     ) -> None:
         answer = send(model_backend(model), service, entries(10))
 
-        ids = [one["Id"] for one in [*answer["Successful"], *answer["Failed"]]]
+        results = [*answer["Successful"], *answer["Failed"]]
+        ids = [result["Id"] for result in results]
         assert sorted(ids) == [f"id-{number}" for number in range(10)]
         assert answer["Failed"]
         for failed in answer["Failed"]:
@@ -179,32 +174,3 @@ class TestPartialFailures:
         assert left["ConsistentRead"]
         assert sorted(key["id"]["S"] for key in [*found, *left["Keys"]]) == names
         assert left["Keys"]
-
-    def test_publisher_names_the_events_when_they_may_not_be_published(
-        self, model: ModelServices
-    ) -> None:
-        announcements = [
-            Announcement(
-                TicketNumberAssigned.of(request, number, "then"), replayed=False
-            )
-            for number, request in enumerate(create_tickets(20), 1)
-        ]
-
-        failures = SNSPublisher(model.sns, "topic").publish(announcements, plenty)
-
-        ids = {announcement.event.id for announcement in announcements}
-        assert failures
-        assert failures.keys() | model.topic.published.keys() == ids
-
-    def test_dead_letters_name_the_messages_when_they_may_not_be_parked(
-        self, model: ModelServices
-    ) -> None:
-        error = InvalidMessageError("not JSON")
-        letters = [DeadLetter(queue_record(f"no {n}"), error) for n in range(20)]
-
-        failures = SQSDeadLetters(model.sqs, "dead").send(letters, plenty)
-
-        bodies = {letter.record.message_id: letter.record.body for letter in letters}
-        parked = {message.body for message in model.queues["dead"].arrived}
-        assert failures
-        assert {bodies[name] for name in failures} | parked == {*bodies.values()}

@@ -71,7 +71,7 @@ def answering(service: str) -> Callable[[Backend], Any]:
 
     def outcome(backend: Backend) -> Any:
         answer = send(backend, service, entries(10))
-        taken = {one["Id"]: one["MessageId"] for one in answer["Successful"]}
+        taken = {result["Id"]: result["MessageId"] for result in answer["Successful"]}
         return sorted(taken), len({*taken.values()}), answer.get("Failed", [])
 
     return outcome
@@ -87,7 +87,7 @@ def taking(bad: Entry) -> Callable[[Backend], str]:
         answers: list[Any] = []
         batch = [entry("good"), entry("bad") | bad]
         outcome_of(lambda: answers.append(send(backend, "sqs", batch)))
-        taken = [one["Id"] for answer in answers for one in answer["Successful"]]
+        taken = [result["Id"] for answer in answers for result in answer["Successful"]]
         assert len(receive_all(backend)) == len(taken)
         return "taken" if "id-1" in taken else "not taken"
 
@@ -110,8 +110,8 @@ def receive_all(
 
 def send_one(backend: Backend) -> str:
     """Send one message; return its id."""
-    one = {"text": BODY, "MessageAttributes": ATTRIBUTES, "MessageGroupId": "PROJ"}
-    message_id: str = send(backend, "sqs", [one])["Successful"][0]["MessageId"]
+    sent = {"text": BODY, "MessageAttributes": ATTRIBUTES, "MessageGroupId": "PROJ"}
+    message_id: str = send(backend, "sqs", [sent])["Successful"][0]["MessageId"]
     return message_id
 
 
@@ -178,7 +178,7 @@ def _batches(service: str) -> Iterator[Case]:
     name = f"{CALLS[service]} with ten entries"
     yield Case(name, answering(service), (ids, 10, []))
     yield case("with eleven entries", entries(11), "TooManyEntriesInBatchRequest")
-    twice = [one | {"Id": "same"} for one in entries(2)]
+    twice = [entry(Id="same"), entry(Id="same")]
     yield case("with one id twice", twice, "BatchEntryIdsNotDistinct")
     other = {"moto": DONE, "emulator": DONE}
     yield case(
