@@ -6,38 +6,6 @@ from simulation.aws.items import Item, holds, updated
 from simulation.aws.service import ServiceError
 from tests.support.cases import cases
 
-# Of Powertools, to begin a request that is not in progress.
-POWERTOOLS = {
-    "ConditionExpression": (
-        "attribute_not_exists(#id) OR #expiry < :now OR (#status = :inprogress AND"
-        " attribute_exists(#in_progress_expiry) AND"
-        " #in_progress_expiry < :now_in_millis)"
-    ),
-    "ExpressionAttributeNames": {
-        "#id": "id",
-        "#expiry": "expiration",
-        "#in_progress_expiry": "in_progress_expiration",
-        "#status": "status",
-    },
-    "ExpressionAttributeValues": {
-        ":now": {"N": "100"},
-        ":now_in_millis": {"N": "100000"},
-        ":inprogress": {"S": "INPROGRESS"},
-    },
-}
-
-
-def record(status: str, expiry: int, in_progress: int | None = None) -> Item:
-    """Return an idempotency record of Powertools."""
-    item = {
-        "id": {"S": "key"},
-        "status": {"S": status},
-        "expiration": {"N": str(expiry)},
-    }
-    if in_progress is not None:
-        item["in_progress_expiration"] = {"N": str(in_progress)}
-    return item
-
 
 class TestConditions:
     """Conditions of single writes."""
@@ -64,25 +32,6 @@ class TestConditions:
         assert holds(request, item) is expected
         assert holds({}, item)
 
-    @pytest.mark.parametrize(
-        ("item", "expected"),
-        cases(
-            {
-                "new": (None, True),
-                "done": (record("COMPLETED", 101), False),
-                "expired": (record("COMPLETED", 99), True),
-                "in progress": (record("INPROGRESS", 101, 100_001), False),
-                "in progress too long": (record("INPROGRESS", 101, 99_999), True),
-                "in progress without an end": (record("INPROGRESS", 101), False),
-                "done in time": (record("COMPLETED", 101, 99_999), False),
-            }
-        ),
-    )
-    def test_powertools_condition_holds_when_the_request_is_not_in_progress(
-        self, item: Item | None, *, expected: bool
-    ) -> None:
-        assert holds(POWERTOOLS, item) is expected
-
 
 class TestUpdates:
     """Attributes that are set, and counters that are incremented."""
@@ -97,7 +46,7 @@ class TestUpdates:
                 ":status": {"S": "COMPLETED"},
             },
         }
-        assert updated(request, record("INPROGRESS", 1)) == {
+        assert updated(request, {"id": {"S": "key"}, "expiration": {"N": "1"}}) == {
             "data": {"S": "7"},
             "expiration": {"N": "101"},
             "status": {"S": "COMPLETED"},
