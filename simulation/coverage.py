@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.history import History
-from simulation.monitor import Monitor
 from simulation.neighbours import Neighbours
 from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
@@ -81,9 +80,10 @@ ROWS: Final = (
 
 
 def coverage_of(
-    scenario: Scenario, history: History, monitor: Monitor, neighbours: Neighbours
+    scenario: Scenario, history: History, neighbours: Neighbours
 ) -> Counter[str]:
     """Count the conditions that a history met."""
+    monitor = neighbours.monitor
     messages = _Messages(
         {
             message.id: monitor.sent.get(message.body)

@@ -74,13 +74,14 @@ class World:
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.tables.on_failed_action = self.neighbours.cancelled
+        self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
     def run(self) -> Outcome:
         """Play the history to its end."""
         outside = Process(OUTSIDE)
         self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
         self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
-        for poller in map(self._make_poller, range(self.scenario.pollers)):
+        for poller in self.pollers:
             self.scheduler.spawn(outside, poller.name, poller.run)
         tables, violation = self.services.tables, None
         try:
@@ -100,9 +101,7 @@ class World:
             steps=self.scheduler.steps,
             write_units=tables.units_written,
             faults=self.faults.injected,
-            coverage=coverage_of(
-                self.scenario, self.history, self.monitor, self.neighbours
-            ),
+            coverage=coverage_of(self.scenario, self.history, self.neighbours),
         )
 
     def state(self) -> Hashable:
