@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from tests.support.builders import create_tickets
 from ticket_numbering.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
+    StoreUnavailableError,
 )
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
@@ -44,6 +46,50 @@ Fault = Callable[[Block], BlockAnswer | None]
 """Acts at one write of a block: returns an answer, raises, or lets the write be."""
 
 
+def cancelled(*slots: Slot) -> Fault:
+    """Cancel a write for these reasons."""
+    return lambda _: Cancelled(slots)
+
+
+def everywhere(ticket: Reason = Reason.NONE, key: Reason = Reason.NONE) -> Fault:
+    """Cancel a write for the same reason at each request."""
+    return lambda block: Cancelled([Slot(ticket, key)] * len(block.requests))
+
+
+def held(block: Block) -> Cancelled:
+    """Cancel a write because another transaction holds its numbers."""
+    return Cancelled([Slot(Reason.CONFLICT)] * len(block.requests))
+
+
+def unanswered(_: Block) -> None:
+    """Fail before the write takes effect."""
+    raise StoreUnavailableError("no answer")
+
+
+def answer_lost(store: "FakeTicketStore") -> Fault:
+    """Commit the write, then lose the answer."""
+
+    def fault(block: Block) -> None:
+        store.put(block)
+        unanswered(block)
+
+    return fault
+
+
+def overtaken(store: "FakeTicketStore", by: int) -> Fault:
+    """Let another worker commit so many tickets just before the write."""
+
+    def fault(block: Block) -> None:
+        store.fill(by, block.project_id)
+
+    return fault
+
+
+def in_project(project_id: str, fault: Fault) -> Fault:
+    """Act at the writes of one project only."""
+    return lambda block: fault(block) if block.project_id == project_id else None
+
+
 @dataclass
 class FakeTicketStore:
     """Tickets and keys in dicts; faults are queued for the writes to come."""
@@ -61,6 +107,12 @@ class FakeTicketStore:
     faults: list[Fault] = field(default_factory=list)
     read_errors: list[Exception] = field(default_factory=list)
     on_read: Callable[[], None] = lambda: None
+
+    def fill(self, count: int, project_id: str = "PROJ") -> "FakeTicketStore":
+        """Let another worker commit so many tickets."""
+        first = max(self.tickets[project_id], default=0) + 1
+        self.put(Block(project_id, first, "then", create_tickets(count, project_id)))
+        return self
 
     def numbers(self, project_id: str = "PROJ") -> list[int]:
         """Return the project's numbers, ascending."""
@@ -91,8 +143,7 @@ class FakeTicketStore:
         self.blocks.append(block)
         if not block.requests:
             # Ends at once a loop that makes no progress.
-            message = "a transaction of nothing"
-            raise ValueError(message)
+            raise ValueError("a transaction of nothing")
         if self.faults and (answer := self.faults.pop(0)(block)) is not None:
             return answer
         return self.put(block)
@@ -154,52 +205,57 @@ class FakePublisher:
         self.calls += 1
         if self.bug:
             raise self.bug
-        ids = [each.event.id for each in announcements]
+        ids = {announcement.event.id for announcement in announcements}
         self.announced += [
-            each for each in announcements if each.event.id not in self.refused
+            announcement
+            for announcement in announcements
+            if announcement.event.id not in self.refused
         ]
-        return {
-            each: AnnouncementError("refused") for each in ids if each in self.refused
-        }
+        return {name: AnnouncementError("refused") for name in ids & self.refused}
 
     @property
     def ids(self) -> list[str]:
         """Event ids in the order announced."""
-        return [each.event.id for each in self.announced]
+        return [announcement.event.id for announcement in self.announced]
+
+    @property
+    def replayed(self) -> list[bool]:
+        """Whether each announcement may be a repetition."""
+        return [announcement.replayed for announcement in self.announced]
 
 
 @dataclass
 class FakeDeadLetters:
     """Remembers what was dead-lettered; refuses what it is told to refuse."""
 
-    letters: list[DeadLetter] = field(default_factory=list)
+    sent: list[DeadLetter] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     bug: Exception | None = None
 
     def send(
-        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
         del time_left
         if self.bug:
             raise self.bug
-        ids = [each.record.message_id for each in letters]
-        self.letters += [
-            each for each in letters if each.record.message_id not in self.refused
+        ids = {letter.record.message_id for letter in dead_letters}
+        self.sent += [
+            letter
+            for letter in dead_letters
+            if letter.record.message_id not in self.refused
         ]
-        return {
-            each: DeadLetterError("refused") for each in ids if each in self.refused
-        }
+        return {name: DeadLetterError("refused") for name in ids & self.refused}
 
     @property
     def bodies(self) -> list[str | None]:
         """Bodies in the order sent."""
-        return [each.record.body for each in self.letters]
+        return [letter.record.body for letter in self.sent]
 
     @property
     def reasons(self) -> list[str]:
         """Reasons in the order sent."""
-        return [str(each.error) for each in self.letters]
+        return [str(letter.error) for letter in self.sent]
 
 
 @dataclass

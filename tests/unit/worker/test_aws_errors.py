@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import (
-    BotoCoreError,
     ClientError,
     ConnectionClosedError,
     ConnectTimeoutError,
@@ -17,18 +16,9 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from tests.support.canned_aws import aws_client
-from tests.support.cases import cases
-from ticket_numbering.aws_errors import (
-    PASSING_CODES,
-    code_of,
-    member,
-    passes,
-    translated,
-)
-from ticket_numbering.errors import (
-    StoreUnavailableError,
-)
+from tests.support.canned_aws import aws_client, client_error
+from ticket_numbering.aws_errors import code_of, member, passes, translated
+from ticket_numbering.errors import StoreThrottledError, StoreUnavailableError
 
 ENDPOINT = "https://dynamodb.eu-west-1.amazonaws.com"
 UNANSWERED: list[Exception] = [
@@ -40,30 +30,18 @@ UNANSWERED: list[Exception] = [
     ResponseParserError("half an answer"),
     SSLError(endpoint_url=ENDPOINT, error=OSError("handshake")),
 ]
-LASTING_CODES = [
-    "AccessDenied",
-    "AccessDeniedException",
-    "AuthorizationError",
-    "ConditionalCheckFailedException",
-    "ExpiredTokenException",
-    "NotFound",
-    "ResourceNotFoundException",
-    "TransactionCanceledException",
-    "UnrecognizedClientException",
-    "ValidationException",
+LASTING: list[Exception] = [
+    client_error("AccessDeniedException", 403),
+    client_error("ConditionalCheckFailedException"),
+    client_error("ExpiredTokenException", 403),
+    client_error("NotFound", 404),
+    client_error("SomethingNew", 413),
+    client_error("TransactionCanceledException"),
+    client_error("ValidationException"),
+    NoCredentialsError(),
+    ParamValidationError(report="bad"),
+    ValueError("bug"),
 ]
-
-
-def client_error(code: str, status: int | None = 400) -> ClientError:
-    """Return an error as botocore raises it."""
-    metadata = {} if status is None else {"HTTPStatusCode": status}
-    return ClientError(
-        {
-            "Error": {"Code": code, "Message": "text that nothing depends on"},
-            "ResponseMetadata": metadata,  # type: ignore[typeddict-item]
-        },
-        "Query",
-    )
 
 
 def throttling_codes(service: str) -> Iterator[str]:
@@ -77,104 +55,62 @@ def throttling_codes(service: str) -> Iterator[str]:
 class TestPasses:
     """Codes and statuses decide, texts never."""
 
-    @pytest.mark.parametrize("code", sorted(PASSING_CODES))
-    def test_passes_holds_for_throttling_codes(self, code: str) -> None:
-        """The same request may succeed later."""
-        assert passes(client_error(code))
-
     @pytest.mark.parametrize("service", ["dynamodb", "sns", "sqs"])
     def test_passes_holds_for_every_throttling_code_of_the_services(
         self, service: str
     ) -> None:
-        """A code that a service's own model calls throttling is one of ours."""
         codes = list(throttling_codes(service))
 
         assert codes
         assert [code for code in codes if not passes(client_error(code))] == []
 
     @pytest.mark.parametrize(
-        "code", ["KMS.ThrottlingException", "ThrottledException", "Throttling"]
+        ("code", "status", "expected"),
+        [
+            # The references list these; a service's own model does not.
+            ("KMS.ThrottlingException", 400, True),
+            ("ThrottledException", 400, True),
+            ("Throttling", 400, True),
+            # Of a service in trouble, or of an answer that botocore could not read.
+            *[("SomethingNew", status, True) for status in (429, 500, 502, 503, 504)],
+            ("400", 400, True),
+            # What is not known is not assumed to pass.
+            *[("SomethingNew", status, False) for status in (400, 403, 404, 413, 499)],
+        ],
     )
-    def test_passes_holds_for_throttling_codes_that_no_model_names(
-        self, code: str
+    def test_passes_goes_by_code_and_status(
+        self, code: str, status: int, *, expected: bool
     ) -> None:
-        """The references list them; a service's own model does not."""
-        assert passes(client_error(code))
-
-    @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-    def test_passes_holds_for_statuses_of_a_service_in_trouble(
-        self, status: int
-    ) -> None:
-        """Whatever the code, known or not."""
-        assert passes(client_error("SomethingNew", status))
-
-    @pytest.mark.parametrize("code", LASTING_CODES)
-    def test_passes_does_not_hold_for_lasting_errors(self, code: str) -> None:
-        """Trying again would not help."""
-        assert not passes(client_error(code))
-
-    @pytest.mark.parametrize("status", [400, 403, 404, 413])
-    def test_passes_does_not_hold_for_unknown_codes(self, status: int) -> None:
-        """What we do not know is not assumed to pass."""
-        assert not passes(client_error("SomethingNew", status))
-
-    def test_passes_needs_no_status(self) -> None:
-        """An error without metadata is told by its code."""
-        assert passes(client_error("ThrottlingException", None))
-        assert not passes(client_error("ValidationException", None))
+        assert passes(client_error(code, status)) is expected
 
     @pytest.mark.parametrize(
         ("code", "expected"),
         [("ThrottlingException", True), ("ValidationException", False)],
     )
-    def test_passes_needs_no_metadata(self, code: str, *, expected: bool) -> None:
-        """An error may be made without any, and then only its code counts."""
-        error = ClientError({"Error": {"Code": code}}, "Query")
+    @pytest.mark.parametrize("metadata", [{}, {"ResponseMetadata": {}}], ids=str)
+    def test_passes_goes_by_the_code_when_there_is_no_status(
+        self, code: str, metadata: dict[str, dict[str, str]], *, expected: bool
+    ) -> None:
+        error = ClientError({"Error": {"Code": code}} | metadata, "Query")  # type: ignore[arg-type]
 
         assert passes(error) is expected
 
 
-class TestMember:
+def test_member_is_what_the_answer_has_or_an_error() -> None:
     """An answer that was cut off is no answer."""
-
-    def test_member_is_what_the_answer_has(self) -> None:
-        """Even if that is nothing."""
-        assert member({"Items": []}, "Items") == []
-
-    def test_member_names_what_is_missing_when_the_answer_is_cut_off(self) -> None:
-        """The reason ends up in the log."""
-        with pytest.raises(ResponseParserError, match="the answer lacks Items"):
-            member({}, "Items")
+    assert member({"Items": []}, "Items") == []
+    with pytest.raises(ResponseParserError, match="the answer lacks Items"):
+        member({}, "Items")
 
 
 class TestTranslated:
     """Errors that pass are renamed, with their cause; others are left alone."""
 
-    @pytest.mark.parametrize("error", UNANSWERED, ids=code_of)
-    def test_translated_names_action_and_class_when_there_was_no_answer(
-        self, error: Exception
-    ) -> None:
-        """The request may have taken effect: it is transient, and says so."""
-        with (
-            pytest.raises(StoreUnavailableError) as caught,
-            translated("write of a block"),
-        ):
-            raise error
-
-        assert str(caught.value) == f"write of a block: {type(error).__name__}"
-        assert caught.value.__cause__ is error
-
     @pytest.mark.parametrize(
-        "error",
-        cases(
-            {
-                "throttled": client_error("ThrottlingException"),
-                "failing": client_error("InternalServerError", 500),
-            }
-        ),
+        "error", [*UNANSWERED, client_error("InternalServerError", 500)], ids=code_of
     )
-    def test_translated_names_action_and_code_when_the_service_answered(
-        self, error: ClientError
+    def test_translated_names_action_and_code_when_the_service_is_in_trouble(
+        self, error: Exception
     ) -> None:
         """The reason holds the code and not the service's text."""
         with pytest.raises(StoreUnavailableError) as caught, translated("Query"):
@@ -182,40 +118,29 @@ class TestTranslated:
 
         assert str(caught.value) == f"Query: {code_of(error)}"
         assert caught.value.__cause__ is error
-
-    @pytest.mark.parametrize("code", LASTING_CODES)
-    def test_translated_leaves_lasting_errors_alone(self, code: str) -> None:
-        """A missing permission shows as what it is."""
-        error = client_error(code)
-
-        with (
-            pytest.raises(ClientError) as caught,
-            translated("Query"),
-        ):
-            raise error
-
-        assert caught.value is error
+        assert not isinstance(caught.value, StoreThrottledError)
 
     @pytest.mark.parametrize(
-        "error",
-        [NoCredentialsError(), ParamValidationError(report="bad"), ValueError("bug")],
-        ids=code_of,
+        "code",
+        [
+            "ProvisionedThroughputExceededException",
+            "RequestLimitExceeded",
+            "ThrottlingException",
+        ],
     )
-    def test_translated_leaves_our_own_mistakes_alone(
-        self, error: BotoCoreError | ValueError
-    ) -> None:
-        """What was never sent is no trouble of the service."""
+    def test_translated_tells_throttling_apart(self, code: str) -> None:
+        """Longer delays help against it."""
         with (
-            pytest.raises(type(error)) as caught,
+            pytest.raises(StoreThrottledError, match=rf"^Query: {code}$"),
             translated("Query"),
         ):
+            raise client_error(code)
+
+    @pytest.mark.parametrize("error", LASTING, ids=code_of)
+    def test_translated_leaves_lasting_errors_and_bugs_alone(
+        self, error: Exception
+    ) -> None:
+        with pytest.raises(type(error)) as caught, translated("Query"):
             raise error
 
         assert caught.value is error
-
-    def test_translated_does_nothing_when_nothing_fails(self) -> None:
-        """A result passes."""
-        with translated("Query"):
-            result = 1
-
-        assert result == 1

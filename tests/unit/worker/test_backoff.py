@@ -17,89 +17,63 @@ from ticket_numbering.errors import (
     TransientError,
 )
 
-CONTENTION = SequenceContentionError("others were faster")
-FAILURE = StoreUnavailableError("no answer")
-THROTTLING = StoreThrottledError("no capacity left")
+CONTENTION = SequenceContentionError("contention")
+FAILURE = StoreUnavailableError("failure")
+THROTTLING = StoreThrottledError("throttling")
 
 
-class TestGrowth:
-    """Each failed attempt lengthens the delay."""
-
-    def test_delay_is_short_when_the_project_is_new(self) -> None:
-        assert Backoff().delay("PROJ") == BASE_DELAY_SECONDS
-
-    @pytest.mark.parametrize("error", [CONTENTION, FAILURE, THROTTLING], ids=str)
-    def test_delay_grows_with_each_failure_until_the_longest(
-        self, error: TransientError
-    ) -> None:
-        backoff = Backoff()
-
-        delays = [backoff.grow("PROJ", error) for _ in range(50)]
-
-        assert delays == sorted(delays)
-        assert BASE_DELAY_SECONDS < delays[0] < delays[1] < delays[-1]
-        assert delays[-1] == backoff.delay("PROJ") == MAX_DELAY_SECONDS
-
-    def test_delay_grows_most_when_throttled_and_least_when_contended(self) -> None:
-        contended, failed, throttled = (
-            Backoff().grow("PROJ", error) for error in (CONTENTION, FAILURE, THROTTLING)
-        )
-
-        assert contended < failed < throttled
-        assert throttled == MIN_THROTTLING_DELAY_SECONDS
-
-    def test_delay_grows_from_where_it_is_when_throttled_again(self) -> None:
-        backoff = Backoff({"PROJ": 1.2})
-
-        assert backoff.grow("PROJ", THROTTLING) > 5 * 1.2
+def full() -> Backoff:
+    """Return a backoff of as many projects as it may hold."""
+    return Backoff({f"P{number}": 1.0 for number in range(MAX_PROJECTS)})
 
 
-class TestDecay:
-    """Each committed block shortens the delay."""
+@pytest.mark.parametrize("error", [CONTENTION, FAILURE, THROTTLING], ids=str)
+def test_delay_grows_with_each_failure_until_the_longest(error: TransientError) -> None:
+    backoff = Backoff()
 
-    def test_delay_shrinks_by_degrees_when_blocks_are_committed(self) -> None:
-        """One success does not mean that the contention is over."""
-        backoff = Backoff({"PROJ": 1.0})
+    delays = [backoff.delay("PROJ"), *(backoff.grow("PROJ", error) for _ in range(50))]
 
-        backoff.decay("PROJ")
-
-        assert 0.5 < backoff.delay("PROJ") < 1.0
-
-    def test_delay_ends_at_the_shortest_when_it_keeps_shrinking(self) -> None:
-        backoff = Backoff({"PROJ": MIN_DELAY_SECONDS * 1.1})
-
-        for _ in range(2):
-            backoff.decay("PROJ")
-
-        assert backoff.delay("PROJ") == MIN_DELAY_SECONDS
-
-    def test_nothing_is_kept_when_a_project_was_never_contended(self) -> None:
-        backoff = Backoff()
-
-        backoff.decay("PROJ")
-
-        assert backoff.delays == {}
+    assert delays[0] == BASE_DELAY_SECONDS < delays[1] < delays[2] < delays[-1]
+    assert delays == sorted(delays)
+    assert delays[-1] == backoff.delay("PROJ") == MAX_DELAY_SECONDS
+    assert backoff.delay("proj") == BASE_DELAY_SECONDS
 
 
-class TestProjects:
-    """Each project has a delay of its own, and their number is bounded."""
+def test_delay_grows_most_when_throttled_and_least_when_contended() -> None:
+    errors = CONTENTION, FAILURE, THROTTLING
 
-    def test_delay_is_the_projects_own(self) -> None:
-        backoff = Backoff()
-        backoff.grow("PROJ", THROTTLING)
+    contended, failed, throttled = (Backoff().grow("PROJ", error) for error in errors)
 
-        assert backoff.delay("proj") == BASE_DELAY_SECONDS
+    assert contended < failed < throttled == MIN_THROTTLING_DELAY_SECONDS
+    assert Backoff({"PROJ": 1.2}).grow("PROJ", THROTTLING) > 5 * 1.2
 
-    def test_delay_is_kept_when_the_projects_are_just_as_many_as_may_be(self) -> None:
-        backoff = Backoff({f"P{number}": 1.0 for number in range(MAX_PROJECTS)})
 
-        backoff.grow("P0", CONTENTION)
+def test_delay_decays_by_degrees_to_the_shortest_when_blocks_are_committed() -> None:
+    """One success does not mean that the contention is over."""
+    backoff = Backoff({"PROJ": 1.0, "CALM": MIN_DELAY_SECONDS * 1.1})
 
-        assert len(backoff.delays) == MAX_PROJECTS
+    backoff.decay("PROJ")
+    backoff.decay("CALM")
+    backoff.decay("NEVER-CONTENDED")
 
-    def test_delays_start_again_when_there_is_a_project_too_many(self) -> None:
-        backoff = Backoff({f"P{number}": 1.0 for number in range(MAX_PROJECTS)})
+    assert 0.5 < backoff.delay("PROJ") < 1.0
+    assert backoff.delay("CALM") == MIN_DELAY_SECONDS
+    assert backoff.delays.keys() == {"PROJ", "CALM"}
 
-        backoff.grow("one too many", CONTENTION)
 
-        assert list(backoff.delays) == ["one too many"]
+def test_delays_are_kept_when_the_projects_are_just_as_many_as_may_be() -> None:
+    backoff = full()
+    del backoff.delays["P0"]
+
+    backoff.grow("P0", CONTENTION)
+    backoff.grow("P0", CONTENTION)
+
+    assert len(backoff.delays) == MAX_PROJECTS
+
+
+def test_delays_start_again_when_there_is_a_project_too_many() -> None:
+    backoff = full()
+
+    backoff.grow("one too many", CONTENTION)
+
+    assert list(backoff.delays) == ["one too many"]

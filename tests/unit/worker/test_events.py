@@ -3,6 +3,7 @@
 import hashlib
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,42 +75,33 @@ def read(name: str) -> dict[str, Any]:
 
 def distinct_keys(records: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the keys of each project's requests, in the order of the records."""
-    keys: dict[str, list[str]] = {}
+    keys: dict[str, dict[str, None]] = defaultdict(dict)
     for record in records:
         request = json.loads(record["body"])
-        mine = keys.setdefault(request["project_id"], [])
-        if request["idempotency_key"] not in mine:
-            mine.append(request["idempotency_key"])
-    return keys
+        keys[request["project_id"]][request["idempotency_key"]] = None
+    return {project: list(found) for project, found in keys.items()}
 
 
 class Function:
-    """The function over fakes."""
+    """The function over empty tables."""
 
     def __init__(self) -> None:
         self.store = FakeTicketStore()
         self.publisher = FakePublisher()
         self.dead_letters = FakeDeadLetters()
         allocator = Allocator(self.store, 25, 10.0)
-        self.invoke = build_handler(
+        self._invoke = build_handler(
             Worker(allocator, self.publisher, self.dead_letters)
         )
 
-    def __call__(self, event: dict[str, Any]) -> Any:
-        """Invoke the function."""
-        return self.invoke(event, Context())
+    def __call__(self, name: str) -> Any:
+        """Invoke the function with an event of the folder."""
+        return self._invoke(read(name), Context())
 
     def numbers(self) -> dict[str, list[int]]:
         """Return the numbers of every project that has tickets."""
         tickets = self.store.tickets
         return {project: self.store.numbers(project) for project in tickets}
-
-    def dead_bodies(self) -> dict[str, bytes]:
-        """Return the dead letters' bodies, by message id."""
-        return {
-            letter.record.message_id: (letter.record.body or "").encode()
-            for letter in self.dead_letters.letters
-        }
 
 
 @pytest.fixture
@@ -122,169 +114,113 @@ def function() -> Function:
 class TestEveryFile:
     """A file does to the function what the table says; one without an entry fails."""
 
-    def test_event_is_answered_with_no_failure(
+    def test_event_gets_its_numbers_or_is_dead_lettered(
         self, function: Function, path: Path
     ) -> None:
-        assert function(read(path.name)) == {"batchItemFailures": []}
+        expected = EXPECTED[path.name]
+        last = read(path.name)["Records"][-1]
 
-    def test_event_gets_and_announces_its_numbers(
-        self, function: Function, path: Path
-    ) -> None:
-        function(read(path.name))
+        response = function(path.name)
 
-        numbers = EXPECTED[path.name].numbers
-        keys = {f"{project}-{n}" for project, each in numbers.items() for n in each}
+        numbers = expected.numbers
+        keys = {f"{project}-{n}" for project in numbers for n in numbers[project]}
+        dead_letters = [
+            (
+                type(letter.error),
+                str(letter.error).partition(": ")[0],
+                letter.record.message_id,
+                letter.record.body,
+            )
+            for letter in function.dead_letters.sent
+        ]
+        assert response == {"batchItemFailures": []}
         assert function.numbers() == numbers
         assert sorted(function.publisher.ids) == sorted(keys)
-
-    def test_event_is_dead_lettered_with_a_reason_that_names_the_field(
-        self, function: Function, path: Path
-    ) -> None:
-        function(read(path.name))
-
-        expected = EXPECTED[path.name].letter
-        found = [
-            (type(letter.error), str(letter.error).partition(": ")[0])
-            for letter in function.dead_letters.letters
+        assert dead_letters == [
+            (*reason, last["messageId"], last["body"])
+            for reason in [expected.letter]
+            if reason
         ]
-        assert found == ([expected] if expected else [])
 
-    def test_event_keeps_its_body_when_dead_lettered(
-        self, function: Function, path: Path
-    ) -> None:
-        event = read(path.name)
-        last = event["Records"][-1]
-
-        function(event)
-
-        letter = {last["messageId"]: last["body"].encode()}
-        assert function.dead_bodies() == (letter if EXPECTED[path.name].letter else {})
-
-    def test_records_have_the_members_that_sqs_delivers(self, path: Path) -> None:
-        for record in read(path.name)["Records"]:
+    def test_records_have_the_form_that_sqs_delivers(self, path: Path) -> None:
+        """Ids are random UUIDs, each its own; `md5OfBody` is the body's."""
+        records = read(path.name)["Records"]
+        for record in records:
             attributes = record["attributes"]
             assert [name for name in record if isinstance(record[name], str)] == [
-                "messageId",
-                "receiptHandle",
-                "body",
-                "md5OfBody",
-                "eventSource",
-                "eventSourceARN",
-                "awsRegion",
+                *("messageId", "receiptHandle", "body", "md5OfBody"),
+                *("eventSource", "eventSourceARN", "awsRegion"),
             ]
             assert record["messageAttributes"] == {}
             assert set(attributes) - {"MessageGroupId"} == {
-                "ApproximateReceiveCount",
-                "SentTimestamp",
-                "SenderId",
-                "ApproximateFirstReceiveTimestamp",
+                *("ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"),
+                *("SentTimestamp", "SenderId"),
             }
             assert all(isinstance(value, str) for value in attributes.values())
-
-    def test_records_have_true_ids_and_checksums(self, path: Path) -> None:
-        """Ids are random UUIDs, each its own; `md5OfBody` is the body's."""
-        records = read(path.name)["Records"]
-        ids = {record["messageId"] for record in records}
-
-        assert len(ids) == len(records)
-        assert {uuid.UUID(each).version for each in ids} == {4}
-        for record in records:
             md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
             assert record["md5OfBody"] == md5.hexdigest()
-
-    def test_requests_carry_their_project_as_group(self, path: Path) -> None:
-        for record in read(path.name)["Records"]:
-            group = record["attributes"].get("MessageGroupId")
             numbered = bool(EXPECTED[path.name].numbers)
             project = json.loads(record["body"])["project_id"] if numbered else None
-            assert group == project
+            assert attributes.get("MessageGroupId") == project
+
+        ids = {record["messageId"] for record in records}
+        assert len(ids) == len(records)
+        assert {uuid.UUID(name).version for name in ids} == {4}
 
 
-class TestRedelivery:
-    """`redelivery.json` is `create-ticket.json`, delivered again."""
+def test_redelivery_replays_the_number(function: Function) -> None:
+    function("create-ticket.json")
+    function.store.calls.clear()
 
-    def test_redelivery_looks_up_first(self, function: Function) -> None:
-        """What came before may have its number: a read comes before a write."""
-        function(read("redelivery.json"))
+    function("redelivery.json")
 
-        assert function.store.calls == ["recorded", "last_number", "write_block"]
-
-    def test_redelivery_replays_the_number(self, function: Function) -> None:
-        function(read("create-ticket.json"))
-        function.store.calls.clear()
-
-        function(read("redelivery.json"))
-
-        announced = function.publisher.announced
-        assert function.store.calls == ["recorded"]
-        assert function.numbers() == {"PROJ": [1]}
-        assert announced[0].event == announced[1].event
-        assert [each.replayed for each in announced] == [False, True]
-
-    def test_redelivery_differs_from_the_first_in_receipt_and_count_alone(self) -> None:
-        [first] = read("create-ticket.json")["Records"]
-        [second] = read("redelivery.json")["Records"]
-
-        differing = {name for name in first if first[name] != second[name]}
-        counted = second["attributes"] | {"ApproximateReceiveCount": "1"}
-        assert differing == {"receiptHandle", "attributes"}
-        assert second["attributes"]["ApproximateReceiveCount"] == "2"
-        assert counted == first["attributes"]
+    first, again = function.publisher.announced
+    assert function.store.calls == ["recorded"]
+    assert function.numbers() == {"PROJ": [1]}
+    assert first.event == again.event
+    assert function.publisher.replayed == [False, True]
 
 
-class TestBatch:
-    """`batch.json` has what makes a batch hard."""
+def test_redelivery_differs_from_the_first_in_receipt_and_count_alone() -> None:
+    [first] = read("create-ticket.json")["Records"]
+    [second] = read("redelivery.json")["Records"]
 
-    def test_batch_numbers_each_project_in_the_order_sent(
-        self, function: Function
-    ) -> None:
-        """A message that overtook another does not get the lower number."""
-        event = read("batch.json")
-        by_time = sorted(
-            event["Records"], key=lambda each: int(each["attributes"]["SentTimestamp"])
-        )
-
-        function(event)
-
-        numbered = {
-            project: function.store.keys_in_order(project)
-            for project in ("WEB", "API", "DOCS")
-        }
-        assert numbered == distinct_keys(by_time)
-        assert numbered != distinct_keys(event["Records"])
-
-    def test_batch_repeats_one_request(self, function: Function) -> None:
-        event = read("batch.json")
-
-        function(event)
-
-        bodies = [record["body"] for record in event["Records"]]
-        assert len(set(bodies)) == 9
-        assert len(function.publisher.ids) == 9
+    differing = {name for name in first if first[name] != second[name]}
+    counted = first["attributes"] | {"ApproximateReceiveCount": "2"}
+    assert differing == {"receiptHandle", "attributes"}
+    assert second["attributes"] == counted
 
 
-class TestFreshEvents:
+def test_batch_numbers_each_project_in_the_order_sent(function: Function) -> None:
+    """It holds a message that overtook another, and a request twice."""
+    records = read("batch.json")["Records"]
+    by_time = sorted(
+        records, key=lambda record: int(record["attributes"]["SentTimestamp"])
+    )
+
+    function("batch.json")
+
+    numbered = {
+        project: function.store.keys_in_order(project)
+        for project in function.store.tickets
+    }
+    assert numbered == distinct_keys(by_time)
+    assert numbered != distinct_keys(records)
+    assert len({record["body"] for record in records}) == len(records) - 1
+
+
+def test_events_have_new_ids_and_keys_when_fresh(tmp_path: Path) -> None:
     """Tables that know the checked-in requests do not know these."""
+    events.main([str(tmp_path)])
 
-    def test_events_have_new_ids_and_keys_when_fresh(self, tmp_path: Path) -> None:
-        events.main([str(tmp_path)])
-
-        first, fresh, again = (
-            json.loads((directory / f"{name}.json").read_bytes())["Records"][0]
-            for directory, name in (
-                (events.DIRECTORY, "create-ticket"),
-                (tmp_path, "create-ticket"),
-                (tmp_path, "redelivery"),
-            )
-        )
-        known_key, fresh_key = (
-            json.loads(record["body"])["idempotency_key"] for record in (first, fresh)
-        )
-        assert {path.name for path in tmp_path.iterdir()} == EXPECTED.keys()
-        assert fresh["messageId"] != first["messageId"]
-        assert fresh_key != known_key
-        assert (again["messageId"], again["body"]) == (
-            fresh["messageId"],
-            fresh["body"],
-        )
-        assert fresh["md5OfBody"] != first["md5OfBody"]
+    [known] = read("create-ticket.json")["Records"]
+    [fresh], [again] = (
+        json.loads((tmp_path / f"{name}.json").read_bytes())["Records"]
+        for name in ("create-ticket", "redelivery")
+    )
+    [keys, fresh_keys] = (distinct_keys([record]) for record in (known, fresh))
+    assert {path.name for path in tmp_path.iterdir()} == EXPECTED.keys()
+    assert fresh["messageId"] != known["messageId"]
+    assert fresh_keys != keys
+    assert fresh["md5OfBody"] != known["md5OfBody"]
+    assert (again["messageId"], again["body"]) == (fresh["messageId"], fresh["body"])

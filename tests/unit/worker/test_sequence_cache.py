@@ -17,53 +17,45 @@ def cached(number: int, project_id: str = "PROJ") -> SequenceCache:
     return cache
 
 
-class TestNextNumber:
-    """The number after our own last block is known for the TTL."""
-
-    def test_number_is_unknown_when_nothing_was_committed(self) -> None:
-        assert SequenceCache().next_number("PROJ", NOON) is None
-
-    @pytest.mark.parametrize("age", [timedelta(0), TTL / 2, TTL])
-    def test_number_is_known_when_it_is_no_older_than_the_ttl(
-        self, age: timedelta
-    ) -> None:
-        assert cached(8).next_number("PROJ", NOON + age) == 8
-
-    @pytest.mark.parametrize("age", [TTL + A_MICROSECOND, timedelta(days=1)])
-    def test_number_is_unknown_when_it_is_older(self, age: timedelta) -> None:
-        assert cached(8).next_number("PROJ", NOON + age) is None
-
-    def test_number_is_unknown_when_the_clock_was_set_back(self) -> None:
-        """Or it would stay young until the clock is where it was."""
-        assert cached(8).next_number("PROJ", NOON - timedelta(hours=1)) is None
-
-    def test_number_is_the_latest_when_blocks_follow_each_other(self) -> None:
-        cache = cached(8)
-        cache.committed("PROJ", 9, NOON + TTL)
-
-        assert cache.next_number("PROJ", NOON + 2 * TTL) == 9
-
-    @pytest.mark.parametrize("other", ["OTHER", "proj", "PROJ-1"])
-    def test_number_is_unknown_when_it_is_another_projects(self, other: str) -> None:
-        assert cached(8).next_number(other, NOON) is None
+@pytest.mark.parametrize(
+    ("age", "number"),
+    [
+        (timedelta(0), 8),
+        (TTL, 8),
+        (TTL + A_MICROSECOND, None),
+        (timedelta(days=1), None),
+        # A clock that was set back; or the number would stay young until it is where
+        # it was.
+        (timedelta(hours=-1), None),
+    ],
+)
+def test_number_is_known_until_it_is_older_than_the_ttl(
+    age: timedelta, number: int | None
+) -> None:
+    assert cached(8).next_number("PROJ", NOON + age) == number
 
 
-class TestBound:
-    """An execution environment lives for hours and meets any number of projects."""
+def test_number_is_the_latest_when_blocks_follow_each_other() -> None:
+    cache = cached(8)
+    cache.committed("PROJ", 9, NOON + TTL)
 
-    def test_number_is_known_when_the_cache_is_just_full(self) -> None:
-        cache = cached(8, "first")
-        for number in range(MAX_PROJECTS - 1):
-            cache.committed(f"P{number}", 2, NOON)
-        cache.committed("first", 9, NOON)
+    assert cache.next_number("PROJ", NOON + 2 * TTL) == 9
 
-        assert cache.next_number("first", NOON) == 9
-        assert len(cache.entries) == MAX_PROJECTS
 
-    def test_cache_starts_again_when_there_is_a_project_too_many(self) -> None:
-        cache = cached(8, "first")
-        for number in range(MAX_PROJECTS):
-            cache.committed(f"P{number}", 2, NOON)
+@pytest.mark.parametrize("other", ["OTHER", "proj", "PROJ-1"])
+def test_number_is_unknown_when_it_is_another_projects(other: str) -> None:
+    assert cached(8).next_number(other, NOON) is None
 
-        assert cache.next_number("first", NOON) is None
-        assert len(cache.entries) == 1
+
+@pytest.mark.parametrize(("others", "number"), [(-1, 9), (0, None)])
+def test_cache_starts_again_when_there_is_a_project_too_many(
+    others: int, number: int | None
+) -> None:
+    cache = cached(8, "first")
+    for place in range(MAX_PROJECTS + others):
+        cache.committed(f"P{place}", 2, NOON)
+    if number:
+        cache.committed("first", number, NOON)
+
+    assert cache.next_number("first", NOON) == number
+    assert len(cache.entries) == (MAX_PROJECTS if number else 1)

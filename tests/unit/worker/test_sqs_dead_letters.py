@@ -6,22 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.stub import ANY, Stubber
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.builders import plenty, queue_record
-from tests.support.canned_aws import aws_client, parameters
+from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
-from ticket_numbering.batch_api import attributes_size
+from ticket_numbering.batch_api import attributes_size, text_attribute
 from ticket_numbering.bootstrap import CLIENT_CONFIG
 from ticket_numbering.errors import (
     DeadLetterError,
     IdempotencyMismatchError,
     InvalidMessageError,
-    PoisonMessageError,
 )
-from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.ports import DeadLetter
 from ticket_numbering.sqs_dead_letters import (
     MAX_ATTRIBUTES,
@@ -33,90 +28,59 @@ from ticket_numbering.sqs_dead_letters import (
 from ticket_numbering.sqs_record import SQSRecord
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
-FIFO_QUEUE = f"{QUEUE}.fifo"
+NOT_JSON = InvalidMessageError("body: not JSON")
 OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
 
 
-class Queue:
-    """A queue that answers as told, and remembers what it was asked."""
+class Queue(BatchService):
+    """A queue, and the adapter on it."""
 
-    def __init__(self, url: str = QUEUE) -> None:
-        """Put a stub in the network's place."""
-        client = aws_client("sqs")
-        self.url = url
-        self.calls = parameters(client)
-        self.stub = Stubber(client)
-        self.dead_letters = SQSDeadLetters(client, url)
+    def __init__(self, url: str) -> None:
+        super().__init__("sqs", "send_message_batch", {"QueueUrl": url}, "Entries")
+        self.dead_letters = SQSDeadLetters(self.client, url)
 
-    def takes(self, *ids: int, failed: dict[int, str] | None = None) -> None:
-        """Expect a call, and take the entries of these ids."""
-        failures = [
-            {"Id": str(each), "Code": code, "SenderFault": True}
-            for each, code in (failed or {}).items()
-        ]
-        taken = [
-            {"Id": str(each), "MessageId": "m", "MD5OfMessageBody": "5"} for each in ids
-        ]
-        self.stub.add_response(
-            "send_message_batch",
-            {"Successful": taken, "Failed": failures},
-            {"QueueUrl": self.url, "Entries": ANY},
-        )
+    def send(
+        self, *records: SQSRecord, error: InvalidMessageError = NOT_JSON
+    ) -> dict[str, DeadLetterError]:
+        """Send the records for this reason, with time to spare."""
+        dead_letters = [DeadLetter(record, error) for record in records]
+        return self.dead_letters.send(dead_letters, plenty)
 
-    def refuses(self, code: str, status: int = 400) -> None:
-        """Expect a call, and refuse it as a whole."""
-        self.stub.add_client_error("send_message_batch", code, http_status_code=status)
-
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Entries of all calls."""
-        return [entry for call in self.calls for entry in call["Entries"]]
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes of the only entry."""
+        [entry] = self.entries
+        attributes: dict[str, Any] = entry["MessageAttributes"]
+        return attributes
 
 
 @pytest.fixture
-def queue() -> Iterator[Queue]:
-    """Return a queue; every call it was told to expect must come."""
-    queue = Queue()
-    with queue.stub:
-        yield queue
-        queue.stub.assert_no_pending_responses()
+def queue(request: pytest.FixtureRequest) -> Iterator[Queue]:
+    """Return a queue; every call that it was prepared for must come."""
+    queue = Queue(getattr(request, "param", QUEUE))
+    yield queue
+    queue.stub.assert_no_pending_responses()
 
 
-@pytest.fixture
-def fifo_queue() -> Iterator[Queue]:
-    """Return a FIFO queue, likewise."""
-    queue = Queue(FIFO_QUEUE)
-    with queue.stub:
-        yield queue
-        queue.stub.assert_no_pending_responses()
+on_fifo_queue = pytest.mark.parametrize("queue", [f"{QUEUE}.fifo"], indirect=True)
 
 
-def letter(
-    record: SQSRecord | None = None, error: PoisonMessageError | None = None
-) -> DeadLetter:
-    """Return a dead letter."""
-    return DeadLetter(
-        record or queue_record("not JSON"),
-        error or InvalidMessageError("body: not JSON"),
-    )
+def reason_attributes(
+    record: SQSRecord, error: Exception = NOT_JSON
+) -> dict[str, dict[str, str]]:
+    """Return the attributes that tell why a message is a dead letter."""
+    values = {
+        "ErrorType": type(error).__name__,
+        "ErrorMessage": str(error),
+        "SourceMessageId": record.message_id,
+        "SentTimestamp": str(record.sent_at),
+    }
+    return {name: text_attribute(value) for name, value in values.items()}
 
 
-def filling(record: SQSRecord, error: PoisonMessageError, missing: int) -> SQSRecord:
+def filling(record: SQSRecord, error: Exception, missing: int) -> SQSRecord:
     """Give the record a body that leaves its reason so many bytes too few."""
-    ours = attributes_size(
-        {
-            "ErrorType": text(type(error).__name__),
-            "ErrorMessage": text(str(error)),
-            "SourceMessageId": text(record.message_id),
-            "SentTimestamp": text(str(record.sent_at)),
-        }
-    )
+    ours = attributes_size(reason_attributes(record, error))
     return replace(record, body="x" * (MAX_SEND_BYTES - ours + missing))
-
-
-def text(value: str) -> dict[str, str]:
-    """Return a text attribute as SQS takes it."""
-    return {"DataType": "String", "StringValue": value}
 
 
 def delivered(value: str, data_type: str = "String") -> dict[str, Any]:
@@ -129,337 +93,189 @@ def delivered(value: str, data_type: str = "String") -> dict[str, Any]:
     }
 
 
-def delivered_attributes(count: int) -> dict[str, dict[str, Any]]:
-    """Return attributes as Lambda delivers them."""
-    return {f"name-{number}": delivered(str(number)) for number in range(count)}
+def with_attributes(count: int, **others: Any) -> SQSRecord:
+    """Return a record with attributes of its own."""
+    own = {f"name-{number}": delivered(str(number)) for number in range(count)}
+    return queue_record("x", messageAttributes=others | own)
 
 
-class TestBody:
-    """The body is what it was: a redrive sends the same message again."""
+class TestEntries:
+    """The message is what it was, and four attributes tell why it lies there."""
 
     @pytest.mark.parametrize(
         "body",
-        cases(
-            {
-                "prose": "not JSON",
-                "json": '{"b": 1,   "a":\t2}',
-                "surrounding-whitespace": " \r\n{}\n\n ",
-                "unicode": "Cafe\u0301 \U0001f469\u200d\U0001f467 \u0627\u0644\u0628",
-                "escapes": r'{"a": "\u0000 \ud800 \/"}',
-                "byte-order-mark": "\ufeff{}",
-            }
-        ),
+        [
+            *('{"b": 1,   "a":\t2}', " \r\n{}\n\n ", r'{"a": "\u0000 \ud800 \/"}'),
+            *("Cafe\u0301 \U0001f469\u200d\U0001f467 \u0627\u0644", "\ufeff{}"),
+        ],
+        ids=ascii,
     )
-    def test_send_keeps_the_body_byte_for_byte(self, queue: Queue, body: str) -> None:
-        """Nothing is trimmed, escaped, normalized or wrapped."""
+    def test_send_keeps_the_body_and_adds_only_the_reason(
+        self, queue: Queue, body: str
+    ) -> None:
+        record = queue_record(body, sent_at=1_795_000_000_123)
+        error = IdempotencyMismatchError("used")
         queue.takes(0)
 
-        failures = queue.dead_letters.send([letter(queue_record(body))], plenty)
+        assert queue.dead_letters.send([DeadLetter(record, error)], plenty) == {}
+        assert queue.entries == [
+            {
+                "Id": "0",
+                "MessageBody": body,
+                "MessageAttributes": {
+                    "ErrorType": text_attribute("IdempotencyMismatchError"),
+                    "ErrorMessage": text_attribute("used"),
+                    "SourceMessageId": text_attribute(record.message_id),
+                    "SentTimestamp": text_attribute("1795000000123"),
+                },
+            }
+        ]
 
-        assert failures == {}
-        assert queue.entries[0]["MessageBody"].encode() == body.encode()
-
-    def test_send_makes_no_body_up_when_the_record_has_none(self, queue: Queue) -> None:
-        """SQS refuses it then, and the redrive policy moves what there is."""
-        queue.takes(0)
-
-        queue.dead_letters.send([letter(SQSRecord("message-1", None))], plenty)
-
-        assert queue.entries[0]["MessageBody"] == ""
-
-    def test_send_adds_nothing_else_to_a_record_of_a_standard_queue(
+    def test_send_makes_up_neither_a_body_nor_a_time_when_the_record_has_none(
         self, queue: Queue
     ) -> None:
-        """Fields of FIFO queues would be refused."""
+        """SQS refuses an empty body; the redrive policy moves what there is."""
         queue.takes(0)
 
-        queue.dead_letters.send([letter()], plenty)
+        queue.send(SQSRecord("message-1", None))
 
-        assert set(queue.entries[0]) == {"Id", "MessageBody", "MessageAttributes"}
+        assert queue.entries[0]["MessageBody"] == ""
+        assert set(queue.attributes()) == OURS - {"SentTimestamp"}
 
-    def test_send_keeps_the_group_of_a_fair_queue(self, queue: Queue) -> None:
-        """A group alone does not make a queue FIFO: no deduplication id."""
+    @pytest.mark.parametrize("fifo", [{}, {"sequence_number": "1"}], ids=str)
+    def test_send_keeps_the_group_and_no_identity_when_the_queue_is_standard(
+        self, queue: Queue, fifo: dict[str, str]
+    ) -> None:
+        """A standard queue refuses a deduplication id, whatever the source is."""
         queue.takes(0)
 
-        queue.dead_letters.send([letter(queue_record("x", group_id="PROJ"))], plenty)
+        queue.send(queue_record("x", group_id="PROJ", **fifo))
 
         assert queue.entries[0]["MessageGroupId"] == "PROJ"
         assert "MessageDeduplicationId" not in queue.entries[0]
 
-
-class TestFifoQueue:
-    """A letter is identified by the message that it was: SQS drops nothing else."""
-
-    def test_send_keeps_two_letters_apart_when_their_bodies_are_equal(
-        self, fifo_queue: Queue
-    ) -> None:
-        """Two dead letters of one body are two messages, each in its group."""
-        records = [
-            queue_record("x", group_id="PROJ", sequence_number=str(number))
-            for number in (1, 2)
-        ]
-        fifo_queue.takes(0, 1)
-
-        fifo_queue.dead_letters.send([letter(record) for record in records], plenty)
-
-        groups = [entry["MessageGroupId"] for entry in fifo_queue.entries]
-        ids = [entry["MessageDeduplicationId"] for entry in fifo_queue.entries]
-        assert groups == ["PROJ"] * 2
-        assert ids == [record.message_id for record in records]
-
-    def test_send_names_a_letter_alike_when_it_is_sent_again(
-        self, fifo_queue: Queue
-    ) -> None:
-        """A worker that died before its answer leaves no second copy."""
-        record = queue_record("x", group_id="PROJ", sequence_number="1")
-        fifo_queue.takes(0)
-        fifo_queue.takes(0)
-
-        for _ in range(2):
-            fifo_queue.dead_letters.send([letter(record)], plenty)
-
-        first, second = fifo_queue.entries
-        assert first == second
-
-    def test_send_makes_a_group_up_when_the_record_has_none(
-        self, fifo_queue: Queue
-    ) -> None:
-        """An event made by hand: without a group SQS would refuse it for ever."""
-        record = queue_record("x")
-        fifo_queue.takes(0)
-
-        fifo_queue.dead_letters.send([letter(record)], plenty)
-
-        assert fifo_queue.entries[0]["MessageGroupId"] == record.message_id
-        assert fifo_queue.entries[0]["MessageDeduplicationId"] == record.message_id
-
-    def test_send_leaves_the_identity_out_when_only_the_source_is_fifo(
+    @on_fifo_queue
+    def test_send_identifies_a_dead_letter_by_its_message_when_the_queue_is_fifo(
         self, queue: Queue
     ) -> None:
-        """A standard queue refuses it, whatever the record says."""
-        queue.takes(0)
+        """Sent again it is dropped; another message of the same body is not."""
+        grouped = [
+            queue_record("x", group_id="PROJ", sequence_number="1") for _ in range(2)
+        ]
+        by_hand = queue_record("x")
+        queue.takes(0, 1, 2)
 
-        queue.dead_letters.send(
-            [letter(queue_record("x", group_id="PROJ", sequence_number="1"))], plenty
-        )
+        queue.send(*grouped, by_hand)
 
-        assert "MessageDeduplicationId" not in queue.entries[0]
+        expected = [*(("PROJ", record.message_id) for record in grouped)]
+        expected.append((by_hand.message_id, by_hand.message_id))
+        assert expected == [
+            (entry["MessageGroupId"], entry["MessageDeduplicationId"])
+            for entry in queue.entries
+        ]
 
 
-class TestReason:
-    """Four attributes tell a person why the message lies there."""
-
-    def test_send_tells_why_and_where_from(self, queue: Queue) -> None:
-        """Type and text of the error, and which message it was."""
-        record = queue_record("x", sent_at=1_795_000_000_123)
-        queue.takes(0)
-
-        queue.dead_letters.send(
-            [letter(record, IdempotencyMismatchError("used"))], plenty
-        )
-
-        assert queue.entries[0]["MessageAttributes"] == {
-            "ErrorType": text("IdempotencyMismatchError"),
-            "ErrorMessage": text("used"),
-            "SourceMessageId": text(record.message_id),
-            "SentTimestamp": text("1795000000123"),
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    cases(
+        {
+            "unicode": ("Caf\u00e9 \U0001f6aa", "Caf\u00e9 \U0001f6aa"),
+            "nul": ("a\x00b", "a\ufffdb"),
+            "escape": ("\x1b[31mred", "\ufffd[31mred"),
+            "surrogate": ("a\ud800", "a\ufffd"),
+            "noncharacters": ("\ufffe\uffff", "\ufffd\ufffd"),
+            "empty": ("", "InvalidMessageError"),
+            "long": ("r" * (MAX_REASON_CHARACTERS + 1), "r" * MAX_REASON_CHARACTERS),
         }
-
-    def test_send_leaves_the_time_out_when_it_is_unknown(self, queue: Queue) -> None:
-        """A made-up time would mislead, and an empty one would be refused."""
-        record = SQSRecord("message-1", "x")
-        queue.takes(0)
-
-        queue.dead_letters.send([letter(record)], plenty)
-
-        assert set(queue.entries[0]["MessageAttributes"]) == OURS - {"SentTimestamp"}
-
-    @pytest.mark.parametrize(
-        ("message", "reason"),
-        cases(
-            {
-                "clean": ("title: too long", "title: too long"),
-                "unicode": ("Caf\u00e9 \U0001f6aa", "Caf\u00e9 \U0001f6aa"),
-                "nul": ("a\x00b", "a\ufffdb"),
-                "escape": ("\x1b[31mred", "\ufffd[31mred"),
-                "surrogate": ("a\ud800", "a\ufffd"),
-                "noncharacter": ("\ufffe\uffff", "\ufffd\ufffd"),
-                "empty": ("", "InvalidMessageError"),
-                "at-the-cap": (
-                    "r" * MAX_REASON_CHARACTERS,
-                    "r" * MAX_REASON_CHARACTERS,
-                ),
-                "past-the-cap": (
-                    "r" * (MAX_REASON_CHARACTERS + 1),
-                    "r" * MAX_REASON_CHARACTERS,
-                ),
-            }
-        ),
-    )
-    def test_reason_of_is_something_that_sqs_accepts(
-        self, message: str, reason: str
-    ) -> None:
-        """Forbidden characters show as such, and a long text has an end."""
-        assert reason_of(InvalidMessageError(message)) == reason
-
-    @given(st.text(st.characters(categories=None)))
-    def test_reason_of_any_text_is_accepted(self, message: str) -> None:
-        """A reason can never make the send fail."""
-        reason = reason_of(InvalidMessageError(message))
-
-        assert 0 < len(reason) <= MAX_REASON_CHARACTERS
-        assert not FORBIDDEN_CHARACTERS.search(reason)
-        assert reason.encode()
+    ),
+)
+def test_reason_is_something_that_sqs_accepts(message: str, reason: str) -> None:
+    assert reason_of(InvalidMessageError(message)) == reason
 
 
-class TestTheirAttributes:
+class TestOwnAttributes:
     """The message's own attributes travel along while there is room."""
 
-    @pytest.mark.parametrize(
-        ("theirs", "kept"), [(0, 0), (1, 1), (6, 6), (7, 6), (10, 6)]
-    )
+    @pytest.mark.parametrize(("own", "kept"), [(0, 0), (6, 6), (7, 6), (10, 6)])
     def test_send_never_has_more_than_ten_attributes(
-        self, queue: Queue, theirs: int, kept: int
+        self, queue: Queue, own: int, kept: int
     ) -> None:
-        """Ours are the reason: they stay, and of theirs as many as fit."""
-        record = queue_record("x", messageAttributes=delivered_attributes(theirs))
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record)], plenty)
+        queue.send(with_attributes(own))
 
-        attributes = queue.entries[0]["MessageAttributes"]
-        assert set(attributes) >= OURS
-        assert len(attributes) == len(OURS) + kept <= MAX_ATTRIBUTES
+        assert set(queue.attributes()) >= OURS
+        assert len(queue.attributes()) == len(OURS) + kept <= MAX_ATTRIBUTES == 10
 
-    def test_send_keeps_type_and_value_of_their_attributes(self, queue: Queue) -> None:
-        """Text, numbers, custom types and bytes come back as they were."""
+    def test_send_keeps_type_and_value_of_own_attributes(self, queue: Queue) -> None:
         blob = bytes(range(256))
-        theirs = {
+        own = {
             "text": delivered("Caf\u00e9"),
             "number": delivered("42.50", "Number.amount"),
             "blob": {
                 "binaryValue": base64.b64encode(blob).decode(),
-                "stringListValues": [],
-                "binaryListValues": [],
                 "dataType": "Binary.png",
             },
         }
         queue.takes(0)
 
-        queue.dead_letters.send(
-            [letter(queue_record("x", messageAttributes=theirs))], plenty
-        )
+        queue.send(with_attributes(0, **own))
 
-        attributes = queue.entries[0]["MessageAttributes"]
-        assert {name: attributes[name] for name in theirs} == {
-            "text": text("Caf\u00e9"),
+        attributes = queue.attributes()
+        assert {name: attributes[name] for name in own} == {
+            "text": text_attribute("Caf\u00e9"),
             "number": {"DataType": "Number.amount", "StringValue": "42.50"},
             "blob": {"DataType": "Binary.png", "BinaryValue": blob},
         }
 
-    def test_send_tells_the_latest_reason_when_a_letter_comes_back(
+    def test_send_tells_the_latest_reason_when_a_dead_letter_comes_back(
         self, queue: Queue
     ) -> None:
-        """After a redrive our own attributes are replaced, not doubled."""
-        old = {name: delivered("old") for name in OURS} | delivered_attributes(6)
-        record = queue_record("x", messageAttributes=old)
+        old = {name: delivered("old") for name in OURS}
         queue.takes(0)
 
-        queue.dead_letters.send([letter(record)], plenty)
+        queue.send(with_attributes(6, **old))
 
-        attributes = queue.entries[0]["MessageAttributes"]
-        assert len(attributes) == MAX_ATTRIBUTES
-        assert text("old") not in attributes.values()
+        assert len(queue.attributes()) == MAX_ATTRIBUTES
+        assert text_attribute("old") not in queue.attributes().values()
 
-
-class TestFailures:
-    """A letter that SQS did not take is told by its message id."""
-
-    def test_send_calls_nothing_when_there_is_no_poison(self, queue: Queue) -> None:
-        """No letters, no call."""
-        assert queue.dead_letters.send([], plenty) == {}
-        assert queue.calls == []
-
-    def test_send_tells_the_letter_that_sqs_did_not_take(self, queue: Queue) -> None:
-        """The error keeps why the message is poison, for the log's reader."""
-        good, bad = letter(), letter(error=InvalidMessageError("title: missing"))
-        queue.takes(0, failed={1: "InvalidMessageContents"})
-
-        failures = queue.dead_letters.send([good, bad], plenty)
-
-        (error,) = failures.values()
-        assert list(failures) == [bad.record.message_id]
-        assert isinstance(error, DeadLetterError)
-        assert "InvalidMessageContents" in str(error)
-        assert "InvalidMessageError" in str(error)
-
-    def test_send_tells_the_letter_that_the_answer_leaves_out(
-        self, queue: Queue
+    @pytest.mark.parametrize(
+        "odd",
+        cases(
+            {
+                "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
+                "no-value": {"stringValue": None, "dataType": "String"},
+                "no-type": {"stringValue": "x", "dataType": None},
+            }
+        ),
+    )
+    def test_send_leaves_an_attribute_out_when_it_makes_no_sense(
+        self, queue: Queue, odd: dict[str, Any]
     ) -> None:
-        """Silence is no success: the message must not be deleted."""
-        letters = [letter(), letter()]
-        queue.takes(1)
+        """An event made by hand may hold what SQS never delivers."""
+        queue.takes(0)
 
-        failures = queue.dead_letters.send(letters, plenty)
+        assert queue.send(with_attributes(2, odd=odd)) == {}
+        assert set(queue.attributes()) == OURS | {"name-0", "name-1"}
 
-        assert list(failures) == [letters[0].record.message_id]
 
-    def test_send_tells_the_letter_that_is_too_large_with_its_reason(
+class TestRoom:
+    """Body, reason and own attributes together fit the limit, or nothing is tried."""
+
+    def test_send_tells_the_dead_letter_that_is_too_large_with_its_reason(
         self, queue: Queue
     ) -> None:
         """A body near 1 MiB is not tried; the redrive policy moves it whole."""
-        record = queue_record("x" * MAX_SEND_BYTES)
-        large = letter(record, InvalidMessageError("body: not JSON"))
+        large = queue_record("x" * MAX_SEND_BYTES)
         queue.takes(0, 2)
 
-        failures = queue.dead_letters.send([letter(), large, letter()], plenty)
+        failures = queue.send(queue_record("x"), large, queue_record("x"))
 
-        assert list(failures) == [record.message_id]
-        assert "InvalidMessageError" in str(failures[record.message_id])
-        assert len(queue.entries) == 2
-
-    def test_limit_of_a_call_is_that_of_sqs(self) -> None:
-        """A queue takes 1 MiB, and refuses one byte more."""
+        assert list(failures) == [large.message_id]
+        assert str(failures[large.message_id]).endswith(
+            "; it was to be dead-lettered as InvalidMessageError"
+        )
         assert MAX_SEND_BYTES == 1_048_576
-
-    def test_send_takes_the_largest_letter_that_fits(self, queue: Queue) -> None:
-        """Body and attributes together may have the limit's size."""
-        record = queue_record("")
-        reason = attributes_size(
-            {
-                "ErrorType": text("InvalidMessageError"),
-                "ErrorMessage": text("body: empty"),
-                "SourceMessageId": text(record.message_id),
-                "SentTimestamp": text(str(record.sent_at)),
-            }
-        )
-        full = replace(record, body="x" * (MAX_SEND_BYTES - reason))
-        queue.takes(0)
-
-        failures = queue.dead_letters.send(
-            [letter(full, InvalidMessageError("body: empty"))], plenty
-        )
-
-        assert failures == {}
-
-    def test_send_makes_room_when_a_body_is_near_the_limit(self, queue: Queue) -> None:
-        """The message's own attributes go first, then the end of the reason."""
-        theirs = {"theirs": {"dataType": "String", "stringValue": "x" * 50}}
-        body = "x" * (MAX_SEND_BYTES - 200)
-        reason = InvalidMessageError("body: " + "y" * 500)
-        queue.takes(0)
-
-        failures = queue.dead_letters.send(
-            [letter(queue_record(body, messageAttributes=theirs), reason)], plenty
-        )
-
-        [entry] = queue.entries
-        attributes = entry["MessageAttributes"]
-        assert failures == {}
-        assert entry["MessageBody"] == body
-        assert "theirs" not in attributes
-        assert attributes["ErrorMessage"]["StringValue"].startswith("body: y")
-        assert len(body) + attributes_size(attributes) <= MAX_SEND_BYTES
 
     @pytest.mark.parametrize(
         ("reason", "missing", "kept"),
@@ -475,101 +291,65 @@ class TestFailures:
     def test_send_cuts_no_more_of_the_reason_than_it_must(
         self, queue: Queue, reason: str, missing: int, kept: str
     ) -> None:
-        """Bytes are counted, and what is left of the reason is whole characters."""
         error = InvalidMessageError(reason)
-        record = filling(queue_record(""), error, missing)
+        record = filling(with_attributes(1), error, missing)
         queue.takes(0)
 
-        failures = queue.dead_letters.send([letter(record, error)], plenty)
-
-        assert failures == {}
-        assert queue.entries[0]["MessageAttributes"]["ErrorMessage"] == text(kept)
-
-    @pytest.mark.parametrize(("missing", "kept"), [(0, True), (1, False)])
-    def test_send_keeps_an_attribute_of_theirs_when_it_just_fits(
-        self, queue: Queue, missing: int, *, kept: bool
-    ) -> None:
-        """The last byte of the limit can be used."""
-        error = InvalidMessageError("body: empty")
-        theirs = {"theirs": delivered("x")}
-        room = attributes_size({"theirs": text("x")})
-        record = filling(queue_record(""), error, missing - room)
-        queue.takes(0)
-
-        queue.dead_letters.send(
-            [letter(replace(record, message_attributes=theirs), error)], plenty
+        assert queue.send(record, error=error) == {}
+        assert queue.attributes() == reason_attributes(
+            record, InvalidMessageError(kept)
         )
 
-        assert ("theirs" in queue.entries[0]["MessageAttributes"]) is kept
+    @pytest.mark.parametrize(("missing", "kept"), [(0, True), (1, False)])
+    def test_send_keeps_an_own_attribute_when_it_just_fits(
+        self, queue: Queue, missing: int, *, kept: bool
+    ) -> None:
+        room = attributes_size({"name-0": text_attribute("0")})
+        record = filling(with_attributes(1), NOT_JSON, missing - room)
+        queue.takes(0)
 
-    def test_send_counts_attributes_among_the_bytes_of_a_call(
+        queue.send(record)
+
+        assert ("name-0" in queue.attributes()) is kept
+
+    def test_send_counts_bytes_and_attributes_among_those_of_a_call(
         self, queue: Queue
     ) -> None:
-        """Two bodies of half the limit do not fit into one call."""
         half = "\u00e9" * (MAX_SEND_BYTES // 4)
         queue.takes(0)
         queue.takes(1)
 
-        failures = queue.dead_letters.send([letter(queue_record(half))] * 2, plenty)
+        assert queue.send(queue_record(half), queue_record(half)) == {}
 
-        assert failures == {}
-        assert len(queue.calls) == 2
 
-    def test_send_sends_one_by_one_when_the_call_is_refused(self, queue: Queue) -> None:
-        """One letter that SQS does not take cannot keep its neighbours back."""
-        bad, good = letter(), letter()
-        queue.refuses("InvalidMessageContents")
-        queue.refuses("InvalidMessageContents")
-        queue.takes(1)
+class TestFailures:
+    """A dead letter that SQS did not take is told by its message id."""
 
-        failures = queue.dead_letters.send([bad, good], plenty)
-
-        assert list(failures) == [bad.record.message_id]
-
-    def test_send_tells_every_letter_of_a_throttled_call(self, queue: Queue) -> None:
-        """All come back; none is tried again at once."""
-        letters = [letter(), letter()]
-        queue.refuses("RequestThrottled", 403)
-
-        failures = queue.dead_letters.send(letters, plenty)
-
-        assert list(failures) == [each.record.message_id for each in letters]
-
-    @pytest.mark.parametrize(
-        "attribute",
-        cases(
-            {
-                "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
-                "no-value": {"stringValue": None, "dataType": "String"},
-                "no-type": {"stringValue": "x", "dataType": None},
-            }
-        ),
-    )
-    def test_send_harms_no_neighbour_when_an_attribute_makes_no_sense(
-        self, queue: Queue, attribute: dict[str, Any]
+    def test_send_tells_the_dead_letter_that_sqs_did_not_take(
+        self, queue: Queue
     ) -> None:
-        """An event made by hand may hold what SQS never delivers."""
-        odd = letter(queue_record("x", messageAttributes={"odd": attribute}))
-        good = letter()
-        queue.takes(0, 1)
+        good, bad = queue_record("x"), queue_record("x")
+        queue.takes(0, failed={1: "InvalidMessageContents"})
 
-        failures = queue.dead_letters.send([odd, good], plenty)
+        failures = queue.send(good, bad)
 
-        assert good.record.message_id not in failures
+        assert list(failures) == [bad.message_id]
+        assert isinstance(failures[bad.message_id], DeadLetterError)
+        assert str(failures[bad.message_id]) == (
+            "SQS: InvalidMessageContents; "
+            "it was to be dead-lettered as InvalidMessageError"
+        )
 
-
-class TestDeadline:
-    """A call that hangs must not bring the neighbours back."""
-
-    def test_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
+    def test_dead_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
         self, queue: Queue
     ) -> None:
         """It comes back, and the invocation ends in time to say what is done."""
-        poison = letter()
+        record = queue_record("x")
         client_waits = CLIENT_CONFIG["connect_timeout"] + CLIENT_CONFIG["read_timeout"]
         hanging_call = client_waits * CLIENT_CONFIG["retries"]["total_max_attempts"]
 
-        failures = queue.dead_letters.send([poison], lambda: hanging_call)
+        failures = queue.dead_letters.send(
+            [DeadLetter(record, NOT_JSON)], lambda: hanging_call
+        )
 
-        assert [*failures] == [poison.record.message_id]
-        assert "time ran out" in str(failures[poison.record.message_id])
+        assert "time ran out" in str(failures[record.message_id])
