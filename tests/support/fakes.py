@@ -201,7 +201,7 @@ class FakePublisher:
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish; see `Publisher`."""
-        del time_left
+        time_left()
         self.calls += 1
         if self.bug:
             raise self.bug
@@ -236,7 +236,7 @@ class FakeDeadLetters:
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
-        del time_left
+        time_left()
         if self.bug:
             raise self.bug
         ids = {letter.record.message_id for letter in dead_letters}

@@ -193,22 +193,17 @@ class TestGapless:
         assert environment.store.keys_in_order()[41:] == keys(requests)
         assert environment.reads == 1
 
+    @pytest.mark.parametrize(("excess", "lengths"), [(0, [2, 1]), (1, [1, 2])])
     def test_allocate_keeps_blocks_below_the_size_limit_when_tickets_are_large(
-        self, environment: Environment
+        self, environment: Environment, excess: int, lengths: list[int]
     ) -> None:
-        attributes = {f"name-{number}": "x" * 1024 for number in range(50)}
-        large = [
-            create_ticket(description="x" * 60_000, attributes=attributes)
-            for _ in range(MAX_BLOCK_REQUESTS)
-        ]
+        half = MAX_BLOCK_BYTES // 2
+        requests = [_of_item_size(size) for size in (half, half + excess, half - 1)]
 
-        environment.allocate(large)
+        environment.allocate(requests)
 
         blocks = environment.store.blocks
-        assert environment.store.numbers() == list(range(1, MAX_BLOCK_REQUESTS + 1))
-        assert len(blocks) == 2
-        for block in blocks:
-            assert sum(request.size for request in block.requests) <= MAX_BLOCK_BYTES
+        assert [len(block.requests) for block in blocks] == lengths
 
     @pytest.mark.parametrize("run", RUNS)
     def test_allocate_leaves_no_gap_when_a_block_is_not_committed_at_once(

@@ -20,6 +20,7 @@ from tests.support.fakes import (
     FakePublisher,
     FakeTicketStore,
     FakeTime,
+    Fault,
     cancelled,
     held,
 )
@@ -78,7 +79,7 @@ class Function:
             for blob in printed
             for directive in blob["_aws"]["CloudWatchMetrics"]
             for metric in directive["Metrics"]
-            if metric["Name"] != "ColdStart"
+            if metric["Name"] != "ColdStart" and metric["Unit"] == "Count"
         }
 
 
@@ -291,13 +292,12 @@ class TestMetrics:
         """Zeros are published too: no data and no failures are not the same."""
         function.publisher.refused = {"PROJ-2"}
         request = create_ticket()
+        records = [sqs_record(asked) for asked in (request, request, None, None, "{")]
 
-        function(
-            sqs_record(request), sqs_record(request), sqs_record("{"), sqs_record()
-        )
+        function(*records)
 
         assert function.metrics() == {
-            "TicketNumbersAssigned": [1.0],
+            "TicketNumbersAssigned": [2.0],
             "AssignmentsReplayed": [1.0],
             "PoisonMessages": [1.0],
             "TransientFailures": [1.0],
@@ -312,11 +312,13 @@ class TestMetrics:
     ) -> None:
         """Attempts are a value for each block, so that CloudWatch has percentiles."""
         taken = cancelled(Slot(ticket=Reason.CONDITION_FAILED))
-        for project in ("A", "B"):
-            function.store.faults += [held, taken]
-            function(sqs_record(create_ticket(project)))
+        faults: list[Fault] = [held, taken, lambda _: None]
+        left = {project: iter(faults) for project in "AB"}
+        function.store.faults = [lambda block: next(left[block.project_id])(block)] * 6
 
-            values = function.metrics()
-            assert values["SequenceConflicts"] == [1.0]
-            assert values["SequenceCollisions"] == [1.0]
-            assert values["AttemptsPerBlock"] == [3.0]
+        function(*[sqs_record(create_ticket(project)) for project in "AB"])
+
+        values = function.metrics()
+        assert values["SequenceConflicts"] == [2.0]
+        assert values["SequenceCollisions"] == [2.0]
+        assert values["AttemptsPerBlock"] == [3.0, 3.0]

@@ -1,5 +1,7 @@
 """Turns on a thread: no task waits for the delay of another."""
 
+import pytest
+
 from tests.support.fakes import FakeTime
 from ticket_numbering.turns import Task, Turns
 
@@ -42,13 +44,16 @@ def test_shorter_delay_ends_first_when_several_tasks_back_off() -> None:
     assert log.turns[2:] == [("b", 99.0), ("b", 97.0), ("a", 92.0)]
 
 
-def test_time_of_other_turns_counts_when_a_task_backs_off() -> None:
+@pytest.mark.parametrize(("delay", "rest"), [(5.0, 2.0), (1.0, 0.0)])
+def test_time_of_other_turns_counts_when_a_task_backs_off(
+    delay: float, rest: float
+) -> None:
     log = Log()
 
     def slow() -> None:
         log.time.sleep(3.0)
 
-    log.take(log.task("a", 5.0), slow)
+    log.take(log.task("a", delay), slow)
 
-    assert log.turns == [("a", 100.0), ("a", 95.0)]
-    assert log.time.slept == [3.0, 2.0]
+    assert log.turns == [("a", 100.0), ("a", 97.0 - rest)]
+    assert log.time.slept == [3.0, rest]

@@ -41,7 +41,7 @@ from ticket_numbering.ports import (
     Slot,
     TimeLeft,
 )
-from ticket_numbering.results import Assigned, Replayed, Result
+from ticket_numbering.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.sqs_record import SQSRecord
 from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, BatchReport, Worker
 
@@ -58,6 +58,8 @@ class System:
     publisher: FakePublisher = field(default_factory=FakePublisher)
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
+    reasons: list[str] = field(default_factory=list)
+    """Of the last batch, an empty text for what succeeded."""
 
     def report(
         self,
@@ -70,7 +72,12 @@ class System:
         worker = Worker(
             allocator, self.publisher, self.dead_letters, self.time.sleep, pool
         )
-        return worker.handle(records, self.time.time_left)
+        report = worker.handle(records, self.time.time_left)
+        self.reasons = [_reason(result) for result in report.results]
+        for record, result in zip(records, report.results, strict=True):
+            assert result.record is record
+            assert result.request == _request(record)
+        return report
 
     def handle(self, *records: SQSRecord) -> list[Outcome]:
         """Return what became of each record."""
@@ -96,6 +103,17 @@ def _outcome(result: Result) -> Outcome:
             return f"{result.event.id} again"
         case _:
             return type(result.error)
+
+
+def _reason(result: Result) -> str:
+    return "" if isinstance(result, Numbered) else str(result.error)
+
+
+def _request(record: SQSRecord) -> CreateTicket | None:
+    try:
+        return record.parse()
+    except InvalidMessageError:
+        return None
 
 
 def fifo(request: CreateTicket | str | None = None, group: str = "PROJ") -> SQSRecord:
@@ -133,15 +151,25 @@ class TestGaplessAndInOrder:
         assert system.handle(*records) == ["A-1", "B-1", "A-2", "B-2", "C-1", "A-3"]
         assert sorted(len(block.requests) for block in system.store.blocks) == [1, 2, 3]
 
+    @pytest.mark.parametrize(
+        ("projects", "threads"), [(2, 2), (40, MAX_PROJECTS_SIDE_BY_SIDE)]
+    )
     def test_projects_are_allocated_side_by_side_on_a_bounded_number_of_threads(
-        self, system: System
+        self, system: System, projects: int, threads: int
     ) -> None:
-        """Ten projects wait for each other at the store: one by one would hang."""
-        system.store = store = _MeetingStore(parties=MAX_PROJECTS_SIDE_BY_SIDE)
-        records = [queue_record(create_ticket(f"P{number}")) for number in range(40)]
+        """They wait for each other at the store: one by one would hang."""
+        system.store = store = _MeetingStore(parties=threads)
+        names = [f"P{number}" for number in range(projects)]
 
-        assert system.handle(*records) == [f"P{number}-1" for number in range(40)]
-        assert len(store.threads) == MAX_PROJECTS_SIDE_BY_SIDE
+        found = system.handle(*[queue_record(create_ticket(name)) for name in names])
+
+        assert found == [f"{name}-1" for name in names]
+        assert len(store.threads) == threads
+
+    def test_batch_of_one_project_starts_no_thread(self, system: System) -> None:
+        report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))
+
+        assert outcomes(report) == ["PROJ-1"]
 
 
 class TestOncePerKey:
@@ -283,6 +311,9 @@ class TestOncePerKey:
         found = system.handle(*map(queue_record, (first, second, first)))
 
         assert found == [error, second_error, error]
+        if second_error is NotAttemptedError:
+            reason = "another request of the same key came first"
+            assert system.reasons[1] == reason
 
 
 class TestAnnouncedAtLeastOnce:
@@ -434,10 +465,13 @@ class TestOneBadMessageHarmsOnlyItself:
         for start in range(0, 900, 50):
             store.put(Block("PROJ", start + 1, STAMP, requests[start : start + 50]))
         repeats = [queue_record(request, receive_count=2) for request in requests]
-        store.seconds_a_call = 2.9
+        store.seconds_a_call = 4.0
+        system.time.left = 48.0
 
         *replayed, new = system.handle(*repeats, queue_record())
 
+        assert store.calls.count("recorded") == 5
+        assert store.blocks[0].requests == requests[500:550]
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
 
@@ -483,13 +517,15 @@ class TestOneBadMessageHarmsOnlyItself:
         assert system.handle(*records) == [error, "B-1", error, "B-2"]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
-    @pytest.mark.parametrize("damage", ["unreadable", "number-zero"])
+    @pytest.mark.parametrize(
+        "reason", ["damaged", "the recorded assignment cannot be announced"]
+    )
     def test_neighbours_are_numbered_when_a_key_record_is_damaged(
-        self, system: System, receive_count: int, damage: str
+        self, system: System, receive_count: int, reason: str
     ) -> None:
         """Found by the lookup or by the write, it harms its own request."""
         request = create_ticket()
-        if damage == "unreadable":
+        if reason == "damaged":
             system.store.damaged.add(request.key)
         else:
             system.store.keys[request.key] = Assignment(0, request.fingerprint, "then")
@@ -498,6 +534,7 @@ class TestOneBadMessageHarmsOnlyItself:
         found = system.handle(queue_record(), damaged, queue_record())
 
         assert found == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
+        assert system.reasons[1] == reason
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
 
@@ -520,6 +557,7 @@ class TestFifoOrder:
             *[NotAttemptedError] * 3,
             "B-1",
         ]
+        assert set(system.reasons[2:5]) == {"an earlier message of the group failed"}
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize("is_sent", [True, False])
