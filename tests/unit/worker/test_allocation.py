@@ -23,7 +23,6 @@ from ticket_numbering.allocation import MAX_DELAY_SHARE, Allocation, Allocator
 from ticket_numbering.backoff import (
     BASE_DELAY_SECONDS,
     CONTENTION_MULTIPLIER,
-    MIN_THROTTLING_DELAY_SECONDS,
     SUCCESS_DECAY,
     Backoff,
 )
@@ -384,37 +383,6 @@ class TestBounds:
 
         assert errors[0] is not errors[1]
 
-    def test_allocate_keeps_what_was_committed_when_a_later_block_fails(
-        self, environment: Environment
-    ) -> None:
-        environment.max_attempts = 3
-        requests = create_tickets(MAX_BLOCK_REQUESTS + 2)
-
-        allocation = environment.allocate(requests, lambda _: None, *[held] * 9)
-
-        assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
-        assert len(allocation.answers()) == len(requests)
-
-    def test_allocation_keeps_what_was_committed_when_the_store_has_a_bug(
-        self, environment: Environment
-    ) -> None:
-        requests = create_tickets(MAX_BLOCK_REQUESTS + 2)
-        environment.store.faults = [lambda _: None, _meet_bug]
-        allocator = Allocator(environment.store, 3, deadline_reserve=0)
-        allocation = allocator.start("PROJ", requests)
-
-        with pytest.raises(ZeroDivisionError):
-            allocator.advance(allocation, environment.time.time_left)
-
-        assert numbers(allocation) == list(range(1, MAX_BLOCK_REQUESTS + 1))
-        assert allocation.pending == requests[MAX_BLOCK_REQUESTS:]
-
-    def test_allocate_guesses_nothing_when_a_slot_is_missing(
-        self, environment: Environment
-    ) -> None:
-        with pytest.raises(ValueError, match="shorter"):
-            environment.allocate(create_tickets(2), cancelled(TAKEN))
-
     @pytest.mark.parametrize("cached", [True, False])
     def test_allocate_tries_nothing_when_time_is_below_the_reserve(
         self, environment: Environment, *, cached: bool
@@ -459,25 +427,6 @@ class TestDelay:
         expected = [(first / 2, first), (second / 2, second), (third / 2, third)]
         assert environment.delays == [pytest.approx(bounds) for bounds in expected]
         assert environment.time.slept == [high for _, high in environment.delays]
-
-    def test_delay_is_the_projects_own_when_another_one_is_contended(
-        self, environment: Environment
-    ) -> None:
-        environment.allocate(create_tickets(1), *[held] * 5)
-        environment.allocate(create_tickets(1, "CALM"), held)
-
-        assert environment.time.slept[-1] == BASE_DELAY_SECONDS * CONTENTION_MULTIPLIER
-
-    def test_delay_is_that_of_throttling_when_it_comes_with_a_conflict(
-        self, environment: Environment
-    ) -> None:
-        """The conflict is counted all the same."""
-        slots = Slot(ticket=Reason.CONFLICT), Slot(key=Reason.THROTTLED)
-
-        allocation = environment.allocate(create_tickets(2), cancelled(*slots))
-
-        assert environment.time.slept == [MIN_THROTTLING_DELAY_SECONDS]
-        assert allocation.conflicts == 1
 
     def test_delays_get_shorter_when_time_runs_out(
         self, environment: Environment

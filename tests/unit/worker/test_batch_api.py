@@ -12,8 +12,6 @@ from botocore.exceptions import (
     EndpointConnectionError,
     ReadTimeoutError,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.builders import plenty
 from tests.support.canned_aws import client_error
@@ -128,20 +126,6 @@ class TestPacking:
             for position, size in enumerate(sizes)
             if size > MAX_BYTES
         }
-
-    @given(st.lists(st.integers(min_value=1, max_value=110), max_size=60))
-    def test_send_all_sends_every_entry_that_fits_once_and_in_order(
-        self, sizes: list[int]
-    ) -> None:
-        call = FakeCall()
-        contents = [Entry({"name": chr(at)}, size) for at, size in enumerate(sizes)]
-
-        send_all(contents, call, MAX_BYTES, plenty)
-
-        sent = [[sizes[ord(name)] for name in names] for names in call.names]
-        fitting = [size for size in sizes if size <= MAX_BYTES]
-        assert [size for batch in sent for size in batch] == fitting
-        assert all(len(batch) <= 10 and sum(batch) <= MAX_BYTES for batch in sent)
 
     def test_send_all_adds_nothing_but_an_id_to_the_content(self) -> None:
         call = FakeCall()

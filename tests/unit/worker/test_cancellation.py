@@ -98,6 +98,11 @@ def test_next_step_is_what_the_reasons_prove(
     assert type(step.obstacle) is (obstacle or type(None))
 
 
+def test_next_step_guesses_nothing_when_a_slot_is_missing() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        next_step(BLOCK, (TAKEN, FREE))
+
+
 def test_answers_are_those_of_the_recorded_keys() -> None:
     step = next_step(BLOCK, (REPLAY, TAKEN, DAMAGED))
 

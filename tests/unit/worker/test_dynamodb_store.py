@@ -28,7 +28,6 @@ from ticket_numbering.messages import (
     RequestKey,
 )
 from ticket_numbering.ports import (
-    MAX_BLOCK_BYTES,
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,
     REQUEST_OVERHEAD_BYTES,
@@ -320,31 +319,6 @@ class TestBlockRequest:
         keys = [put["Item"]["idempotency_key"]["S"] for put in puts]
         assert keys[::2] == keys[1::2] == [each.idempotency_key for each in requests]
         assert all(put["ConditionExpression"] for put in puts)
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        cases(
-            {
-                "case-of-the-key": (("PROJ", "order-a"), ("PROJ", "order-A")),
-                "case-of-the-project": (("PROJ", "order-7"), ("proj", "order-7")),
-                "last-character": (("PROJ", "k" * 127 + "a"), ("PROJ", "k" * 128)),
-                "key-and-project": (("A", "1#2"), ("A-1", "2")),
-            }
-        ),
-    )
-    def test_write_block_keeps_keys_apart_when_they_differ_little(
-        self, one: tuple[str, str], other: tuple[str, str]
-    ) -> None:
-        """Requests that share a record would share a number, or be poison."""
-        store, wire = store_on(Reply())
-
-        store.write_block(block([create_ticket(*one), create_ticket(*other)]))
-
-        assert len({put["Item"]["id"]["S"] for put in puts_of(wire)[1::2]}) == 2
-
-    def test_limits_of_a_block_are_those_of_a_transaction(self) -> None:
-        assert 2 * MAX_BLOCK_REQUESTS == 100
-        assert MAX_BLOCK_BYTES == 4_194_304
 
     def test_write_block_sets_an_expiry_of_keys_alone_when_asked_for(self) -> None:
         store, wire = store_on(Reply(), retention_days=90)

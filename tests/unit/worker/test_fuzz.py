@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 from jsonschema import Draft202012Validator
 
@@ -39,6 +39,7 @@ from tests.support.fuzzing import (
 )
 from ticket_numbering import errors
 from ticket_numbering.allocation import Allocator
+from ticket_numbering.batch_api import attributes_size
 from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import logger
 from ticket_numbering.sns_publisher import SNSPublisher
@@ -46,7 +47,7 @@ from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 from tools import contracts
 
-EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "200"))
 
 # hypothesis takes up to 300 seconds to make a failure small.
 pytestmark = pytest.mark.timeout(600 + EXAMPLES)
@@ -68,13 +69,9 @@ INNARDS: Final = re.compile(r"Traceback|site-packages|pydantic|Error\b|<\S+ obje
 """What a stack trace or a careless `repr` would leave in a reason."""
 
 
-def size_of(body: str, attributes: Mapping[str, Mapping[str, Any]]) -> int:
-    """Count the bytes of a message as SQS and SNS do."""
-    values = [value for held in attributes.values() for value in held.values()]
-    return sum(
-        len(part if isinstance(part, bytes) else part.encode(errors="surrogatepass"))
-        for part in [body, *attributes, *values]
-    )
+def size_of(body: str) -> int:
+    """Return the bytes of a body."""
+    return len(body.encode(errors="surrogatepass"))
 
 
 def is_acceptable(text: str) -> bool:
@@ -133,7 +130,7 @@ class StrictService:
         assert len(attributes) <= 10
         assert all(map(is_acceptable, texts))
         assert ("MessageDeduplicationId" in entry) == self.fifo
-        return size_of(body_of(entry), attributes)
+        return size_of(body_of(entry)) + attributes_size(attributes)
 
 
 QUEUE: Final = StrictService("sqs", "SendMessageBatch", SQS_LIMIT)
@@ -252,14 +249,14 @@ class System:
             assert 0 < len(reason) <= MAX_REASON
             assert innards is None or innards[0] in body
             # A piece can make a name of a value.
-            assert VALUE_WORDS not in reason or re.search(VALUE_WORDS + '[^"]*"', body)
-        assert (kind == "TicketTooLargeError") == (size_of(body, {}) > BODY_LIMIT)
-        assert kind != "InvalidMessageError" or not is_plainly_valid(body)
+            if VALUE_WORDS in reason:
+                assert re.search(VALUE_WORDS + r'[^"]*"\s*:', body)
+        assert (kind == "TicketTooLargeError") == (size_of(body) > BODY_LIMIT)
 
 
 def is_deliverable(body: str) -> bool:
     """Tell whether SQS can have delivered the body, with room for a reason."""
-    return is_acceptable(body) and size_of(body, {}) <= SQS_LIMIT - REASON_ROOM
+    return is_acceptable(body) and size_of(body) <= SQS_LIMIT - REASON_ROOM
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -267,20 +264,6 @@ def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)
-
-
-def is_plainly_valid(body: str) -> bool:
-    """Tell whether a body leaves no doubt: plain ASCII without an escape."""
-    if not body.isascii() or not body.isprintable() or "\\" in body:
-        return False
-    try:
-        fields = json.loads(body, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
-        return False
-    if not SCHEMA.is_valid(fields):
-        return False
-    texts = [fields["title"], fields.get("reporter") or "x", *fields.get("labels", [])]
-    return all(text.strip() for text in [*texts, *fields.get("attributes", {})])
 
 
 @pytest.fixture(scope="module")
@@ -301,8 +284,14 @@ def test_batch_ends_well_whatever_comes(
     log: io.StringIO, bodies: SearchStrategy[str], examples: int
 ) -> None:
     """What has failed because of a fault is delivered again without one."""
+    # To make a large failure small takes minutes.
+    phases = set(Phase) - ({Phase.shrink} if bodies is LARGE_BODIES else set())
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(batches(bodies), FAULTS)
     def deliver(records: list[dict[str, Any]], faults: Faults) -> None:
         fifo = "SequenceNumber" in records[0]["attributes"]
