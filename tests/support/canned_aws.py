@@ -18,12 +18,12 @@ from urllib3 import HTTPResponse
 _session = boto3.Session(region_name="eu-west-1")
 
 
-def aws_client(service: str, tries: int = 1) -> Any:
-    """Return a client; botocore makes so many tries of one call."""
+def aws_client(service: str, attempts: int = 1) -> Any:
+    """Return a client; botocore makes so many attempts at one call."""
     create: Any = _session.client
     return create(
         service,
-        config=Config(retries={"mode": "standard", "total_max_attempts": tries}),
+        config=Config(retries={"mode": "standard", "total_max_attempts": attempts}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Parameters of a test with the name of each case beside its value."""
+"""Parameters of a test that name each case."""
 
 from collections.abc import Mapping
 from typing import Any

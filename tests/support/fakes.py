@@ -190,7 +190,7 @@ class FakeTicketStore:
 
 @dataclass
 class FakePublisher:
-    """Remembers what was announced; refuses what it is told to refuse."""
+    """Remembers what was announced; refuses the ids in `refused`."""
 
     announced: list[Announcement] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
@@ -226,7 +226,7 @@ class FakePublisher:
 
 @dataclass
 class FakeDeadLetters:
-    """Remembers what was dead-lettered; refuses what it is told to refuse."""
+    """Remembers what was dead-lettered; refuses the ids in `refused`."""
 
     sent: list[DeadLetter] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)

@@ -14,7 +14,7 @@ from tests.support.builders import sqs_record
 NAME_WORDS: Final = "name never logged"
 """Stands in names; a reason may repeat it, a log line may not."""
 
-VALUE_WORDS: Final = "value never told"
+VALUE_WORDS: Final = "value never repeated"
 """Stands in values; neither a reason nor a log line may repeat it."""
 
 BODY_LIMIT: Final = 256 * 1024
@@ -121,7 +121,7 @@ ATTRIBUTES: Final = st.dictionaries(
 
 
 class Faults(NamedTuple):
-    """What goes wrong beside the messages: call by call, an empty word is nothing."""
+    """What goes wrong, call by call; an empty word is nothing."""
 
     store: Sequence[str] = ()
     sns: Sequence[str] = ()

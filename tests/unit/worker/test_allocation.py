@@ -138,7 +138,7 @@ def overtaken_and_held(store: FakeTicketStore) -> Fault:
 
 @dataclass(frozen=True)
 class Run:
-    """What one batch meets, and what it tries."""
+    """What one batch meets, and what it attempts."""
 
     before: int
     """Tickets that the project has."""
@@ -431,7 +431,7 @@ class TestDelay:
     def test_delays_get_shorter_when_time_runs_out(
         self, environment: Environment
     ) -> None:
-        """So no worker starves, and none tries below the reserve."""
+        """So no worker starves, and none attempts a write below the reserve."""
         environment.time.left = 13.0
 
         environment.allocate(create_tickets(1), *[THROTTLED] * 99)

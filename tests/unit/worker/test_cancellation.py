@@ -57,7 +57,7 @@ CONTENDED, COLLIDED = {"conflicted"}, {"collided"}
                 *((TAKEN, HELD, FREE), None, COLLIDED | CONTENDED),
                 SequenceContentionError,
             ),
-            "held-beside-replay": (
+            "held-and-replay": (
                 *((REPLAY, HELD, FREE), None, CONTENDED),
                 SequenceContentionError,
             ),

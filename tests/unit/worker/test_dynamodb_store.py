@@ -122,10 +122,10 @@ def some_line(longest: int) -> st.SearchStrategy[str]:
 
 
 def store_on(
-    *answers: Answer, tries: int = 1, **options: int
+    *answers: Answer, attempts: int = 1, **options: int
 ) -> tuple[DynamoDBTicketStore, Wire]:
     """Return a store, and the wire on which it gets these answers."""
-    client = aws_client("dynamodb", tries)
+    client = aws_client("dynamodb", attempts)
     wire = Wire(client, answers)
     return DynamoDBTicketStore(client, "tickets", "keys", **options), wire
 
@@ -317,7 +317,9 @@ class TestBlockRequest:
         numbers = [int(put["Item"]["number"]["N"]) for put in puts]
         assert numbers[::2] == numbers[1::2] == list(range(7, 57))
         keys = [put["Item"]["idempotency_key"]["S"] for put in puts]
-        assert keys[::2] == keys[1::2] == [each.idempotency_key for each in requests]
+        assert (
+            keys[::2] == keys[1::2] == [request.idempotency_key for request in requests]
+        )
         assert all(put["ConditionExpression"] for put in puts)
 
     def test_write_block_sets_an_expiry_of_keys_alone_when_asked_for(self) -> None:
@@ -331,12 +333,12 @@ class TestBlockRequest:
         assert "expires_at" not in ticket["Item"]
 
     def test_write_block_repeats_its_token_only_when_botocore_retries(self) -> None:
-        """An answer that was lost between the tries does no harm."""
+        """An answer that was lost between the attempts does no harm."""
         lost: list[Answer] = [
             lambda url: ConnectionClosedError(endpoint_url=url),
             Reply({}, 500),
         ]
-        store, wire = store_on(*lost, Reply(), Reply(), tries=3)
+        store, wire = store_on(*lost, Reply(), Reply(), attempts=3)
         same = block(create_tickets(1))
 
         assert store.write_block(same) == Committed()
@@ -428,7 +430,7 @@ class TestCancellation:
     def test_write_block_knows_nothing_when_reasons_do_not_match_the_block(
         self, members: dict[str, Any]
     ) -> None:
-        """Reasons that cannot be told apart by position say nothing."""
+        """Reasons that cannot be matched by position say nothing."""
         store, _ = store_on(error_reply("TransactionCanceledException", **members))
 
         answer = store.write_block(block(create_tickets(2)))
@@ -576,7 +578,7 @@ def item_sizes(request: CreateTicket) -> list[int]:
         ticket_item(request, MAX_NUMBER, ASSIGNED_AT),
         key_item(request, MAX_NUMBER, ASSIGNED_AT, expires_at=2_000_000_000),
     ]
-    # A map has three bytes and one for each member beside them; an item has not.
+    # A map has three bytes and one more for each member; an item has neither.
     return [_size(TypeSerializer().serialize(item)) - 3 - len(item) for item in items]
 
 

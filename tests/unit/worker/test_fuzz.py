@@ -62,7 +62,7 @@ UNACCEPTABLE: Final = re.compile(
 SNS_LIMIT: Final = 256 * 1024
 MAX_REASON: Final = 1000
 REASON_ROOM: Final = 150
-"""Bytes that the shortest reason takes beside a body, with its attributes' names."""
+"""Bytes that the shortest reason takes, with its attributes' names."""
 
 FORESEEN: Final = {None, *vars(errors)}
 INNARDS: Final = re.compile(r"Traceback|site-packages|pydantic|Error\b|<\S+ object")
@@ -233,18 +233,18 @@ class System:
     ) -> None:
         """It is the message, with a reason that a person can read."""
         kind, body = line["error_type"], record["body"]
-        letters = [
+        dead_letters = [
             entry
             for entry in QUEUE.taken
             if entry["MessageAttributes"]["SourceMessageId"]["StringValue"]
             == record["messageId"]
         ]
-        assert letters
-        for letter in letters:
-            attributes = letter["MessageAttributes"]
+        assert dead_letters
+        for dead_letter in dead_letters:
+            attributes = dead_letter["MessageAttributes"]
             reason = attributes["ErrorMessage"]["StringValue"]
             innards = INNARDS.search(reason)
-            assert (letter["MessageBody"] == body) is True
+            assert (dead_letter["MessageBody"] == body) is True
             assert attributes["ErrorType"]["StringValue"] == kind
             assert 0 < len(reason) <= MAX_REASON
             assert innards is None or innards[0] in body

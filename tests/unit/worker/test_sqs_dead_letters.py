@@ -1,4 +1,4 @@
-"""Poison lies in the dead-letter queue byte for byte, with the reason beside it."""
+"""Poison lies in the dead-letter queue byte for byte, with its reason."""
 
 import base64
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ on_fifo_queue = pytest.mark.parametrize("queue", [f"{QUEUE}.fifo"], indirect=Tru
 def reason_attributes(
     record: SQSRecord, error: Exception = NOT_JSON
 ) -> dict[str, dict[str, str]]:
-    """Return the attributes that tell why a message is a dead letter."""
+    """Return the attributes that say why a message is a dead letter."""
     values = {
         "ErrorType": type(error).__name__,
         "ErrorMessage": str(error),
@@ -323,7 +323,7 @@ class TestRoom:
 
 
 class TestFailures:
-    """A dead letter that SQS did not take is told by its message id."""
+    """A dead letter that SQS did not take is reported by its message id."""
 
     def test_send_tells_the_dead_letter_that_sqs_did_not_take(
         self, queue: Queue
