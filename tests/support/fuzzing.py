@@ -95,6 +95,7 @@ BODIES: Final[st.SearchStrategy[str]] = st.one_of(
         st.sampled_from(STRANGE) | ANY_TEXT,
         st.sampled_from([0, 1, 7, 10_000]),
     ),
+    WHOLE.map(lambda body: body[:-1] + ',"title":"twice"}'),
     JSON_VALUES.map(json.dumps),
     ANY_TEXT,
     st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
@@ -166,7 +167,7 @@ def _batches(
         st.builds(sqs_record, st.just(rendered(message("PROJ", key, {}))), **queue)
         for key in (100, 101)
     )
-    others = st.lists(records, min_size=1, max_size=8)
+    others = st.lists(records, min_size=4, max_size=20)
     return st.builds(
         lambda first, others, last: [first, *others, last], first, others, last
     )

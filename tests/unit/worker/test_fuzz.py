@@ -278,7 +278,7 @@ def log() -> Iterator[io.StringIO]:
 
 
 @pytest.mark.parametrize(
-    ("bodies", "examples"), [(BODIES, EXAMPLES), (LARGE_BODIES, EXAMPLES // 10)]
+    ("bodies", "examples"), [(BODIES, EXAMPLES), (LARGE_BODIES, EXAMPLES // 4)]
 )
 def test_batch_ends_well_whatever_comes(
     log: io.StringIO, bodies: SearchStrategy[str], examples: int

@@ -40,6 +40,18 @@ DEFAULTS: dict[str, Any] = {
     "attributes": {},
 }
 
+CHANGES: dict[str, list[Any]] = {
+    "project_id": ["OTHER"],
+    "idempotency_key": ["order-8"],
+    "title": ["Cafe door", "Cafe\u0301 door", "Caf\u00e9 door "],
+    "description": ["It does not close.", f"{FULL['description']}\n", "", None],
+    "priority": ["low", "medium"],
+    "reporter": ["Ada@example.com", None],
+    "labels": [["ground floor", "door"], ["door"], ["door", "ground", "floor"], []],
+    "attributes": [{"floor": "12", "room": "0"}, {}],
+}
+"""Values that make another request of the full one."""
+
 ACCEPTED: dict[str, list[Any]] = {
     "project_id": ["p", "p" * 64, "aZ09._-", "..", "007"],
     "idempotency_key": ["!", "~" * 128, "OTHER#1/\\\"'{}"],
@@ -197,14 +209,14 @@ class TestRefused:
 
         assert reason == f"{name}: Extra inputs are not permitted"
 
-    @pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
-    def test_parse_refuses_an_unknown_field_of_an_odd_name(self, name: str) -> None:
-        reason = refusal(body(**{name: SECRET}))
-        inner = refusal(body(attributes={name: SECRET}))
+    def test_parse_refuses_unknown_fields_and_attributes_of_odd_names(self) -> None:
+        for name in ODD_NAMES:
+            reason = refusal(body(**{name: SECRET}))
+            inner = refusal(body(attributes={name: SECRET}))
 
-        assert not reason.startswith(":")
-        assert ";" not in reason + inner
-        assert inner.startswith("attributes.")
+            assert not reason.startswith(":")
+            assert ";" not in reason + inner
+            assert inner.startswith("attributes.")
 
     @pytest.mark.parametrize("title", [" ", "a\nb"], ids=["blank", "two-lines"])
     def test_parse_says_what_a_title_must_be(self, title: str) -> None:
@@ -383,29 +395,14 @@ class TestFingerprint:
 
         assert explicit.fingerprint == silent.fingerprint
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            *({"project_id": "OTHER"}, {"idempotency_key": "order-8"}),
-            *({"title": "Cafe door"}, {"title": "Cafe\u0301 door"}),
-            *({"title": "Caf\u00e9 door "}, {"description": "It does not close."}),
-            *({"description": f"{FULL['description']}\n"}, {"description": ""}),
-            *({"description": None}, {"priority": "low"}, {"priority": "medium"}),
-            *({"reporter": "Ada@example.com"}, {"reporter": None}),
-            *({"labels": ["ground floor", "door"]}, {"labels": ["door"]}),
-            *({"labels": ["door", "ground", "floor"]}, {"labels": []}),
-            *({"attributes": {"floor": "12", "room": "0"}}, {"attributes": {}}),
-        ],
-        ids=ascii,
-    )
-    def test_fingerprint_differs_when_the_request_does(
-        self, change: dict[str, Any]
-    ) -> None:
+    @pytest.mark.parametrize("field", CHANGES)
+    def test_fingerprint_differs_when_the_request_does(self, field: str) -> None:
         original = CreateTicket.parse(json.dumps(FULL))
-        changed = CreateTicket.parse(json.dumps(FULL | change))
+        for value in CHANGES[field]:
+            changed = CreateTicket.parse(json.dumps(FULL | {field: value}))
 
-        assert changed.fingerprint != original.fingerprint
-        assert not original.matches(changed.fingerprint)
+            assert changed.fingerprint != original.fingerprint
+            assert not original.matches(changed.fingerprint)
 
     @pytest.mark.parametrize("version", ["v0", "v10"])
     def test_request_matches_its_own_fingerprint_and_those_of_other_versions(

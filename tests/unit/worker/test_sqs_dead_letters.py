@@ -104,11 +104,14 @@ class TestEntries:
 
     @pytest.mark.parametrize(
         "body",
-        [
-            *('{"b": 1,   "a":\t2}', " \r\n{}\n\n ", r'{"a": "\u0000 \ud800 \/"}'),
-            *("Cafe\u0301 \U0001f469\u200d\U0001f467 \u0627\u0644", "\ufeff{}"),
-        ],
-        ids=ascii,
+        cases(
+            {
+                "whitespace": ' \r\n{"b": 1,   "a":\t2}\n\n ',
+                "escapes": r'{"a": "\u0000 \ud800 \/"}',
+                "unicode": "Cafe\u0301 \U0001f469\u200d\U0001f467 \u0627\u0644",
+                "byte-order-mark": "\ufeff{}",
+            }
+        ),
     )
     def test_send_keeps_the_body_and_adds_only_the_reason(
         self, queue: Queue, body: str

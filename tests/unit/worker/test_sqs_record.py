@@ -74,7 +74,7 @@ def test_record_has_defaults_for_what_is_missing_or_odd(
         *[(odd, 1, 0) for odd in ("", " ", "many", "-1", "1.5", "0x2", "\u0663")],
         *[(odd, 1, 0) for odd in ("1_000", "+2", "9" * 20, "9" * 5_000)],
     ],
-    ids=lambda value: str(value)[:20],
+    ids=lambda value: ascii(value).replace("\\", "")[:20],
 )
 def test_record_counts_what_is_no_number_as_unknown(
     written: str | int, count: int, time: int
