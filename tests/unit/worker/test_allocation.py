@@ -591,11 +591,6 @@ def _of_item_size(size: int) -> CreateTicket:
     return CreateTicket.model_construct(**fields)
 
 
-def _meet_bug(block: Block) -> None:
-    del block
-    raise ZeroDivisionError
-
-
 def _refusal(offender: CreateTicket, *, named: bool) -> Fault:
     """Refuse any block with the offender, as a reason or as a whole."""
 

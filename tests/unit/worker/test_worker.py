@@ -241,37 +241,35 @@ class TestOncePerKey:
         ]
         assert system.dead_letters.sent[0].error.field == "idempotency_key"
 
-    def test_first_sent_wins_when_one_batch_holds_two_tickets_of_one_key(
-        self, system: System
+    @pytest.mark.parametrize(
+        ("is_recorded", "expected"),
+        [
+            (False, [IdempotencyMismatchError, "PROJ-1"]),
+            (True, ["PROJ-1 again", IdempotencyMismatchError]),
+        ],
+    )
+    def test_one_wins_when_one_batch_holds_two_tickets_of_one_key(
+        self, system: System, expected: list[Outcome], *, is_recorded: bool
     ) -> None:
-        late = create_ticket(idempotency_key="k", title="Late")
+        """The recorded one, or the one that was sent first."""
         early = create_ticket(idempotency_key="k", title="Early")
+        late = create_ticket(idempotency_key="k", title="Late")
+        if is_recorded:
+            system.handle(queue_record(late))
 
-        found = system.handle(
-            queue_record(late, sent_at=2000), queue_record(early, sent_at=1000)
-        )
+        second = queue_record(late, sent_at=2000)
+        found = system.handle(second, queue_record(early, sent_at=1000))
 
-        assert found == [IdempotencyMismatchError, "PROJ-1"]
-        assert system.publisher.announced[0].event.data.title == "Early"
-
-    def test_recorded_ticket_wins_when_a_batch_holds_two_tickets_of_its_key(
-        self, system: System
-    ) -> None:
-        mine = create_ticket(idempotency_key="k", title="Recorded")
-        other = create_ticket(idempotency_key="k", title="Other")
-        system.handle(queue_record(mine))
-
-        found = system.handle(
-            queue_record(other, sent_at=1000), queue_record(mine, sent_at=2000)
-        )
-
-        assert found == [IdempotencyMismatchError, "PROJ-1 again"]
+        assert found == expected
 
     @pytest.mark.parametrize(
-        ("error", "second_error"),
+        ("error", "second_error", "reason"),
         [
-            (SequenceContentionError, SequenceContentionError),
-            (TicketTooLargeError, NotAttemptedError),
+            (SequenceContentionError, SequenceContentionError, "first"),
+            (
+                *(TicketTooLargeError, NotAttemptedError),
+                "another request of the same key came first",
+            ),
         ],
     )
     def test_second_ticket_of_a_key_waits_when_the_first_got_no_number(
@@ -279,6 +277,7 @@ class TestOncePerKey:
         system: System,
         error: type[Exception],
         second_error: type[Exception],
+        reason: str,
     ) -> None:
         """The poison of one is not the poison of the other."""
         system.store.read_errors += [error("first")] * 3
@@ -288,9 +287,7 @@ class TestOncePerKey:
         found = system.handle(*map(queue_record, (first, second, first)))
 
         assert found == [error, second_error, error]
-        if second_error is NotAttemptedError:
-            reason = "another request of the same key came first"
-            assert system.reasons[1] == reason
+        assert system.reasons[1] == reason
 
 
 class TestAnnouncedAtLeastOnce:
