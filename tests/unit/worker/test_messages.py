@@ -412,6 +412,7 @@ class TestFingerprint:
 
         assert request.matches(request.fingerprint)
         assert request.matches(f"{version}:abc")
+        assert not request.matches("v1:abc:def")
 
     def test_fingerprint_is_the_same_when_the_contract_gains_a_default(self) -> None:
         """Messages of last year still match after the contract has grown."""

@@ -162,6 +162,7 @@ class TestGaplessAndInOrder:
         report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))
 
         assert outcomes(report) == ["PROJ-1"]
+        assert system.store.calls == ["last_number", "write_block"]
 
 
 class TestOncePerKey:
