@@ -246,12 +246,11 @@ class TestGapless:
     def test_allocation_counts_collisions_conflicts_and_attempts_of_each_block(
         self, environment: Environment
     ) -> None:
-        faults = [
-            *(overtaken(environment.store, 1), held, THROTTLED),
-            overtaken(environment.store, 1),
-        ]
+        taken = overtaken(environment.store, 1)
 
-        allocation = environment.allocate(create_tickets(51), *faults)
+        allocation = environment.allocate(
+            create_tickets(51), taken, held, THROTTLED, taken
+        )
 
         assert (allocation.collisions, allocation.conflicts) == (2, 1)
         assert allocation.attempts_per_block == [5, 1]

@@ -258,13 +258,17 @@ class TestDeadline:
             {
                 "just-the-reserve": ([], [10.0, CALL_RESERVE_SECONDS], {}, 2),
                 "later-call": (
-                    *([lose("a", code="Bad")], [10.0, CALL_RESERVE_SECONDS - 0.1]),
-                    *({0: "Bad", 10: TOO_LATE, 11: TOO_LATE}, 1),
+                    [lose("a", code="Bad")],
+                    [10.0, CALL_RESERVE_SECONDS - 0.1],
+                    {0: "Bad", 10: TOO_LATE, 11: TOO_LATE},
+                    1,
                 ),
                 "every-call": ([], [0.0, 0.0], dict.fromkeys(range(12), TOO_LATE), 0),
                 "entries-alone": (
-                    *([refuse("Bad")], [10.0, 10.0, *[0.0] * 10]),
-                    *(dict.fromkeys(range(1, 12), TOO_LATE), 2),
+                    [refuse("Bad")],
+                    [10.0, 10.0, *[0.0] * 10],
+                    dict.fromkeys(range(1, 12), TOO_LATE),
+                    2,
                 ),
             }
         ),

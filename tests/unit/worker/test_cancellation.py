@@ -34,7 +34,11 @@ DAMAGED = Slot(key=Reason.CONDITION_FAILED, recorded=DAMAGE)
 INVALID_REPLAY = Slot(Reason.INVALID, Reason.CONDITION_FAILED, RECORDED)
 
 
-CONTENDED, COLLIDED = {"conflicted"}, {"collided"}
+COLLIDED, CONFLICTED, BOTH = {"collided"}, {"conflicted"}, {"collided", "conflicted"}
+SPLIT = {"must_split"}
+CONTENTION = SequenceContentionError
+THROTTLING = StoreThrottledError
+FAILURE = StoreUnavailableError
 
 
 @pytest.mark.parametrize(
@@ -48,36 +52,24 @@ CONTENDED, COLLIDED = {"conflicted"}, {"collided"}
             "taken-behind-a-free-one": ((FREE, TAKEN, FREE), None, COLLIDED, None),
             "elsewhere-first": ((ELSEWHERE, FREE, FREE), None, COLLIDED, None),
             "elsewhere-later": ((TAKEN, FREE, ELSEWHERE), None, COLLIDED, None),
-            "held": ((HELD, FREE, FREE), None, CONTENDED, SequenceContentionError),
-            "key-held": (
-                *((FREE, FREE, KEY_HELD), None, CONTENDED),
-                SequenceContentionError,
-            ),
-            "taken-then-held": (
-                *((TAKEN, HELD, FREE), None, COLLIDED | CONTENDED),
-                SequenceContentionError,
-            ),
-            "held-and-replay": (
-                *((REPLAY, HELD, FREE), None, CONTENDED),
-                SequenceContentionError,
-            ),
-            "throttled": ((THROTTLED, FREE, FREE), None, set(), StoreThrottledError),
+            "held": ((HELD, FREE, FREE), None, CONFLICTED, CONTENTION),
+            "key-held": ((FREE, FREE, KEY_HELD), None, CONFLICTED, CONTENTION),
+            "taken-then-held": ((TAKEN, HELD, FREE), None, BOTH, CONTENTION),
+            "held-and-replay": ((REPLAY, HELD, FREE), None, CONFLICTED, CONTENTION),
+            "throttled": ((THROTTLED, FREE, FREE), None, set(), THROTTLING),
             "throttled-and-held": (
-                *((HELD, THROTTLED, FREE), None, CONTENDED),
-                StoreThrottledError,
+                (HELD, THROTTLED, FREE),
+                None,
+                CONFLICTED,
+                THROTTLING,
             ),
-            "unknown": ((FREE, UNKNOWN, FREE), None, set(), StoreUnavailableError),
-            "taken-and-unknown": (
-                *((TAKEN, UNKNOWN, FREE), None, COLLIDED),
-                StoreUnavailableError,
-            ),
-            "no-reason": ((FREE, FREE, FREE), None, set(), StoreUnavailableError),
+            "unknown": ((FREE, UNKNOWN, FREE), None, set(), FAILURE),
+            "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), None, COLLIDED, FAILURE),
+            "no-reason": ((FREE, FREE, FREE), None, set(), FAILURE),
             "replay": ((FREE, REPLAY, FREE), 5, set(), None),
-            "invalid": ((FREE, INVALID, FREE), 5, {"must_split"}, None),
-            "invalid-key": ((FREE, INVALID_KEY, FREE), 5, {"must_split"}, None),
-            "invalid-and-held": (
-                *((HELD, INVALID, FREE), 5, CONTENDED | {"must_split"}, None),
-            ),
+            "invalid": ((FREE, INVALID, FREE), 5, SPLIT, None),
+            "invalid-key": ((FREE, INVALID_KEY, FREE), 5, SPLIT, None),
+            "invalid-and-held": ((HELD, INVALID, FREE), 5, SPLIT | CONFLICTED, None),
             "invalid-replay": ((FREE, INVALID_REPLAY, FREE), 5, set(), None),
         }
     ),

@@ -301,10 +301,7 @@ class TestBlockRequest:
 
         ticket, _ = puts_of(wire)
         assert ticket["Item"]["priority"] == {"S": "medium"}
-        assert ticket["Item"].keys() == {
-            *("project_id", "number", "idempotency_key", "title", "priority"),
-            "assigned_at",
-        }
+        assert not ticket["Item"].keys() & {"description", "reporter", "labels"}
 
     def test_write_block_numbers_requests_in_their_order(self) -> None:
         store, wire = store_on(Reply())
@@ -456,17 +453,20 @@ class TestFailure:
             {
                 "throttled": (
                     error_reply("ThrottlingException"),
-                    *(StoreThrottledError, "ThrottlingException"),
+                    StoreThrottledError,
+                    "ThrottlingException",
                 ),
                 "failing": (
                     error_reply("InternalServerError", 500),
-                    *(StoreUnavailableError, "InternalServerError"),
+                    StoreUnavailableError,
+                    "InternalServerError",
                 ),
                 "no-body": (Reply({}, 500), StoreUnavailableError, "500"),
                 "refusal-cut-off": (Reply({}, 400), StoreUnavailableError, "400"),
                 "dropped": (
                     lambda url: ConnectionClosedError(endpoint_url=url),
-                    *(StoreUnavailableError, "ConnectionClosedError"),
+                    StoreUnavailableError,
+                    "ConnectionClosedError",
                 ),
             }
         ),

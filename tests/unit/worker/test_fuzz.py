@@ -47,7 +47,7 @@ from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 from tools import contracts
 
-EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "200"))
+EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 # hypothesis takes up to 300 seconds to make a failure small.
 pytestmark = pytest.mark.timeout(600 + EXAMPLES)
