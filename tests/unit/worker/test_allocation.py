@@ -258,9 +258,11 @@ class TestGapless:
     def test_time_of_assignment_is_utc_with_milliseconds(
         self, environment: Environment
     ) -> None:
-        [answer] = environment.allocate([create_ticket()]).answers().values()
+        after = timedelta(milliseconds=12, microseconds=345)
 
-        assert isinstance(answer, Assignment)
+        allocation = environment.allocate([create_ticket()], after=after)
+
+        [answer] = allocation.assigned.values()
         assert answer.assigned_at == "2026-11-21T12:00:00.012Z"
 
 
