@@ -45,7 +45,7 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 	$(BIN)/python -m pytest tests/sam
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
 	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"

@@ -37,7 +37,12 @@ THROTTLING_CODES: Final = frozenset(
 )
 """Of a whole call; DynamoDB Developer Guide, "Error handling"."""
 
-NO_ANSWER: Final = (BotoConnectionError, HTTPClientError, ResponseParserError)
+NO_ANSWER: Final = (
+    BotoConnectionError,
+    HTTPClientError,
+    ResponseParserError,
+    UnicodeDecodeError,  # An answer that was cut off inside a character.
+)
 """The request may or may not have taken effect."""
 
 

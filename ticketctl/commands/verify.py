@@ -70,9 +70,11 @@ def _follow(
     stack: Stack, project: str, count: int, patience: float
 ) -> tuple[Run, Verdict]:
     with temporary_queue(stack) as queue_url:
-        notes().print(f"sending {count} tickets of {project}, and what must be refused")
         run = Run(stack, queue_url)
         try:
+            notes().print(
+                f"sending {count} tickets of {project}, and what must be refused"
+            )
             return run, run.follow(sample_messages(count, [project]), patience)
         except KeyboardInterrupt:
             notes().print(

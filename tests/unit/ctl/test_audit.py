@@ -170,6 +170,7 @@ class TestKeys:
             ("", days_ago(10), False),
             ("41 days ago", days_ago(10), False),
         ],
+        ids=["expired", "kept", "no-time", "malformed"],
     )
     def test_key_may_be_used_again_only_when_it_had_expired(
         self, first: str, again: str, *, is_clean: bool

@@ -29,6 +29,7 @@ UNANSWERED: list[Exception] = [
     ReadTimeoutError(endpoint_url=ENDPOINT),
     ResponseParserError("half an answer"),
     SSLError(endpoint_url=ENDPOINT, error=OSError("handshake")),
+    UnicodeDecodeError("utf-8", "\u2713".encode()[:1], 0, 1, "unexpected end of data"),
 ]
 LASTING: list[Exception] = [
     client_error("AccessDeniedException", 403),
