@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
+from simulation.aws.messages import reason_of
 from simulation.history import History
+from simulation.monitor import FULL
 from simulation.neighbours import Neighbours
 from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
@@ -38,7 +40,7 @@ PROJECTS_BY_CASE: Final = f"projects numbered {ONLY_CASE}"
 PROJECTS_LIKE_TICKETS: Final = "projects numbered that are named like a ticket"
 KEYS_BY_CASE: Final = f"keys numbered in a project {ONLY_CASE}"
 KEYS_BY_END: Final = "keys numbered in a project that differ at the end only"
-
+REFUSED_CAPS: Final = "requests refused at their caps"
 
 WITH_ATTRIBUTES: Final = "messages with attributes of their own"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
@@ -68,6 +70,7 @@ ROWS: Final = (
     PROJECTS_LIKE_TICKETS,
     KEYS_BY_CASE,
     KEYS_BY_END,
+    REFUSED_CAPS,
     *(tickets_with(name) for name in OPTIONAL),
     WITH_ATTRIBUTES,
     SHORT_VISIBILITY,
@@ -98,6 +101,8 @@ def coverage_of(
         ticket = json.loads(content)
         given = [name for name, default in OPTIONAL.items() if ticket[name] != default]
         counts.update(map(tickets_with, given))
+    letters = monitor.dead_letters.arrived
+    counts[REFUSED_CAPS] = sum(reason_of(letter) == FULL for letter in letters)
     counts[FAIR_DELIVERIES] = neighbours.deliveries
     return counts + _conditions(scenario)
 

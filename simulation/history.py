@@ -29,6 +29,10 @@ def actor() -> str:
     return task.name if is_named else task.process.name
 
 
+ANSWERS: Final = {"< transact_write_items", "< transact_get_items"}
+"""Answers that can be progress: blocks, and requests refused at their caps."""
+
+
 @dataclass
 class History:
     """The events of a run in their order; formatted on demand."""
@@ -69,7 +73,7 @@ class History:
                 place = actor, _project_of(detail[0])
                 attempts[place] += 1
                 most[place] = max(most[place], attempts[place])
-            elif what == "< transact_write_items" and _is_progress(detail):
+            elif what in ANSWERS and _is_progress(detail):
                 # The answer does not name the project, so all of them start over.
                 for place in [place for place in attempts if place[0] == actor]:
                     attempts[place] = 0
@@ -138,7 +142,7 @@ def _is_progress(answer: Any) -> bool:
 
 def _action(action: Mapping[str, Any]) -> str:
     ((kind, request),) = action.items()
-    item = request["Item"]
+    item = request.get("Item") or request["Key"]
     name = item.get("id", {}).get("S") or (
         f"{item['project_id']['S']}-{item['number']['N']}"
     )

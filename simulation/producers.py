@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.engine.choices import Choices, one_of
-from simulation.requests import PRIORITIES
+from simulation.requests import CAP, PRIORITIES
 
 POISON: Final = (
     "not JSON",
@@ -74,6 +74,8 @@ class Producers:
     repeats: float = 0.35
     """The share of valid messages that are derived from an earlier one."""
     has_every_field: bool = False
+    caps: Sequence[int | None] = ()
+    """The caps that requests name, if any do; repeats name others."""
     padding: int = 1
     sent: list[Content] = field(default_factory=list)
     """The valid contents so far."""
@@ -91,7 +93,8 @@ class Producers:
             return one_of(self.choices, POISON)
         content = self._content(serial)
         self.sent.append(content)
-        return json.dumps(content)
+        cap = one_of(self.choices, self.caps) if self.caps else None
+        return json.dumps(content | ({CAP: cap} if cap else {}))
 
     def _content(self, serial: int) -> Content:
         if self.sent and self.choices.chance(self.repeats):

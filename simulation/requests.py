@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Final
 
 RequestId = tuple[str, str]
@@ -11,6 +12,7 @@ RequestId = tuple[str, str]
 PROJECT: Final = re.compile("[A-Za-z0-9._-]{1,64}")
 KEY: Final = re.compile("[!-~]{1,128}")
 PRIORITIES: Final = ("low", "medium", "high", "urgent")
+CAP: Final = "max_number"
 OPTIONAL: Final[Mapping[str, Any]] = {
     "description": None,
     "priority": "medium",
@@ -44,17 +46,29 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def content_of(body: str) -> dict[str, Any] | None:
-    """Return every field of a valid request, defaults included; None for poison."""
+    """Return every field of a valid request's ticket, defaults included.
+
+    The cap is none of them. None for poison.
+    """
     try:
         given = json.loads(body)
     except ValueError:
         return None
-    if not isinstance(given, dict) or given.keys() - CHECKS.keys():
+    if not isinstance(given, dict):
+        return None
+    given.pop(CAP, None)
+    if given.keys() - CHECKS.keys():
         return None
     content = {**OPTIONAL, **given}
     complete = content.keys() == CHECKS.keys()
     valid = complete and all(CHECKS[name](value) for name, value in content.items())
     return content if valid else None
+
+
+def cap_of(body: str) -> float:
+    """Return the highest number that a valid request accepts."""
+    cap: float = json.loads(body).get(CAP, inf)
+    return cap
 
 
 def identity(content: Mapping[str, Any]) -> RequestId:

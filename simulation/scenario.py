@@ -37,6 +37,7 @@ REDRIVES: Final = ((), (5000.0,), (5000.0, 20_000.0))
 THROUGHPUTS: Final = (PARTITION_UNITS, PARTITION_UNITS, 40.0)
 PARTIAL_REASONS: Final = (0.0, 0.3, 1.0)
 FAULT_RATES: Final = (0.0, 0.01, 0.03, 0.08, 0.15, 0.3)
+CAPS: Final = ((), (), (None, 1, 2, 3, 5, 8), (2, 4), (None, None, 20))
 CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
 CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
 SPREADS: Final = (0.0, 0.1, 60.0)
@@ -125,6 +126,7 @@ def _producers(choices: Choices, *, is_hot: bool) -> Producers:
         spread=one_of(choices, SPREADS),
         key=one_of(choices, KEYS),
         has_every_field=choices.chance(0.5),
+        caps=one_of(choices, CAPS),
         padding=1 if is_hot or choices.chance(1 - LARGE_TICKETS) else MOST_PADDING,
     )
 

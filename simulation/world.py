@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
+from simulation.caps import Caps
 from simulation.clocks import Clock
 from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices
@@ -71,8 +72,10 @@ class World:
             forbids_deletion=not algorithm.deletes_tickets,
         )
         self.neighbours = Neighbours(self.monitor)
+        self.caps = Caps(self.monitor)
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
+        self.services.dead_letters.on_send = self.caps.dead_lettered
         self.services.tables.on_failed_action = self.neighbours.cancelled
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
@@ -87,6 +90,7 @@ class World:
         try:
             self.scheduler.run()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
+            self.caps.finish()
             self._check_costs()
         except Violation as error:
             violation = str(error)
@@ -127,6 +131,7 @@ class World:
         if tickets:
             self.history.note("commits", tickets)
         self.monitor.decided(writes)
+        self.caps.decided(writes)
 
     def _announced(self, event: Any) -> None:
         """Log what is announced, and check it."""

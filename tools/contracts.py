@@ -11,8 +11,14 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from ticket_numbering.messages import MAX_BODY_BYTES, CreateTicket, TicketNumberAssigned
-from ticketctl.sequences.ticket_voided import TicketVoided, VoidedTicket
+from ticket_numbering.messages import (
+    MAX_BODY_BYTES,
+    CloudEvent,
+    CreateTicket,
+    TicketNumberAssigned,
+)
+from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
+from ticketctl.system.items import Ticket
 from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
@@ -50,19 +56,16 @@ _FULL: Final = {
 _ASSIGNED: Final = TicketNumberAssigned.of(
     CreateTicket.parse(json.dumps(_SHORTEST)), 42, "2026-01-15T09:30:00.000Z"
 )
-_VOIDED_AT: Final = "2026-01-16T10:00:00.000Z"
-_VOIDED: Final = TicketVoided(
-    id="PROJ-42/voided",
-    subject="PROJ-42",
-    time=_VOIDED_AT,
-    data=VoidedTicket(
-        project_id="PROJ",
-        number=42,
-        ticket_key="PROJ-42",
-        idempotency_key=_SHORTEST["idempotency_key"],
-        reason="duplicate of PROJ-41",
-        voided_at=_VOIDED_AT,
-    ),
+_MARKED: Final = Ticket(
+    "PROJ",
+    42,
+    {
+        "idempotency_key": _SHORTEST["idempotency_key"],
+        "voided_reason": "duplicate of PROJ-41",
+        "voided_at": "2026-01-16T10:00:00.000Z",
+        "erased_reason": "request of the person named",
+        "erased_at": "2026-01-17T10:00:00.000Z",
+    },
 )
 
 
@@ -74,9 +77,11 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def field_is_required(self, field: Any, total: Any) -> bool:
-        """Of an event every member, those with a default too."""
+        """Of an event every member, those with a default too, but what may be None."""
         is_event = self.mode == "serialization"
-        return is_event or super().field_is_required(field, total)
+        may_be_none = field["schema"].get("default", ...) is None
+        required = super().field_is_required(field, total)
+        return required or (is_event and not may_be_none)
 
 
 def documents() -> dict[str, str]:
@@ -85,7 +90,8 @@ def documents() -> dict[str, str]:
     schemas = {
         "create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL),
         "ticket-number-assigned": _event_schema(_ASSIGNED),
-        "ticket-voided": _event_schema(_VOIDED),
+        "ticket-voided": _event_schema(TicketVoided.of(_MARKED)),
+        "ticket-erased": _event_schema(TicketErased.of(_MARKED)),
     }
     return {
         f"schemas/{name}.schema.json": generated.as_json(
@@ -99,11 +105,13 @@ def documents() -> dict[str, str]:
     }
 
 
-def _event_schema(example: TicketNumberAssigned | TicketVoided) -> dict[str, Any]:
+def _event_schema(example: CloudEvent) -> dict[str, Any]:
     schema = example.model_json_schema(
         schema_generator=_Generator, mode="serialization"
     )
-    return _complete(schema, _FOR_SUBSCRIBERS, example.model_dump(mode="json"))
+    return _complete(
+        schema, _FOR_SUBSCRIBERS, example.model_dump(mode="json", exclude_none=True)
+    )
 
 
 def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from simulation.aws.actions import NONE, cancelled
 from simulation.aws.items import (
     MAX_ITEM_BYTES,
     READ_UNIT_BYTES,
@@ -52,6 +53,7 @@ class DynamoDB:
             "put_item": self._put,
             "update_item": self._update,
             "delete_item": self._delete,
+            "transact_get_items": self._transact_get,
             "transact_write_items": self._transactions.run,
         }
         return operations[operation](request)
@@ -111,6 +113,24 @@ class DynamoDB:
             if keys[left:]:
                 unprocessed[table] = dict(wanted) | {"Keys": keys[left:]}
         return {"Responses": responses, "UnprocessedKeys": unprocessed}
+
+    def _transact_get(self, request: Request) -> Answer:
+        """Read items that no transaction holds, be it to decide or to write them."""
+        addresses = [
+            self.tables.address(part["Get"]) for part in request["TransactItems"]
+        ]
+        if not 1 <= len(addresses) <= MAX_KEYS:
+            raise validation(f"1 to {MAX_KEYS} actions are allowed")
+        held = [address in self.tables.locked for address in addresses]
+        if any(held):
+            conflict = {"Code": "TransactionConflict", "Message": "in use"}
+            raise cancelled([conflict if each else {"Code": NONE} for each in held])
+        items = [self.tables.read(address) for address in addresses]
+        for item in items:
+            # Twice the units of a consistent read.
+            self._count_read({"ConsistentRead": True}, item)
+            self._count_read({"ConsistentRead": True}, item)
+        return {"Responses": [{"Item": item} if item else {} for item in items]}
 
     def _put(self, request: Request) -> Answer:
         self._change(request, request["Item"])

@@ -22,6 +22,7 @@ from simulation.known_bad.decisions import (
     increment_by_block_length,
     increment_on_any_cancellation,
     leaving_replays_to_the_holder,
+    refusing_by_place,
 )
 from simulation.known_bad.samples import (
     Number,
@@ -32,6 +33,8 @@ from simulation.known_bad.samples import (
     three_steps,
 )
 from simulation.known_bad.stores import (
+    RefusesHalfSeen,
+    RefusesUnseen,
     StaleAndChecked,
     StaleAndTrusted,
     deleting_the_top,
@@ -63,6 +66,9 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     Algorithm("deleted before it is sent to the dead-letter queue", deleting_too_early),
     Algorithm("`Failed` is ignored", with_publisher(DeafPublisher)),
     Algorithm("a stale read is trusted", with_store(StaleAndTrusted)),
+    Algorithm("a cap is refused without a look at its key", with_store(RefusesUnseen)),
+    Algorithm("a cap is refused on a half-seen block", with_store(RefusesHalfSeen)),
+    Algorithm("a cap is refused by its place in a block", refusing_by_place),
     Algorithm(
         "the newest ticket gets deleted",
         deleting_the_top,

@@ -6,9 +6,15 @@ from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
+from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import Assignment, RequestKey, ticket_key
+from ticket_numbering.messages import (
+    Assignment,
+    CreateTicket,
+    RequestKey,
+    ticket_key,
+)
 from ticket_numbering.ports import Announcement, Block, Reason, Slot, TimeLeft
 from ticket_numbering.sns_publisher import SNSPublisher
 
@@ -47,6 +53,29 @@ def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
         return environment.handler(allocator=allocator)
 
     return build
+
+
+def refusing_by_place(environment: ExecutionEnvironment) -> Handler:
+    """Refuse a capped request by the number that it would get in its block."""
+
+    class ByPlace(Allocation):
+        def full(self, next_number: int) -> list[CreateTicket]:
+            numbered = enumerate(self.pending, next_number)
+            return [
+                request for number, request in numbered if not request.accepts(number)
+            ]
+
+    class Refusing(Allocator):
+        def start(
+            self, project_id: str, requests: Sequence[CreateTicket]
+        ) -> Allocation:
+            return ByPlace(project_id, list(requests))
+
+    real = environment.allocator()
+    allocator = Refusing(
+        real.store, real.max_attempts, real.deadline_reserve, now=real.now
+    )
+    return environment.handler(allocator=allocator)
 
 
 def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:

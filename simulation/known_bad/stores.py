@@ -42,6 +42,27 @@ class StaleAndChecked(StaleAndTrusted):
         return DynamoDBTicketStore._puts(self, block)  # noqa: SLF001 - the grandparent's.
 
 
+class RefusesUnseen(DynamoDBTicketStore):
+    """Refuses a capped request without a look at its key."""
+
+    def settled(
+        self, keys: Any
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return nothing."""
+        del keys
+        return {}
+
+
+class RefusesHalfSeen(DynamoDBTicketStore):
+    """Reads the key of a capped request outside a transaction."""
+
+    def settled(
+        self, keys: Any
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return what can be seen of transactions that are half written."""
+        return self.recorded(keys)
+
+
 class KeyedByMessageId(DynamoDBTicketStore):
     """Takes the id that SQS gave the message for the identity of the request."""
 

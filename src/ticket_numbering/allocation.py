@@ -18,6 +18,7 @@ from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.errors import (
     NotAttemptedError,
     SequenceContentionError,
+    SequenceFullError,
     StoreUnavailableError,
     TicketTooLargeError,
     TransientError,
@@ -25,6 +26,7 @@ from ticket_numbering.errors import (
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
+    MAX_KEYS_PER_READ,
     Block,
     Cancelled,
     Committed,
@@ -82,9 +84,17 @@ class Allocation:
         failed = {request.key: self.last_error for request in self.pending}
         return self.recorded | self.assigned | failed
 
+    def full(self, next_number: int) -> list[CreateTicket]:
+        """Return requests that accept no number any more, as many as one read takes.
+
+        The number before the next one is committed, always.
+        """
+        full = [each for each in self.pending if not each.accepts(next_number)]
+        return full[:MAX_KEYS_PER_READ]
+
     def block(self, first_number: int, assigned_at: str) -> Block:
         """Return the next block to write."""
-        requests = take_block(self.pending[: self.block_limit])
+        requests = take_block(self.pending[: self.block_limit], first_number)
         return Block(self.project_id, first_number, assigned_at, requests)
 
     def commit(self, block: Block) -> None:
@@ -184,6 +194,9 @@ class Allocator:
             allocation.next_number = last + 1
             if not self._in_time(time_left):
                 return None
+        if full := allocation.full(allocation.next_number):
+            allocation.answer(self._refusals(full))
+            return None
         stamp = self.now().isoformat(timespec="milliseconds")
         block = allocation.block(allocation.next_number, stamp.replace("+00:00", "Z"))
         outcome = self.store.write_block(block)
@@ -197,6 +210,23 @@ class Allocator:
             case _:
                 assert_never(outcome)
         return None
+
+    def _refusals(
+        self, full: Sequence[CreateTicket]
+    ) -> dict[RequestKey, Assignment | Exception]:
+        """Answer requests whose cap the committed numbers have reached.
+
+        One that got its number before keeps it, under any cap.
+        """
+        recorded = self.store.settled([request.key for request in full])
+        return {
+            request.key: recorded.get(request.key)
+            or SequenceFullError(
+                f"max_number: {request.project_id} has reached {request.max_number}",
+                "max_number",
+            )
+            for request in full
+        }
 
     def _commit(self, allocation: Allocation, block: Block) -> None:
         allocation.commit(block)

@@ -46,4 +46,5 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         SQSDeadLetters(
             boto3.client("sqs", config=config), settings.dead_letter_queue_url
         ),
+        number_padding=settings.number_padding,
     )

@@ -19,7 +19,7 @@ def key_id(key: RequestKey) -> str:
 
 def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Fields:
     """Return the ticket; what the request leaves at its default is left out."""
-    return request.model_dump(exclude_defaults=True) | {
+    return request.content() | {
         "number": number,
         "priority": request.priority,
         "assigned_at": assigned_at,

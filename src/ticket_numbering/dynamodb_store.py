@@ -15,7 +15,11 @@ from ticket_numbering.dynamodb_items import (
     key_item,
     ticket_item,
 )
-from ticket_numbering.errors import DamagedKeyRecordError
+from ticket_numbering.errors import (
+    DamagedKeyRecordError,
+    StoreThrottledError,
+    StoreUnavailableError,
+)
 from ticket_numbering.messages import Assignment, RequestKey
 from ticket_numbering.ports import (
     Block,
@@ -29,9 +33,6 @@ from ticket_numbering.ports import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
-
-MAX_KEYS_PER_READ: Final = 100
-"""BatchGetItem takes 100 keys; see its API reference."""
 
 ACTIONS_PER_REQUEST: Final = 2
 
@@ -91,22 +92,54 @@ class DynamoDBTicketStore:
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
         """
-        found: dict[RequestKey, Assignment | DamagedKeyRecordError] = {}
-        for some in _chunks(keys, MAX_KEYS_PER_READ):
-            by_id = {key_id(key): key for key in some}
-            with translated("lookup of idempotency keys"):
-                answer = self._client.batch_get_item(
-                    RequestItems={
-                        self._keys_table: {
-                            "Keys": [{"id": {"S": item_id}} for item_id in by_id],
-                            "ConsistentRead": True,
-                        }
+        by_id = {key_id(key): key for key in keys}
+        with translated("lookup of idempotency keys"):
+            answer = self._client.batch_get_item(
+                RequestItems={
+                    self._keys_table: {
+                        "Keys": [{"id": {"S": item_id}} for item_id in by_id],
+                        "ConsistentRead": True,
                     }
+                }
+            )
+            responses = member(answer, "Responses")
+        items = responses.get(self._keys_table, [])
+        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
+
+    def settled(
+        self, keys: Sequence[RequestKey]
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return the recorded assignments, read in a transaction.
+
+        Raises:
+            StoreUnavailableError: DynamoDB throttled, failed or did not answer, or
+                another transaction holds a key.
+        """
+        action = "transactional lookup of idempotency keys"
+        try:
+            with translated(action):
+                answer = self._client.transact_get_items(
+                    TransactItems=[
+                        {
+                            "Get": {
+                                "TableName": self._keys_table,
+                                "Key": {"id": {"S": key_id(key)}},
+                            }
+                        }
+                        for key in keys
+                    ]
                 )
                 responses = member(answer, "Responses")
-            for item in responses.get(self._keys_table, []):
-                found[by_id[item["id"]["S"]]] = assignment(item)
-        return found
+        except self._client.exceptions.TransactionCanceledException as error:
+            codes = [_reason(each) for each in error.response["CancellationReasons"]]
+            throttled = Reason.THROTTLED in codes
+            kind = StoreThrottledError if throttled else StoreUnavailableError
+            raise kind(f"{action}: {code_of(error)}") from error
+        return {
+            key: assignment(found["Item"])
+            for key, found in zip(keys, responses, strict=True)
+            if found.get("Item")
+        }
 
     def write_block(self, block: Block) -> Committed | Cancelled | Refused:
         """Write the block's tickets and keys in one transaction.
@@ -164,12 +197,6 @@ def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values as an item in DynamoDB's types."""
     serialize = TypeSerializer().serialize
     return {name: serialize(value) for name, value in fields.items()}
-
-
-def _chunks(keys: Collection[RequestKey], size: int) -> Iterator[Sequence[RequestKey]]:
-    listed = list(keys)
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]
 
 
 def _slots(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:

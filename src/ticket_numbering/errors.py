@@ -5,6 +5,7 @@ TicketNumberingError
 |   +-- InvalidMessageError         not JSON, or not a valid CreateTicket
 |   +-- IdempotencyMismatchError    key already used for a different ticket
 |   +-- TicketTooLargeError         no item or message can hold it
+|   +-- SequenceFullError           the next number exceeds the request's max_number
 +-- TransientError                  it can: back to the queue
     +-- SequenceContentionError     others kept taking or holding the next number
     +-- StoreUnavailableError       DynamoDB failed, refused or did not answer
@@ -44,6 +45,10 @@ class IdempotencyMismatchError(PoisonMessageError):
 
 class TicketTooLargeError(PoisonMessageError):
     """The message or the ticket exceeds a size that the system can hold."""
+
+
+class SequenceFullError(PoisonMessageError):
+    """The project's next number exceeds the request's `max_number`."""
 
 
 class TransientError(TicketNumberingError):

@@ -6,6 +6,9 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+MAX_NUMBER: Final = 10**15
+"""Still exact in JSON for every reader, and far beyond any project."""
+
 NOT_ALLOWED: Final = "not_allowed"
 
 # What SQS and SNS accept in a message is all else; see SendMessage in the SQS API.
@@ -43,5 +46,6 @@ Description = Annotated[str, Field(max_length=65_536), TEXT]
 Reporter = Annotated[str, Field(min_length=1, max_length=254), ONE_LINE]
 AttributeName = Annotated[str, Field(min_length=1, max_length=128), ONE_LINE]
 AttributeValue = Annotated[str, Field(max_length=1024), TEXT]
+MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
 Priority = Literal["low", "medium", "high", "urgent"]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]

@@ -6,6 +6,8 @@ from typing import Any, Final, NoReturn
 from ticket_numbering.errors import InvalidMessageError
 
 MAX_REPORTED_NAME: Final = 64
+MAX_DIGITS: Final = 19
+"""More than any number of the contract has."""
 
 
 def json_object(body: str) -> dict[str, Any]:
@@ -19,9 +21,7 @@ def json_object(body: str) -> dict[str, Any]:
     if body.startswith("\ufeff"):
         _refuse("body: starts with a byte-order mark")
     try:
-        # No field takes a number, so every number is only ever of the wrong type;
-        # as a float, one of 5,000 digits cannot stop the parser before its field does.
-        parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=float)
+        parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=_number)
     except json.JSONDecodeError as error:
         _refuse(f"body: not JSON: {error}")
     except RecursionError:
@@ -29,6 +29,11 @@ def json_object(body: str) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         _refuse("body: must be a JSON object")
     return parsed
+
+
+def _number(digits: str) -> int | float:
+    """Read a whole number; int() refuses one of 5,000 digits, which its field does."""
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,11 +5,13 @@ A body that is not a valid CreateTicket is refused with a reason that names the 
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.field_types import (
@@ -18,6 +20,7 @@ from ticket_numbering.field_types import (
     Description,
     IdempotencyKey,
     Label,
+    MaxNumber,
     Priority,
     ProjectId,
     Reporter,
@@ -31,6 +34,7 @@ MAX_BODY_BYTES: Final = 256 * 1024
 
 FINGERPRINT_VERSION: Final = "v1"
 MAX_REPORTED_PROBLEMS: Final = 3
+NO_TRACE: Final[Mapping[str, str]] = {}
 
 
 class RequestKey(NamedTuple):
@@ -59,6 +63,12 @@ class CreateTicket(BaseModel):
         description="Chosen by the producer; the same key never gets a second number."
     )
     title: Title = Field(description="One line that says what the ticket is about.")
+    max_number: MaxNumber | None = Field(
+        default=None,
+        description="The highest number that the request accepts; it is refused once "
+        "the project's numbers have reached it. Not a part of the ticket: a request "
+        "that has its number keeps it.",
+    )
     description: Description | None = Field(
         default=None, description="Text; line breaks and tabs are kept."
     )
@@ -82,15 +92,29 @@ class CreateTicket(BaseModel):
         """The identity under which this request is numbered once."""
         return RequestKey(self.project_id, self.idempotency_key)
 
+    def accepts(self, number: int) -> bool:
+        """Tell whether the number does not exceed the request's cap."""
+        return self.max_number is None or number <= self.max_number
+
+    def content(self) -> dict[str, Any]:
+        """Return what the ticket consists of, without what is left at its default.
+
+        The cap is a condition of the request, and no content.
+        """
+        return self.model_dump(
+            mode="json", exclude_defaults=True, exclude={"max_number"}
+        )
+
     @cached_property
     def fingerprint(self) -> str:
-        """Versioned SHA-256 of what the request asks for.
+        """Versioned SHA-256 of the content.
 
-        Only fields that differ from their defaults count, so that a field added
-        later, with a default, leaves the fingerprints of older messages alone.
+        A field added later, with a default, leaves the fingerprints of older
+        messages alone.
         """
-        fields = self.model_dump(mode="json", exclude_defaults=True)
-        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+        canonical = json.dumps(
+            self.content(), sort_keys=True, separators=(",", ":")
+        ).encode()
         return f"{FINGERPRINT_VERSION}:{hashlib.sha256(canonical).hexdigest()}"
 
     @cached_property
@@ -141,7 +165,11 @@ class AssignedTicket(BaseModel):
 
     project_id: ProjectId = Field(description="The scope of the number sequence.")
     number: int = Field(ge=1, description="1, 2, 3, ... without a gap in a project.")
-    ticket_key: str = Field(description="The number's display form, such as PROJ-42.")
+    ticket_key: str = Field(description="The ticket's name, such as PROJ-42.")
+    display: str = Field(
+        description="The ticket key for people to read, its number padded with zeros "
+        "if the stack is set so: PROJ-000042. Never compare or sort by it."
+    )
     idempotency_key: IdempotencyKey = Field(
         description="The producer's key of the request, to match the answer with."
     )
@@ -178,24 +206,47 @@ class TicketNumberAssigned(CloudEvent):
         default="ticket-numbering.TicketNumberAssigned.v1",
         description="The fact and its version; a breaking change gets a new one.",
     )
+    traceparent: str | SkipJsonSchema[None] = Field(
+        default=None,
+        description="The request's message attribute of that name, if it has one: "
+        "W3C Trace Context, a CloudEvents extension.",
+    )
+    tracestate: str | SkipJsonSchema[None] = Field(
+        default=None, description="Likewise."
+    )
     data: AssignedTicket
 
     @classmethod
     def of(
-        cls, request: CreateTicket, number: int, assigned_at: str
+        cls,
+        request: CreateTicket,
+        number: int,
+        assigned_at: str,
+        *,
+        padding: int = 0,
+        trace: Mapping[str, str] = NO_TRACE,
     ) -> "TicketNumberAssigned":
-        """Build the event; a replay builds the very same one."""
+        """Build the event; a replay builds one of the same id and content.
+
+        Args:
+            request: What was asked for.
+            number: The number that it has.
+            assigned_at: When it got the number.
+            padding: The digits that the number has for display, at least.
+            trace: `traceparent` and `tracestate` of the message that asks.
+        """
         key = ticket_key(request.project_id, number)
         data = AssignedTicket(
             project_id=request.project_id,
             number=number,
             ticket_key=key,
+            display=f"{request.project_id}-{number:0{padding}}",
             idempotency_key=request.idempotency_key,
             title=request.title,
             priority=request.priority,
             assigned_at=assigned_at,
         )
-        return cls(id=key, subject=key, time=assigned_at, data=data)
+        return cls(id=key, subject=key, time=assigned_at, data=data, **trace)
 
 
 def ticket_key(project_id: str, number: int) -> str:

@@ -34,6 +34,9 @@ MAX_BLOCK_BYTES: Final = 4 * 1024 * 1024
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB Developer Guide, "Quotas": the limit of an item, names and values."""
 
+MAX_KEYS_PER_READ: Final = 100
+"""BatchGetItem takes 100 keys, TransactGetItems 100 actions; see their references."""
+
 REQUEST_OVERHEAD_BYTES: Final = 1024
 """What the two items hold beside the request: names, number, times, fingerprint."""
 
@@ -60,12 +63,22 @@ class Block:
         }
 
 
-def take_block(requests: Sequence[CreateTicket]) -> Sequence[CreateTicket]:
-    """Return the requests from the start that one block can hold; at least one."""
+def take_block(
+    requests: Sequence[CreateTicket], first_number: int
+) -> Sequence[CreateTicket]:
+    """Return the requests from the start that one block can hold.
+
+    A request that would get more than its `max_number` waits for the next block: an
+    earlier one may turn out to be a replay, and leave its number to it.
+
+    Args:
+        requests: At least one; the first accepts the first number.
+        first_number: The number of the first.
+    """
     size, length = 0, 0
-    for request in requests[:MAX_BLOCK_REQUESTS]:
+    for number, request in enumerate(requests[:MAX_BLOCK_REQUESTS], first_number):
         size += request.size + REQUEST_OVERHEAD_BYTES
-        if length and size > MAX_BLOCK_BYTES:
+        if length and (size > MAX_BLOCK_BYTES or not request.accepts(number)):
             break
         length += 1
     return requests[:length]
@@ -147,8 +160,28 @@ class TicketStore(Protocol):
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments of these keys; may leave out unread ones.
 
+        Args:
+            keys: At most `MAX_KEYS_PER_READ`.
+
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
+        """
+        ...
+
+    def settled(
+        self, keys: Sequence[RequestKey]
+    ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return the recorded assignments; a key that is left out has no number.
+
+        Unlike `recorded` it never sees a ticket's transaction half-way: a ticket that
+        a query has shown has its key here.
+
+        Args:
+            keys: At most `MAX_KEYS_PER_READ`.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer, or
+                another transaction holds a key.
         """
         ...
 

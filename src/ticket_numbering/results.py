@@ -104,7 +104,12 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestKey, CreateTicket]:
 
 
 def resolve(
-    pending: Pending, first: CreateTicket, answer: Assignment | Exception, *, new: bool
+    pending: Pending,
+    first: CreateTicket,
+    answer: Assignment | Exception,
+    *,
+    new: bool,
+    padding: int = 0,
 ) -> Result:
     """Return what the answer to a key means for one of the records that hold it.
 
@@ -113,16 +118,20 @@ def resolve(
         first: The first request of its key.
         answer: What became of that request.
         new: Whether it got its number now.
+        padding: The digits of a number for display, at least.
     """
     record, request = pending.record, pending.request
     if isinstance(answer, Assignment):
-        return _numbered(pending, answer, new=new and request is first)
+        is_new = new and request is first
+        return _numbered(pending, answer, new=is_new, padding=padding)
     if isinstance(answer, PoisonMessageError) and request != first:
         answer = NotAttemptedError("another request of the same key came first")
     return failed(record, answer, request)
 
 
-def _numbered(pending: Pending, answer: Assignment, *, new: bool) -> Result:
+def _numbered(
+    pending: Pending, answer: Assignment, *, new: bool, padding: int
+) -> Result:
     record, request = pending.record, pending.request
     if not request.matches(answer.fingerprint):
         used = ticket_key(request.project_id, answer.number)
@@ -130,7 +139,13 @@ def _numbered(pending: Pending, answer: Assignment, *, new: bool) -> Result:
         error = IdempotencyMismatchError(reason, "idempotency_key")
         return Poison(record, error, request)
     try:
-        event = TicketNumberAssigned.of(request, answer.number, answer.assigned_at)
+        event = TicketNumberAssigned.of(
+            request,
+            answer.number,
+            answer.assigned_at,
+            padding=padding,
+            trace=record.trace,
+        )
     except ValidationError:
         damaged = DamagedKeyRecordError("the recorded assignment cannot be announced")
         return Retry(record, damaged, request)

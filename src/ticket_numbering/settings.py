@@ -27,6 +27,9 @@ class Settings(BaseModel):
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
     """How long an idempotency key is kept; 0 means for ever."""
 
+    number_padding: Annotated[int, Field(ge=0, le=12)] = 0
+    """The digits of a number for display, at least; shorter ones begin with zeros."""
+
     max_attempts: Annotated[int, Field(ge=1)] = 25
     """Attempts at one block before its requests go back to the queue."""
 

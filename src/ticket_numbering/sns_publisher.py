@@ -54,11 +54,12 @@ class SNSPublisher:
 
 def _entry(announcement: Announcement, *, fifo: bool) -> Entry:
     event = announcement.event
-    message = event.model_dump_json()
+    message = event.model_dump_json(exclude_none=True)
     attributes = {
         "event_type": text_attribute(event.type),
         "project_id": text_attribute(event.data.project_id),
         "priority": text_attribute(event.data.priority),
+        "idempotency_key": text_attribute(event.data.idempotency_key),
         "replayed": text_attribute(str(announcement.replayed).lower()),
     }
     content: dict[str, Any] = {

@@ -14,6 +14,15 @@ ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
 NUMBER: Final = re.compile("[0-9]{1,19}")
 """More digits than any count or time has; int() refuses thousands of them."""
 
+TRACEPARENT: Final = re.compile(
+    "(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+"""W3C Trace Context, "Traceparent Header"; of a later version, its first four parts."""
+
+_MEMBER: Final = r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[!-+\--<>-~ ]{0,255}[!-+\--<>-~]"
+TRACESTATE: Final = re.compile(rf"(?=.{{1,512}}$){_MEMBER}( *, *{_MEMBER}){{0,31}}")
+"""W3C Trace Context, "Tracestate Header": at most 32 members, and 512 characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class SQSRecord:
@@ -65,6 +74,16 @@ class SQSRecord:
         """Whether the queue keeps order: only FIFO queues number their messages."""
         return "SequenceNumber" in self.attributes
 
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace context in the message attributes; empty if it is malformed."""
+        parent, state = self._text("traceparent"), self._text("tracestate")
+        if not TRACEPARENT.fullmatch(parent):
+            return {}
+        if not TRACESTATE.fullmatch(state):
+            return {"traceparent": parent}
+        return {"traceparent": parent, "tracestate": state}
+
     def parse(self) -> CreateTicket:
         """Read the request.
 
@@ -75,6 +94,10 @@ class SQSRecord:
             problem = "body: missing"
             raise InvalidMessageError(problem)
         return CreateTicket.parse(self.body)
+
+    def _text(self, name: str) -> str:
+        text = self.message_attributes.get(name, {}).get("stringValue")
+        return text if isinstance(text, str) else ""
 
     def _number(self, name: str) -> int | None:
         digits = self.attributes.get(name, "")

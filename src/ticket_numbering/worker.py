@@ -17,6 +17,7 @@ from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.observability import logger
 from ticket_numbering.ports import (
+    MAX_KEYS_PER_READ,
     DeadLetter,
     DeadLetterQueue,
     Publisher,
@@ -40,9 +41,6 @@ from ticket_numbering.turns import Turns
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
-
-KEYS_A_LOOKUP: Final = 100
-"""As many as one BatchGetItem takes; between two of them the time is checked."""
 
 LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
@@ -72,6 +70,8 @@ class Worker:
     sleep: Callable[[float], None] = sleep
     pool: Callable[[int], Executor] = field(default=ThreadPoolExecutor)
     """Makes what runs the projects of a batch side by side, at most so many at once."""
+    number_padding: int = 0
+    """The digits of a number in an announcement's `display`, at least."""
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch.
@@ -88,7 +88,7 @@ class Worker:
             [request for key, request in requests.items() if key not in recorded],
             time_left,
         )
-        resolved = _resolve(batch, requests, recorded, allocations)
+        resolved = self._resolve(batch, requests, recorded, allocations)
         published, announcements_failed = self._publish(resolved, time_left)
         results = self._dead_letter(hold_back(published), time_left)
         return BatchReport(results, allocations, announcements_failed)
@@ -110,7 +110,7 @@ class Worker:
         left_for_others = time_left() * (1 - LOOKUP_SHARE)
         recorded: dict[RequestKey, Assignment | Exception] = {}
         while keys and time_left() >= left_for_others:
-            some, keys = keys[:KEYS_A_LOOKUP], keys[KEYS_A_LOOKUP:]
+            some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
             found = _caught(partial(self.allocator.store.recorded, some))
             if isinstance(found, Exception):
                 logger.warning("lookup of redelivered requests failed", exc_info=found)
@@ -148,6 +148,31 @@ class Worker:
         else:
             turns.take()
         return [allocations[project_id] for project_id in projects]
+
+    def _resolve(
+        self,
+        batch: Iterable[Pending | Poison | Retry],
+        requests: Mapping[RequestKey, CreateTicket],
+        recorded: Mapping[RequestKey, Assignment | Exception],
+        allocations: Iterable[Allocation],
+    ) -> list[Result]:
+        answers = dict(recorded)
+        assigned: set[RequestKey] = set()
+        for allocation in allocations:
+            answers |= allocation.answers()
+            assigned |= allocation.assigned.keys()
+        return [
+            resolve(
+                entry,
+                requests[entry.request.key],
+                answers[entry.request.key],
+                new=entry.request.key in assigned,
+                padding=self.number_padding,
+            )
+            if isinstance(entry, Pending)
+            else entry
+            for entry in batch
+        ]
 
     def _publish(
         self, results: Sequence[Result], time_left: TimeLeft
@@ -193,30 +218,6 @@ def _parse(record: SQSRecord) -> Pending | Poison | Retry:
     if isinstance(request, Exception):
         return failed(record, request)
     return Pending(record, request)
-
-
-def _resolve(
-    batch: Iterable[Pending | Poison | Retry],
-    requests: Mapping[RequestKey, CreateTicket],
-    recorded: Mapping[RequestKey, Assignment | Exception],
-    allocations: Iterable[Allocation],
-) -> list[Result]:
-    answers = dict(recorded)
-    assigned: set[RequestKey] = set()
-    for allocation in allocations:
-        answers |= allocation.answers()
-        assigned |= allocation.assigned.keys()
-    return [
-        resolve(
-            entry,
-            requests[entry.request.key],
-            answers[entry.request.key],
-            new=entry.request.key in assigned,
-        )
-        if isinstance(entry, Pending)
-        else entry
-        for entry in batch
-    ]
 
 
 def _caught(action: Callable[[], Value]) -> Value | Exception:

@@ -128,6 +128,24 @@ class TestConflicts:
         assert outcomes == [DONE, conflict, conflict, conflict, failed]
         assert written(stage.backend) == ["1", "a"]
 
+    def test_transactional_read_is_refused_until_the_transaction_is_written(
+        self, stage: Stage
+    ) -> None:
+        """A query shows the ticket at 25, and its key is not there before 30."""
+        item = {"TableName": "keys", "Key": {"id": {"S": "a"}}}
+        seen = stage.reads(25)
+
+        def read() -> None:
+            found = stage.inside.dynamodb.transact_get_items(
+                TransactItems=[{"Get": item}]
+            )
+            assert found["Responses"][0]["Item"]["id"] == {"S": "a"}
+
+        outcomes = stage.play((0, stage.writing(TICKET, KEY)), (25, read), (35, read))
+
+        assert seen == [["1"]]
+        assert outcomes == [DONE, f"{CANCELLED} {CONFLICT}", DONE]
+
     def test_conflict_cancels_both_when_they_cross(self, stage: Stage) -> None:
         outcomes = stage.play(
             (0, stage.writing(TICKET, KEY)),

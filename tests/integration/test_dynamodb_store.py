@@ -219,11 +219,12 @@ class TestCancellation:
         assert store.last_number("PROJ") == 3
 
 
-class TestRecorded:
-    """A lookup finds what exists, and nothing else."""
+@pytest.mark.parametrize("certain", [False, True], ids=["recorded", "settled"])
+class TestLookup:
+    """A lookup finds what exists, and nothing else; so does the one for certain."""
 
-    def test_recorded_finds_each_project_s_own_when_they_share_a_key(
-        self, store: TicketStore
+    def test_lookup_finds_each_project_s_own_when_they_share_a_key(
+        self, store: TicketStore, *, certain: bool
     ) -> None:
         fill(store, 1, "B")
         one, other, unknown = (create_ticket(project, "order-7") for project in "ABC")
@@ -231,18 +232,19 @@ class TestRecorded:
         answers = [write(store, 1, one), write(store, 2, other)]
 
         assert answers == [Committed(), Committed()]
-        found = store.recorded({one.key, other.key, unknown.key})
+        lookup = store.settled if certain else store.recorded
+        found = lookup([one.key, other.key, unknown.key])
         assert found == {one.key: assigned(one, 1), other.key: assigned(other, 2)}
-        assert store.recorded([]) == {}
 
-    def test_recorded_finds_all_when_one_read_cannot_take_the_keys(
-        self, store: TicketStore
+    def test_lookup_finds_all_when_some_keys_of_many_have_a_record(
+        self, store: TicketStore, *, certain: bool
     ) -> None:
-        requests, missing = create_tickets(120), create_tickets(120)
-        for start in range(0, 120, 40):
-            write(store, start + 1, *requests[start : start + 40])
+        """25 are as many as moto reads in a transaction."""
+        requests, missing = create_tickets(12), create_tickets(13)
+        write(store, 1, *requests)
 
-        found = store.recorded([request.key for request in [*missing, *requests]])
+        lookup = store.settled if certain else store.recorded
+        found = lookup([request.key for request in [*missing, *requests]])
 
         assert found == {
             request.key: assigned(request, number)
@@ -262,8 +264,8 @@ class TestRecorded:
             }
         ),
     )
-    def test_recorded_keeps_projects_apart_when_a_key_looks_like_another_s_data(
-        self, store: TicketStore, key: str
+    def test_lookup_keeps_projects_apart_when_a_key_looks_like_another_s_data(
+        self, store: TicketStore, key: str, *, certain: bool
     ) -> None:
         bystander, hostile = create_ticket("OTHER", "order-7"), create_ticket("A", key)
         write(store, 1, bystander)
@@ -273,7 +275,8 @@ class TestRecorded:
         assert answer == Committed()
         assert [store.last_number(name) for name in ("OTHER", "A")] == [1, 1]
         assert store.last_number(f"A#{key}") == 0
-        assert store.recorded([bystander.key, hostile.key]) == {
+        lookup = store.settled if certain else store.recorded
+        assert lookup([bystander.key, hostile.key]) == {
             bystander.key: assigned(bystander, 1),
             hostile.key: assigned(hostile, 1),
         }

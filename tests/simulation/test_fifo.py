@@ -30,14 +30,20 @@ class Played:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether every project's numbers follow the order of arrival."""
+        """Whether every project's numbers follow the order of arrival.
+
+        A request that was refused at its cap may come again with a higher one.
+        """
         monitor = self.world.monitor
+        refused = self.world.caps.refused.values()
         arrived = [
             monitor.sent[message.body] for message in self.world.services.queue.arrived
         ]
         numbers: dict[str, list[int]] = {}
         for request_id in dict.fromkeys(arrived):
-            if request_id in monitor.numbered and request_id is not None:
+            if request_id is None or request_id in refused:
+                continue
+            if request_id in monitor.numbered:
                 number, _ = monitor.numbered[request_id]
                 numbers.setdefault(request_id[0], []).append(number)
         return all(project == sorted(project) for project in numbers.values())

@@ -15,7 +15,7 @@ FIRST_VIOLATIONS: Final = {
     "a number remembered from a block only tried": "was committed after",
     "one memory for all projects": "was committed after",
     "the textbook loop: query, put, plus one": "has two numbers",
-    "a counter row with ADD, then the ticket": "has two numbers",
+    "a counter row with ADD, then the ticket": "was committed after",
     "read and retry everything, no idempotency key": "has two numbers",
     "a three-step idempotency wrapper": "has two numbers",
     "a replay is not announced": "was deleted before it was done",
@@ -25,6 +25,9 @@ FIRST_VIOLATIONS: Final = {
     ),
     "`Failed` is ignored": "was deleted before it was done",
     "a stale read is trusted": "was given twice",
+    "a cap is refused without a look at its key": "refused, but has number",
+    "a cap is refused on a half-seen block": "refused, but has number",
+    "a cap is refused by its place in a block": "refused below its cap",
     "the newest ticket gets deleted": "was given twice",
 }
 

@@ -17,6 +17,7 @@ from ticket_numbering.errors import (
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
+    MAX_KEYS_PER_READ,
     Announcement,
     Block,
     Cancelled,
@@ -106,6 +107,7 @@ class FakeTicketStore:
     blocks: list[Block] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     read_errors: list[Exception] = field(default_factory=list)
+    settled_errors: list[Exception] = field(default_factory=list)
     on_read: Callable[[], None] = lambda: None
 
     def fill(self, count: int, project_id: str = "PROJ") -> "FakeTicketStore":
@@ -136,6 +138,17 @@ class FakeTicketStore:
         self._read("recorded")
         found = {key: self._recorded(key) for key in keys}
         return {key: answer for key, answer in found.items() if answer is not None}
+
+    def settled(
+        self, keys: Sequence[RequestKey]
+    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
+        """Return what is recorded for certain; see `TicketStore`."""
+        if len(keys) > MAX_KEYS_PER_READ:
+            message = "more keys than a read takes"
+            raise ValueError(message)
+        if self.settled_errors:
+            raise self.settled_errors.pop(0)
+        return self.recorded(keys)
 
     def write_block(self, block: Block) -> BlockAnswer:
         """Write all or nothing; see `TicketStore`."""

@@ -4,19 +4,30 @@ from typing import Annotated
 
 import typer
 
+from ticket_numbering.field_types import MAX_NUMBER
 from ticketctl.cli.app import NUMBERS, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, notes, visible
 from ticketctl.cli.prompts import confirm
-from ticketctl.sequences.import_lines import MAX_NUMBER
 from ticketctl.sequences.import_run import import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
+from ticketctl.sequences.marking import (
+    ERASE,
+    VOID,
+    Mark,
+    announce,
+    check_markable,
+    checked_reason,
+    mark_ticket,
+)
 from ticketctl.sequences.seeding import Seed
-from ticketctl.sequences.voiding import announce, check_voidable, checked_reason
-from ticketctl.sequences.voiding import void as void_ticket
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
 from ticketctl.system.tickets import last_number
 
+TicketKey = Annotated[
+    str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
+]
+Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
@@ -119,11 +130,9 @@ def import_tickets(
 )
 def void(
     ctx: typer.Context,
-    ticket_key: Annotated[
-        str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-    ],
+    ticket_key: TicketKey,
     *,
-    reason: Annotated[str, typer.Option(help="Why; recorded and announced.")],
+    reason: Reason,
     yes: Yes = False,
 ) -> None:
     """Mark a ticket as one that should not have been, and announce that.
@@ -132,14 +141,44 @@ def void(
     the same reason, it announces again. Ends with status 1 if there is no such ticket,
     or it is malformed and could not be announced.
     """
+    _mark(ctx, ticket_key, VOID, reason, yes=yes)
+
+
+@app.command(
+    "erase",
+    rich_help_panel=NUMBERS,
+    epilog=examples('ticketctl erase PROJ-42 --reason "request of the person named"'),
+)
+def erase(
+    ctx: typer.Context,
+    ticket_key: TicketKey,
+    *,
+    reason: Reason,
+    yes: Yes = False,
+) -> None:
+    """Remove a ticket's text, and announce that: number, key and dates stay.
+
+    The title becomes a fixed word; description, reporter, labels and attributes go.
+    It cannot be undone. docs/seeding.md says what it cannot reach: backups, dead
+    letters, subscribers. Run again with the same reason, it announces again. Ends with
+    status 1 if there is no such ticket, or it is malformed and could not be announced.
+    """
+    _mark(ctx, ticket_key, ERASE, reason, yes=yes)
+
+
+def _mark(
+    ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
+) -> None:
     stack = stack_of(ctx)
     project_id, number = parse_ticket_key(ticket_key)
     checked_reason(reason)
     found = find_ticket(stack, project_id, number)
-    check_voidable(found, reason)
+    check_markable(found, mark, reason)
     title = visible(str(found.fields.get("title", "")))
-    confirm(f"{ticket_key}: {title}\nVoid it for ever?", yes=yes)
-    voided = void_ticket(stack, project_id, number, reason)
-    announce(stack, voided)
-    was = "was voided already; announced again" if voided.was_already else "is voided"
-    console().print(f"{ticket_key} {was}")
+    confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
+    marked = mark_ticket(stack, project_id, number, mark, reason)
+    announce(stack, marked, mark)
+    was = f"was {mark.status} already; announced again"
+    console().print(
+        f"{ticket_key} {was if marked.was_already else f'is {mark.status}'}"
+    )

@@ -62,6 +62,9 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     label: Annotated[
         list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
+    max_number: Annotated[
+        int | None, typer.Option(min=1, help="The highest number that it accepts.")
+    ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
     as_json: Json = False,
@@ -78,6 +81,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         "priority": priority,
         "reporter": reporter,
         "labels": label,
+        "max_number": max_number,
     }
     check = Check()
     fields = {name: value for name, value in given.items() if value is not None}

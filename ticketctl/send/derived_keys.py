@@ -38,7 +38,9 @@ class DerivedKeys:
 
     def key(self, fields: Fields) -> str:
         """Return the key of the next request that the file holds."""
-        content = json.dumps(without_defaults(fields), sort_keys=True).encode()
+        asked = without_defaults(fields)
+        asked.pop("max_number", None)  # With another cap it is the same request.
+        content = json.dumps(asked, sort_keys=True).encode()
         # The prefix whole: what is shown of it may be the same for another file.
         prefix = self.prefix.encode(errors="replace")
         digest = hashlib.sha256(prefix + b"\0" + content).hexdigest()[:_DIGITS]

@@ -122,4 +122,6 @@ def _fields(row: dict[str, str]) -> Fields:
     if "labels" in fields:
         labels = (label.strip() for label in cells["labels"].split(";"))
         fields["labels"] = [label for label in labels if label]
+    if cells.get("max_number", "").isdecimal():
+        fields["max_number"] = int(cells["max_number"])
     return fields | ({"attributes": attributes} if attributes else {})

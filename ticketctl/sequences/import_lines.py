@@ -3,16 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from ticket_numbering.errors import InvalidMessageError, PoisonMessageError
+from ticket_numbering.field_types import MAX_NUMBER
 from ticket_numbering.messages import CreateTicket
 from ticketctl.send.request_file import Line
 from ticketctl.system.contract import body_of
 from ticketctl.system.items import timestamp
-
-MAX_NUMBER: Final = 10**15
-"""Still exact in JSON for every reader, and far beyond any project."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ RESERVED: Final = "reserved"
 VOIDED: Final = "voided"
 """A ticket's `status`, where it should not have been; it keeps its number."""
 
+ERASED: Final = "erased"
+"""A ticket's `status`, where its text is gone; it keeps its number."""
+
 HIGHEST: Final = 10**19 - 1
 """The highest number that the tools know: far above any sequence, in 64 bits."""
 
@@ -73,7 +76,7 @@ class Ticket:
 
     @property
     def status(self) -> str | None:
-        """`reserved`, `voided`, or nothing."""
+        """`reserved`, `voided`, `erased`, or nothing."""
         return self.fields.get("status")
 
     @property

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from ticket_numbering.messages import TicketNumberAssigned
 from ticketctl.cli.output import visible
-from ticketctl.sequences.ticket_voided import TicketVoided
+from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from ticketctl.system.contract import json_fields
 from ticketctl.system.queues import Received
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 VOIDED: Final[str] = TicketVoided.model_fields["type"].default
+ERASED: Final[str] = TicketErased.model_fields["type"].default
 
 _BODY_WIDTH: Final = 200
 _TITLE_WIDTH: Final = 100
@@ -91,8 +92,9 @@ def line_of(message: Received) -> Text:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
         line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
-    elif found.type == VOIDED:
-        line = Text(f"{key} voided: {_text(data.get('reason'))}")
+    elif found.type in {VOIDED, ERASED}:
+        what = "voided" if found.type == VOIDED else "erased"
+        line = Text(f"{key} {what}: {_text(data.get('reason'))}")
     else:
         line = Text(f"{_text(found.event_id):<12} {_text(found.type)}")
     return line.append("  (replay)", style="yellow") if found.replayed else line

@@ -92,6 +92,24 @@ def test_next_number_follows_when_the_last_ticket_is_voided(
     assert ctl("audit", "--project", project).status == Status.OK
 
 
+def test_repeat_keeps_its_number_when_the_ticket_was_erased(
+    ctl: Ctl, system: System, project: str
+) -> None:
+    request = ticket_fields(project, "k-1", description="private")
+    number(system, project, request)
+
+    ended = ctl("erase", f"{project}-1", "--reason", "asked to", "--yes")
+    number(system, project, request)
+    system.wait_for(lambda: len(system.events(project)) >= 3)
+
+    assert ended.status == Status.OK
+    shown = ctl("show", f"{project}-1", "--json").json
+    assert (shown["title"], shown["status"]) == ("erased", "erased")
+    assert "description" not in shown
+    assert {event["subject"] for event in system.events(project)} == {f"{project}-1"}
+    assert ctl("audit", "--project", project).status == Status.OK
+
+
 @pytest.mark.parametrize(
     "command",
     [

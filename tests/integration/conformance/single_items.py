@@ -76,6 +76,28 @@ def batch_getting(names: Sequence[str]) -> Callable[[Backend], Any]:
     return outcome
 
 
+def transact_get_many(count: int, backend: Backend) -> str:
+    """Return the outcome of so many reads in a transaction."""
+    gets = [
+        {"Get": {"TableName": backend.keys, "Key": {"id": {"S": str(number)}}}}
+        for number in range(count)
+    ]
+    read = backend.dynamodb.transact_get_items
+    return outcome_of(lambda: read(TransactItems=gets))
+
+
+def transact_get(backend: Backend) -> Any:
+    """Read the records of two keys in a transaction; None where there is none."""
+    put(backend, RECORD)
+    answer = backend.dynamodb.transact_get_items(
+        TransactItems=[
+            {"Get": {"TableName": backend.keys, "Key": {"id": {"S": name}}}}
+            for name in ("key-7", "key-8")
+        ]
+    )
+    return [found.get("Item") for found in answer["Responses"]]
+
+
 def replaced(backend: Backend) -> Any:
     """Put an item twice; return what is there."""
     put(backend, RECORD)
@@ -171,6 +193,17 @@ SINGLE_ITEMS: Final = (
         batch_getting(["key-7", "key-8", "key-7"]),
         INVALID,
         "tier1/batchGetItem",
+    ),
+    Case(
+        "TransactGetItems of two keys, of which one exists",
+        transact_get,
+        [RECORD, None],
+    ),
+    Case(
+        "TransactGetItems of 100 keys",
+        partial(transact_get_many, 100),
+        DONE,
+        instead={"moto": INVALID},
     ),
     Case("GetItem of no item", read, None, "tier1/getItem"),
     Case("PutItem over another item", replaced, BARE, "tier1/putItem"),

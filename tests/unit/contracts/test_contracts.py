@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
 from ticket_numbering.ports import Announcement, DeadLetter
 from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticketctl.sequences.ticket_voided import TicketVoided
-from ticketctl.sequences.voiding import Voided, announce
+from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
+from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from ticketctl.system.items import Ticket
 from tools import contracts
 
@@ -30,7 +31,9 @@ def document(name: str) -> dict[str, Any]:
     return content
 
 
-MODELS: list[type[BaseModel]] = [CreateTicket, TicketNumberAssigned, TicketVoided]
+MODELS: list[type[BaseModel]] = [
+    *(CreateTicket, TicketNumberAssigned, TicketVoided, TicketErased)
+]
 SCHEMAS = {
     schema["title"]: schema
     for schema in (document(path) for path in contracts.documents())
@@ -75,7 +78,10 @@ def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
         Draft202012Validator(schema).validate(example)
         parsed = model.model_validate(example)
         is_request = model is CreateTicket
-        assert parsed.model_dump(mode="json", exclude_defaults=is_request) == example
+        dumped = parsed.model_dump(
+            mode="json", exclude_defaults=is_request, exclude_none=not is_request
+        )
+        assert dumped == example
 
 
 PRINTABLE = "".join(map(chr, range(33, 127)))
@@ -88,6 +94,7 @@ ACCEPTED: dict[str, list[Any]] = {
     "reporter": [None, "r" * 254],
     "labels": [[], ["l" * 64] * 20],
     "attributes": [{f"{n:0128}": "v" * 1024 for n in range(50)}, {"a": ""}],
+    "max_number": [None, 1, 10**15],
 }
 REFUSED: dict[str, list[Any]] = {
     "project_id": ["PROJ#1", "", "P" * 65, 1],
@@ -101,6 +108,7 @@ REFUSED: dict[str, list[Any]] = {
         *(None, [], {str(n): "" for n in range(51)}),
         *({"a": 1}, {"a": {}}, {"": "x"}, {"n" * 129: "x"}, {"a": "v" * 1025}),
     ],
+    "max_number": [0, 10**15 + 1, 1.5, "7", True],
     "assignee": ["ada"],
 }
 BEYOND_SCHEMA: dict[str, list[Any]] = {
@@ -205,17 +213,23 @@ def assigned(*, replayed: bool = False, **fields: Any) -> Client:
     return announced
 
 
-def voided(*, replayed: bool = False, **fields: Any) -> Client:
+def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Client:
     client = Client()
-    request = create_ticket(**fields).model_dump(exclude_defaults=True)
-    stored = {**request, "voided_at": STAMP, "voided_reason": "duplicate"}
-    announce(client, Voided(Ticket(request["project_id"], 42, stored), replayed))
+    request = create_ticket(**fields)
+    times = {"voided_at": STAMP, "erased_at": STAMP}
+    reasons = {"voided_reason": "duplicate", "erased_reason": "asked to"}
+    ticket = Ticket(request.project_id, 42, request.content() | times | reasons)
+    announce(client, Marked(ticket, replayed), mark)
     return client
 
 
 @pytest.mark.parametrize(
     ("name", "announced"),
-    [("TicketNumberAssigned", assigned), ("TicketVoided", voided)],
+    [
+        ("TicketNumberAssigned", assigned),
+        ("TicketVoided", partial(marked, VOID)),
+        ("TicketErased", partial(marked, ERASE)),
+    ],
 )
 class TestEvents:
     """The schemas describe every announcement, today's and later ones."""

@@ -1,4 +1,4 @@
-"""Seed, import and void write what they must, once, whoever else writes meanwhile."""
+"""Commands that write tickets write what they must, once, whoever else writes."""
 
 import io
 import json
@@ -26,12 +26,13 @@ from ticketctl.commands import numbers
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
+from ticketctl.sequences.marking import checked_reason
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, given_between
-from ticketctl.sequences.voiding import checked_reason
 from ticketctl.system.items import plain
 
 NOW = "2026-11-21T06:30:00.123Z"
+VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
@@ -661,6 +662,52 @@ class TestVoid:
             checked_reason(reason)
 
 
+class TestErase:
+    """The text goes; number, key and dates stay."""
+
+    @pytest.mark.parametrize("status", [{}, VOIDED_BEFORE], ids=["plain", "voided"])
+    def test_text_goes_and_the_rest_stays_when_a_ticket_is_erased(
+        self, site: Site, status: dict[str, str]
+    ) -> None:
+        text = {"description": "Ann is ill", "reporter": "Ann", "labels": "private"}
+        site.put(42, priority="high", attributes="phone", **text, **status)
+        before = site.tickets()[42]
+
+        ended = site.call(numbers.erase, "PROJ-42", reason="asked to")
+
+        after = site.tickets()[42]
+        assert ended.out == "PROJ-42 is erased\n"
+        assert before.keys() - after.keys() == {*text, "attributes"}
+        changed = {name for name in after if after[name] != before.get(name)}
+        assert changed == {"title", "status", "erased_at", "erased_reason"}
+        assert (after["title"], after["status"]) == ("erased", "erased")
+        [request] = site.published
+        event = json.loads(request["Message"])
+        assert (event["id"], event["data"]["reason"]) == ("PROJ-42/erased", "asked to")
+        assert event["data"]["erased_at"] == after["erased_at"]
+        assert "Ticket 42" not in request["Message"]
+
+    def test_second_erase_changes_nothing_and_announces_again(self, site: Site) -> None:
+        site.put(42)
+        site.call(numbers.erase, "PROJ-42", reason="asked to")
+        erased = site.tickets()
+
+        ended = site.call(numbers.erase, "PROJ-42", reason="asked to")
+
+        assert "was erased already; announced again" in ended.out
+        assert site.tickets() == erased
+        assert len({request["Message"] for request in site.published}) == 1
+        replayed = [one["MessageAttributes"]["replayed"] for one in site.published]
+        assert [one["StringValue"] for one in replayed] == ["false", "true"]
+
+    def test_erased_ticket_is_not_voided(self, site: Site) -> None:
+        site.put(42)
+        site.call(numbers.erase, "PROJ-42", reason="asked to")
+
+        with pytest.raises(InputError, match="PROJ-42 is erased"):
+            site.call(numbers.void, "PROJ-42", reason="spam")
+
+
 def delete_ticket(site: Site, number: int) -> None:
     """Delete a ticket."""
     key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
@@ -684,9 +731,10 @@ class TestConfirmed:
         [
             partial(numbers.seed, project="PROJ", last=99),
             partial(numbers.void, ticket_key="PROJ-42", reason="spam"),
+            partial(numbers.erase, ticket_key="PROJ-42", reason="spam"),
             numbers.import_tickets,
         ],
-        ids=["seed", "void", "import"],
+        ids=["seed", "void", "erase", "import"],
     )
     def test_nothing_is_written_when_it_was_not_confirmed(
         self,

@@ -74,10 +74,10 @@ class TestLines:
         self, tmp_path: Path
     ) -> None:
         content = (
-            "\ufeffproject_id,title,description,labels,attributes.room\r\n"
-            'PROJ,"a, ""b""","x\ny",one; two;,7\r\n'
-            ",,,,\n"
-            "PROJ,c,,,\n"
+            "\ufeffproject_id,title,description,labels,attributes.room,max_number\r\n"
+            'PROJ,"a, ""b""","x\ny",one; two;,7,500\r\n'
+            ",,,,,\n"
+            "PROJ,c,,,,\n"
         )
 
         first, second = read(tmp_path, content, "csv")
@@ -88,6 +88,7 @@ class TestLines:
             "description": "x\ny",
             "labels": ["one", "two"],
             "attributes": {"room": "7"},
+            "max_number": 500,
         }
         assert second.fields == {"project_id": "PROJ", "title": "c"}
         assert (first.number, second.number) == (3, 5)
@@ -141,6 +142,7 @@ class TestKeysOfAFile:
 
         assert derived([three, two, spelled_out])[1:] == [second, first]
         assert derived([two]) == [second]
+        assert derived([one | {"max_number": 9}]) == [first]
 
     def test_keys_differ_when_line_serial_or_file_is_another(self) -> None:
         """Lines that are alike ask for a ticket each."""

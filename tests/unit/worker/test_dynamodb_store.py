@@ -30,6 +30,7 @@ from ticket_numbering.messages import (
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
     MAX_ITEM_BYTES,
+    MAX_KEYS_PER_READ,
     REQUEST_OVERHEAD_BYTES,
     Block,
     Cancelled,
@@ -45,6 +46,7 @@ MAX_NUMBER = 10**38 - 1
 
 KEY = RequestKey("PROJ", "order-7")
 NONE = {"Code": "None"}
+CONFLICT = {"Code": "TransactionConflict"}
 TAKEN = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
 TICKET = {"project_id": {"S": "PROJ"}, "number": {"N": "1"}, "title": {"S": "Door"}}
 TAKEN_TICKET = TAKEN | {"Item": TICKET}
@@ -103,6 +105,10 @@ EVERY_CALL = pytest.mark.parametrize(
             "lookup": (
                 lambda store: store.recorded([KEY]),
                 "lookup of idempotency keys",
+            ),
+            "certain-lookup": (
+                lambda store: store.settled([KEY]),
+                "transactional lookup of idempotency keys",
             ),
             "write": (
                 lambda store: store.write_block(block(create_tickets(1))),
@@ -195,24 +201,16 @@ class TestLastNumber:
 
 
 class TestRecorded:
-    """Recorded assignments are read consistently, a hundred at a time."""
+    """Recorded assignments are read consistently, in one call."""
 
-    @pytest.mark.parametrize(
-        ("count", "lengths"), [(0, []), (100, [100]), (101, [100, 1]), (200, [100] * 2)]
-    )
-    def test_recorded_asks_for_a_hundred_keys_at_a_time(
-        self, count: int, lengths: list[int]
-    ) -> None:
-        store, wire = store_on(*[Reply({"Responses": {"keys": []}})] * len(lengths))
-        keys = [RequestKey("PROJ", str(number)) for number in range(count)]
+    def test_recorded_asks_for_every_key_consistently(self) -> None:
+        store, wire = store_on(Reply({"Responses": {"keys": []}}))
+        keys = [RequestKey("PROJ", str(number)) for number in range(MAX_KEYS_PER_READ)]
 
         assert store.recorded(keys) == {}
-        asked = [request["RequestItems"]["keys"] for request in wire.requests]
-        assert [len(table["Keys"]) for table in asked] == lengths
-        assert all(table["ConsistentRead"] is True for table in asked)
-        assert [key for table in asked for key in table["Keys"]] == [
-            {"id": {"S": f"PROJ#{number}"}} for number in range(count)
-        ]
+        [table] = [request["RequestItems"]["keys"] for request in wire.requests]
+        assert table["ConsistentRead"] is True
+        assert table["Keys"] == [{"id": {"S": f"PROJ#{key}"}} for _, key in keys]
 
     @pytest.mark.parametrize("damage", DAMAGES)
     def test_recorded_finds_the_neighbours_when_a_record_is_damaged(
@@ -242,6 +240,44 @@ class TestRecorded:
 
         assert store.recorded([RequestKey("PROJ", "order-8"), KEY]) == found
         assert len(wire.requests) == 1
+
+
+class TestSettled:
+    """What a key records for certain is read in a transaction."""
+
+    def test_settled_leaves_out_keys_without_a_record_only(self) -> None:
+        answers = [{}, {"Item": RECORD}, {"Item": damaged_record(DAMAGES[0].values[0])}]
+        store, wire = store_on(Reply({"Responses": answers}))
+        keys = [RequestKey("PROJ", name) for name in ("none", "order-7", "damaged")]
+
+        found = store.settled(keys)
+
+        assert found.keys() == {*keys[1:]}
+        assert found[keys[1]] == ASSIGNMENT
+        assert_is_damaged(found[keys[2]])
+        [request] = wire.requests
+        assert [part["Get"] for part in request["TransactItems"]] == [
+            {"TableName": "keys", "Key": {"id": {"S": f"PROJ#{key}"}}}
+            for _, key in keys
+        ]
+
+    @pytest.mark.parametrize(
+        ("reply", "error"),
+        [
+            (cancelled(NONE, CONFLICT), StoreUnavailableError),
+            (cancelled(CONFLICT, {"Code": "ThrottlingError"}), StoreThrottledError),
+        ],
+        ids=["conflict", "throttled"],
+    )
+    def test_settled_raises_what_a_retry_can_fix_when_nothing_is_certain(
+        self, reply: Reply, error: type[Exception]
+    ) -> None:
+        store, _ = store_on(reply)
+
+        with pytest.raises(error, match="transactional lookup") as caught:
+            store.settled([KEY, RequestKey("PROJ", "order-8")])
+
+        assert type(caught.value) is error
 
 
 class TestBlockRequest:

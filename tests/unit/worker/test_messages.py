@@ -25,6 +25,7 @@ FULL: dict[str, Any] = {
     "project_id": "PROJ",
     "idempotency_key": "order-7",
     "title": "Caf\u00e9 door",
+    "max_number": 99,
     "description": "It does not close.\n\tNot even slowly.",
     "priority": "high",
     "reporter": "ada@example.com",
@@ -33,6 +34,7 @@ FULL: dict[str, Any] = {
 }
 
 DEFAULTS: dict[str, Any] = {
+    "max_number": None,
     "description": None,
     "priority": "medium",
     "reporter": None,
@@ -59,6 +61,7 @@ ACCEPTED: dict[str, list[Any]] = {
         *("t", "t" * 200, "\U0001f469\u200d\U0001f467" * 66),
         " Tür\u00a0auf \u0627\u0644\u0628\u0627\u0628 ",
     ],
+    "max_number": [None, 1, 10**15],
     "description": [None, "", "d" * 65_536, "a\tb\r\nc\nd", DOOR],
     "priority": ["low", "medium", "high", "urgent"],
     "reporter": [None, "r", "r" * 254],
@@ -80,6 +83,7 @@ REFUSED: dict[str, list[Any]] = {
         *("", " ", "s3cret 1", "s3cret\n", "s3cret\t", "s3cret\x7f", "s3cret\x00"),
         *("s3cret\u00e9", "s3cret\ud800"),
     ],
+    "max_number": [0, -1, 1.0, "7", True, 10**15 + 1, 1e300],
     "title": [
         *("", " \u00a0", "s3cret\n", "s3cret\r", "s3cret\tx", "s3cret\x00"),
         *("s3cret\x1b[31m", "s3cret\x7f", "s3cret\x85", "s3cret\u2028"),
@@ -138,6 +142,7 @@ JSON_VALUES = {
 }
 RIGHT_TYPES = {"labels": {"array"}, "attributes": {"object"}, "priority": set()}
 RIGHT_TYPES |= {name: {"string", "null"} for name in ("description", "reporter")}
+RIGHT_TYPES["max_number"] = {"integer", "null"}
 
 
 def body(**fields: Any) -> str:
@@ -436,7 +441,7 @@ class TestAnnouncement:
 
         event = TicketNumberAssigned.of(request, 42, ASSIGNED_AT)
 
-        assert json.loads(event.model_dump_json()) == {
+        assert json.loads(event.model_dump_json(exclude_none=True)) == {
             "specversion": "1.0",
             "id": "PROJ-42",
             "source": "/ticket-numbering",
@@ -448,12 +453,27 @@ class TestAnnouncement:
                 "project_id": "PROJ",
                 "number": 42,
                 "ticket_key": "PROJ-42",
+                "display": "PROJ-42",
                 "idempotency_key": "order-7",
                 "title": "Caf\u00e9 door",
                 "priority": "high",
                 "assigned_at": ASSIGNED_AT,
             },
         }
+
+    @pytest.mark.parametrize(
+        ("padding", "number", "display"),
+        [(6, 42, "PROJ-000042"), (2, 42, "PROJ-42"), (1, 1234, "PROJ-1234")],
+    )
+    def test_display_has_at_least_so_many_digits_when_it_is_padded(
+        self, padding: int, number: int, display: str
+    ) -> None:
+        event = TicketNumberAssigned.of(
+            create_ticket(), number, ASSIGNED_AT, padding=padding
+        )
+
+        assert event.data.display == display
+        assert event.id == event.subject == event.data.ticket_key == f"PROJ-{number}"
 
     def test_event_and_its_data_cannot_be_changed(self) -> None:
         event: Any = TicketNumberAssigned.of(create_ticket(), 1, ASSIGNED_AT)

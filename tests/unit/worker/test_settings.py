@@ -15,6 +15,7 @@ ENVIRONMENT = {
 }
 DEFAULTS = {
     "IDEMPOTENCY_RETENTION_DAYS": "0",
+    "NUMBER_PADDING": "0",
     "MAX_ATTEMPTS": "25",
     "DEADLINE_RESERVE_SECONDS": "10",
 }
@@ -34,6 +35,7 @@ def refusal(environ: dict[str, str]) -> str:
         {},
         {
             "IDEMPOTENCY_RETENTION_DAYS": "90",
+            "NUMBER_PADDING": "6",
             "MAX_ATTEMPTS": "7",
             "DEADLINE_RESERVE_SECONDS": "2.5",
         },

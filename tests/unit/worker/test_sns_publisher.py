@@ -66,6 +66,7 @@ class TestEntries:
             replayed=replayed,
             project_id="A.b-1",
             priority="urgent",
+            idempotency_key="order-7",
             title="Caf\u00e9 \U0001f6aa",
         )
         topic.takes(0)
@@ -74,13 +75,14 @@ class TestEntries:
         assert topic.entries == [
             {
                 "Id": "0",
-                "Message": announced.event.model_dump_json(),
+                "Message": announced.event.model_dump_json(exclude_none=True),
                 "MessageAttributes": {
                     "event_type": text_attribute(
                         "ticket-numbering.TicketNumberAssigned.v1"
                     ),
                     "project_id": text_attribute("A.b-1"),
                     "priority": text_attribute("urgent"),
+                    "idempotency_key": text_attribute("order-7"),
                     "replayed": text_attribute("true" if replayed else "false"),
                 },
                 "MessageGroupId": "A.b-1",

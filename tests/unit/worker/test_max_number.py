@@ -1,0 +1,153 @@
+"""A request's cap on its number, over the fake store."""
+
+from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
+from tests.support.fakes import (
+    FakeDeadLetters,
+    FakePublisher,
+    FakeTicketStore,
+    key_of,
+)
+from ticket_numbering.allocation import Allocator
+from ticket_numbering.errors import SequenceFullError, StoreUnavailableError
+from ticket_numbering.messages import Assignment, CreateTicket
+from ticket_numbering.ports import MAX_KEYS_PER_READ, Block
+from ticket_numbering.results import Poison, Replayed, Result
+from ticket_numbering.worker import Worker
+
+
+def capped(max_number: int, key: str | None = None) -> CreateTicket:
+    """Return a request with a cap."""
+    return create_ticket(idempotency_key=key, max_number=max_number)
+
+
+def allocate(
+    store: FakeTicketStore, *requests: CreateTicket
+) -> list[int | type[Exception]]:
+    """Return the number, or the kind of error, of each request."""
+    allocator = Allocator(store, max_attempts=25, deadline_reserve=0, jitter=min)
+    allocation = allocator.start("PROJ", requests)
+    while allocator.advance(allocation, plenty) is not None:
+        pass
+    answers = allocation.answers()
+    return [
+        answer.number if isinstance(answer, Assignment) else type(answer)
+        for answer in (answers[request.key] for request in requests)
+    ]
+
+
+def handle(store: FakeTicketStore, *requests: CreateTicket) -> list[Result]:
+    """Return the results of a batch."""
+    worker = Worker(Allocator(store, 25, 0), FakePublisher(), FakeDeadLetters())
+    records = [queue_record(request) for request in requests]
+    return [*worker.handle(records, plenty).results]
+
+
+class TestGapless:
+    """A refused request takes no number, and leaves its neighbours alone."""
+
+    def test_requests_are_refused_when_the_cap_is_reached(self) -> None:
+        requests = [capped(2) for _ in range(3)]
+
+        assert allocate(FakeTicketStore(), *requests) == [1, 2, SequenceFullError]
+
+    def test_neighbours_take_the_next_numbers_when_one_is_refused(self) -> None:
+        store = FakeTicketStore()
+        first, full, last = create_ticket(), capped(1), create_ticket()
+
+        assert allocate(store, first, full, last) == [1, SequenceFullError, 2]
+        assert store.numbers() == [1, 2]
+
+    def test_caps_differ_when_requests_of_one_block_differ(self) -> None:
+        requests = [capped(3), capped(1), capped(2), capped(3), create_ticket()]
+
+        answers = allocate(FakeTicketStore(), *requests)
+
+        assert answers == [1, SequenceFullError, 2, 3, 4]
+
+    def test_request_gets_the_last_number_when_an_earlier_one_is_a_replay(self) -> None:
+        store, replay = FakeTicketStore(), create_ticket()
+        allocate(store, replay)
+
+        # In a block of both it would have number 3.
+        assert allocate(store, replay, capped(2)) == [1, 2]
+
+    def test_cap_counts_numbers_of_others_when_they_are_taken_meanwhile(self) -> None:
+        store = FakeTicketStore()
+
+        def others_are_first(_: Block) -> None:
+            allocate(store, *create_tickets(2))
+
+        store.faults.append(others_are_first)
+
+        assert allocate(store, capped(2)) == [SequenceFullError]
+
+
+class TestOncePerKey:
+    """The cap is a condition, and no part of what a request asks for."""
+
+    def test_replay_keeps_its_number_when_it_names_a_lower_cap(self) -> None:
+        store = FakeTicketStore()
+        allocate(store, *create_tickets(2), create_ticket(idempotency_key="mine"))
+
+        title = "Ticket mine"
+        repeat = create_ticket(idempotency_key="mine", title=title, max_number=1)
+
+        assert allocate(store, repeat) == [3]
+
+    def test_fingerprint_is_the_same_when_the_cap_differs(self) -> None:
+        assert capped(1, "mine").fingerprint == capped(9, "mine").fingerprint
+        assert (
+            capped(1, "mine").content()
+            == create_ticket(idempotency_key="mine").content()
+        )
+
+    def test_keys_are_read_again_when_the_first_read_fails(self) -> None:
+        store = FakeTicketStore()
+        [number] = allocate(store, capped(1, "mine"))
+        store.settled_errors.append(StoreUnavailableError("no answer"))
+
+        assert allocate(store, capped(1, "mine")) == [number]
+
+    def test_every_key_is_read_when_more_are_refused_than_one_read_takes(self) -> None:
+        store = FakeTicketStore()
+        allocate(store, create_ticket())
+        requests = [capped(1) for _ in range(MAX_KEYS_PER_READ + 1)]
+
+        answers = allocate(store, *requests, create_ticket())
+
+        assert answers == [*[SequenceFullError] * len(requests), 2]
+
+    def test_request_without_a_cap_is_tried_again_when_its_double_is_refused(
+        self,
+    ) -> None:
+        store = FakeTicketStore()
+        allocate(store, create_ticket())
+        without = create_ticket(idempotency_key="mine")
+
+        refused, held = handle(store, capped(1, "mine"), without)
+
+        assert isinstance(refused, Poison)
+        assert [key_of(held), store.numbers()] == [None, [1]]
+        assert allocate(store, without) == [2]
+
+
+class TestOneBadMessage:
+    """What becomes of the records."""
+
+    def test_refused_request_is_poison_that_names_the_field(self) -> None:
+        store = FakeTicketStore()
+
+        assigned, refused = handle(store, capped(1), capped(1))
+
+        assert key_of(assigned) == "PROJ-1"
+        assert isinstance(refused, Poison)
+        assert refused.error.field == "max_number"
+        assert str(refused.error) == "max_number: PROJ has reached 1"
+
+    def test_repeat_is_announced_again_when_the_sequence_is_full(self) -> None:
+        store = FakeTicketStore()
+        handle(store, capped(1, "mine"))
+
+        [result] = handle(store, capped(1, "mine"))
+
+        assert isinstance(result, Replayed)
