@@ -89,7 +89,7 @@ class Allocation:
 
         The number before the next one is committed, always.
         """
-        full = [each for each in self.pending if not each.accepts(next_number)]
+        full = [one for one in self.pending if not one.accepts(next_number)]
         return full[:MAX_KEYS_PER_READ]
 
     def block(self, first_number: int, assigned_at: str) -> Block:

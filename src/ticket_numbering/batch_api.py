@@ -124,13 +124,13 @@ def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
 def _send(
     positions: Sequence[int], entries: Sequence[Entry], call: BatchCall
 ) -> dict[int, str]:
-    answer = call([{"Id": str(each), **entries[each].content} for each in positions])
+    answer = call([{"Id": str(place), **entries[place].content} for place in positions])
     sent = {entry["Id"] for entry in answer.get("Successful", ())}
     reasons = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
     return {
-        each: reasons.get(str(each), "missing from the answer")
-        for each in positions
-        if str(each) not in sent
+        place: reasons.get(str(place), "missing from the answer")
+        for place in positions
+        if str(place) not in sent
     }
 
 

@@ -131,8 +131,8 @@ class DynamoDBTicketStore:
                 )
                 responses = member(answer, "Responses")
         except self._client.exceptions.TransactionCanceledException as error:
-            codes = [_reason(each) for each in error.response["CancellationReasons"]]
-            throttled = Reason.THROTTLED in codes
+            listed = error.response["CancellationReasons"]
+            throttled = Reason.THROTTLED in map(_reason, listed)
             kind = StoreThrottledError if throttled else StoreUnavailableError
             raise kind(f"{action}: {code_of(error)}") from error
         return {

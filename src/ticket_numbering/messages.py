@@ -154,8 +154,9 @@ class CreateTicket(BaseModel):
     @classmethod
     def _field(cls, error: ValidationError) -> str:
         """Return the first field of ours that is wrong."""
-        places = [str(each["loc"][0]) for each in error.errors() if each["loc"]]
-        return next((each for each in places if each in cls.model_fields), "body")
+        locations = [problem["loc"] for problem in error.errors()]
+        names = [str(location[0]) for location in locations if location]
+        return next((name for name in names if name in cls.model_fields), "body")
 
 
 class AssignedTicket(BaseModel):
@@ -257,7 +258,7 @@ def ticket_key(project_id: str, number: int) -> str:
 def _problems(error: ValidationError) -> str:
     """Name the fields and what is wrong with them, without repeating their values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    listed = [f"{_place(each['loc'])}: {each['msg']}" for each in found]
+    listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found]
     del listed[MAX_REPORTED_PROBLEMS:]
     more = len(found) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")

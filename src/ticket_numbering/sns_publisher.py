@@ -38,7 +38,7 @@ class SNSPublisher:
             The error of each announcement that SNS did not take, by event id.
         """
         failures = send_all(
-            [_entry(each, fifo=self._is_fifo) for each in announcements],
+            [_entry(one, fifo=self._is_fifo) for one in announcements],
             lambda batch: self._client.publish_batch(
                 TopicArn=self._topic_arn,
                 PublishBatchRequestEntries=batch,  # type: ignore[arg-type]

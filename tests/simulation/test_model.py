@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from simulation.aws import actions, dynamodb, items
 from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
 from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
 from simulation.engine.choices import RandomChoices
+from ticket_numbering import ports
 
 SCHEMA = {"tickets": {"project_id": "S", "number": "N"}, "keys": {"id": "S"}}
 CHOICES = RandomChoices(1)
@@ -142,3 +144,12 @@ def _puts(*numbers: int) -> Mapping[str, Any]:
     free = "attribute_not_exists(project_id)"
     put = {"TableName": "tickets", "ConditionExpression": free}
     return {"TransactItems": [{"Put": {**put, "Item": ticket(n)}} for n in numbers]}
+
+
+def test_worker_keeps_to_the_limits_of_the_model() -> None:
+    puts = 2 * ports.MAX_BLOCK_REQUESTS
+
+    assert puts == actions.MAX_ACTIONS
+    assert ports.MAX_BLOCK_BYTES == actions.MAX_TRANSACTION_BYTES
+    assert ports.MAX_ITEM_BYTES == items.MAX_ITEM_BYTES
+    assert ports.MAX_KEYS_PER_READ == dynamodb.MAX_KEYS

@@ -24,10 +24,10 @@ _STATUSES: Final = """
 | Exit status | Meaning |
 | --- | --- |
 | 0 | done |
-| 1 | done, and something is wrong with what was looked at, or is not there |
-| 2 | not done: an option, a file or this machine is not as it must be |
+| 1 | done, but something was wrong or not found |
+| 2 | not done: a wrong option or file, or something is missing on this machine |
 | 3 | not done: AWS cannot be reached or refuses |
-| 130 | interrupted, where that is not the way to end it |
+| 130 | interrupted; commands such as `watch` end with Ctrl-C and status 0 |
 """
 
 app = typer.Typer(

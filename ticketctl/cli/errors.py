@@ -9,9 +9,9 @@ class Status(IntEnum):
 
     OK = 0
     FOUND = 1
-    """Done, and something is wrong with what was looked at, or is not there."""
+    """Done, but something was wrong or not found."""
     USAGE = 2
-    """Not done: an option, a file or this machine is not as it must be."""
+    """Not done: a wrong option or file, or something is missing on this machine."""
     CLOUD = 3
     """Not done: AWS cannot be reached, or refuses: for credentials or rights, say."""
     INTERRUPTED = 130

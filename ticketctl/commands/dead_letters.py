@@ -172,7 +172,8 @@ def edit(
         ),
     ] = None,
     new_key: Annotated[
-        bool, typer.Option("--new-key", help="Put in a new idempotency key.")
+        bool,
+        typer.Option("--new-key", help="Put in a new idempotency key; no editor."),
     ] = False,
 ) -> None:
     """Edit the body of one dead letter, send it, and delete the dead letter.

@@ -120,6 +120,24 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
         queue.restore_visibility()
 
 
+def _settle_round(
+    stack: System,
+    waiting: dict[str, DeadLetter],
+    before: Callable[[DeadLetter], object],
+) -> bool:
+    """Settle those of the waiting that come; return whether any came."""
+    count = len(waiting)
+    with dead_letter_queue(stack) as queue:
+        for received in queue.receive():
+            if dead_letter := waiting.get(received.message_id):
+                before(dead_letter)
+                queue.delete(received)
+                del waiting[received.message_id]
+            if not waiting:
+                break
+    return len(waiting) < count
+
+
 def settle(
     stack: System,
     dead_letters: Sequence[DeadLetter],
@@ -140,14 +158,9 @@ def settle(
     """
     waiting = {dead_letter.message_id: dead_letter for dead_letter in dead_letters}
     try:
-        with dead_letter_queue(stack) as queue:
-            for received in queue.receive():
-                if dead_letter := waiting.get(received.message_id):
-                    before(dead_letter)
-                    queue.delete(received)
-                    del waiting[received.message_id]
-                if not waiting:
-                    break
+        # A round ends before what it has received is visible again.
+        while waiting and _settle_round(stack, waiting, before):
+            pass
     except BaseException:
         done = len(dead_letters) - len(waiting)
         notes().print(f"done: {done}; the other {len(waiting)} are still dead letters")

@@ -40,14 +40,15 @@ def edit_dead_letter(
     Args:
         stack: Whose dead letter it is.
         dead_letter: The dead letter.
-        file: Holds the new body; without it an editor is opened.
-        new_key: Put in a new idempotency key.
+        file: Holds the new body.
+        new_key: Put in a new idempotency key; without it and a file, an editor opens.
 
     Raises:
         InputError: The worker would refuse the new body, or it is unchanged.
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
-    text = nullcontext(_text(file)) if file else _edited(laid_out(dead_letter.body))
+    given = _text(file) if file else dead_letter.body if new_key else None
+    text = _edited(laid_out(dead_letter.body)) if given is None else nullcontext(given)
     with text as new_text:
         body = _new_body(new_text, dead_letter, new_key=new_key)
         resend(stack, [replace(dead_letter, body=body)])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.output import notes
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import (
     VISIBILITY_SECONDS,
@@ -53,6 +54,8 @@ def select(
     with dead_letter_queue(stack) as queue:
         counts = queue.counts()
         found = list(islice(queue.receive(), limit))
+    if limit is None and len(found) < sum(counts):
+        notes().print(f"looked at {seen_of(len(found), counts)}; run it again for more")
     if not selection.ids:
         return list(filter(selection.passes, found))
     named = [_named(found, start.lower(), counts) for start in selection.ids]

@@ -24,7 +24,7 @@ _CHUNK: Final = 65_536
 def gateway() -> str | None:
     """Return the address that containers see this machine as, if there is one."""
     addresses = psutil.net_if_addrs().get(_BRIDGE, [])
-    found = (each.address for each in addresses if each.family == socket.AF_INET)
+    found = (own.address for own in addresses if own.family == socket.AF_INET)
     return next(found, None)
 
 

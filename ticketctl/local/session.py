@@ -1,7 +1,6 @@
 """The local system, started for a run or to stay: what `run` and `up` do."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -56,9 +55,6 @@ def run(file: Path | None, *, fifo: bool) -> bool:
         _step(f"sending {len(messages.first) + len(messages.later)} messages")
         verdict = seen.follow(messages, _PATIENCE_SECONDS)
         print_run(_console, seen, verdict)
-        if sys.stdin.isatty() and sys.stdout.isatty():
-            write_shell_file(stack)
-            _stay(seen)
     return verdict.is_clean
 
 
@@ -75,7 +71,10 @@ def up(*, fifo: bool) -> None:
         config_file = write_sam_files(stack)
         write_shell_file(stack)
         _print_places(stack, config_file.relative_to(ROOT))
-        _stay(_listen(stack))
+        try:
+            _stay(_listen(stack))
+        finally:
+            SHELL_FILE.unlink(missing_ok=True)
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:

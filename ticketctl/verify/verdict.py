@@ -140,10 +140,17 @@ def _wrong_announcements(observed: Observed) -> Iterator[str]:
     }
     for key in sorted(observed.announced_keys - stored):
         yield f"{key}: announced, and not stored"
-    for request_key, announced in observed.announced.items():
-        if len(announced.ticket_keys) > 1:
-            numbers = ", ".join(sorted(announced.ticket_keys))
-            yield f"{request_key.idempotency_key}: one key, announced as {numbers}"
+    own = {
+        RequestKey(project.project_id, ticket["idempotency_key"]): ticket_key(
+            project.project_id, number
+        )
+        for project in observed.projects
+        for number, ticket in project.tickets.items()
+    }
+    for request, announced in observed.announced.items():
+        others = announced.ticket_keys - {own.get(request)}
+        if request in own and others:
+            yield f"{request.idempotency_key}: announced as {', '.join(sorted(others))}"
 
 
 def _wrong_dead_letters(observed: Observed) -> Iterator[str]:

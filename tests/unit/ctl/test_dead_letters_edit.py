@@ -115,8 +115,8 @@ class TestNewBody:
     def test_key_is_new_when_one_is_wanted(self) -> None:
         sqs = Sqs([dead_letter(body=OTHER), dead_letter(body=OTHER)])
 
-        for message_id in sqs.ids:
-            edit(Site(sqs).context, message_id, body=typed(OTHER), new_key=True)
+        for message_id, body in zip(sqs.ids, (typed(OTHER), None), strict=True):
+            edit(Site(sqs).context, message_id, body=body, new_key=True)
 
         keys = {json.loads(body)["idempotency_key"] for body in sqs.bodies}
         assert len(keys - {"k-1"}) == 2

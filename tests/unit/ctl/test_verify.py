@@ -128,7 +128,17 @@ class TestVerdict:
                     announced=WELL_ANNOUNCED
                     | announced(first=Announced({"A-1", "A-7"}, replayed=True)),
                 ),
-                ["first: one key, announced as A-1, A-7"],
+                ["first: announced as A-7"],
+            ),
+            (
+                replace(
+                    WELL,
+                    announced=announced(
+                        first=Announced({"A-2"}, replayed=True),
+                        second=Announced({"A-1"}),
+                    ),
+                ),
+                ["first: announced as A-2", "second: announced as A-1"],
             ),
             (
                 replace(WELL, dead_letters=DEAD | {"3": dead_letter("{ ")}),
@@ -151,7 +161,7 @@ class TestVerdict:
             ),
         ],
         ids=[
-            *("finding", "not stored", "announced twice"),
+            *("finding", "not stored", "announced twice", "swapped"),
             *("other body", "other reason", "no reason"),
         ],
     )

@@ -196,7 +196,7 @@ def test_items_of_the_worker_have_the_attributes_of_the_page() -> None:
     request = create_ticket(
         description="d", reporter="r", labels=["l"], attributes={"a": "b"}
     )
-    tickets, keys = section("What the tables hold").split("The keys' table")
+    tickets, keys = section("The tables' attributes").split("The keys' table")
     of_tools = {"status", "origin", "reserved_up_to", "reserved_after"}
 
     assert names(table(tickets)) - of_tools == set(ticket_item(request, 1, "now"))
