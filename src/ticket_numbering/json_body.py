@@ -6,8 +6,8 @@ from typing import Any, Final, NoReturn
 from ticket_numbering.errors import InvalidMessageError
 
 MAX_REPORTED_NAME: Final = 64
-MAX_DIGITS: Final = 19
-"""More than any number of the contract has."""
+MAX_DIGITS: Final = 16
+"""Of the highest number of the contract."""
 
 
 def json_object(body: str) -> dict[str, Any]:

@@ -101,9 +101,7 @@ class CreateTicket(BaseModel):
 
         The cap is a condition of the request, and no content.
         """
-        return self.model_dump(
-            mode="json", exclude_defaults=True, exclude={"max_number"}
-        )
+        return self.model_dump(exclude_defaults=True, exclude={"max_number"})
 
     @cached_property
     def fingerprint(self) -> str:

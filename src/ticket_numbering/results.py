@@ -109,7 +109,7 @@ def resolve(
     answer: Assignment | Exception,
     *,
     new: bool,
-    padding: int = 0,
+    padding: int,
 ) -> Result:
     """Return what the answer to a key means for one of the records that hold it.
 

@@ -96,8 +96,8 @@ class SQSRecord:
         return CreateTicket.parse(self.body)
 
     def _text(self, name: str) -> str:
-        text = self.message_attributes.get(name, {}).get("stringValue")
-        return text if isinstance(text, str) else ""
+        # A missing one becomes a text that no standard allows.
+        return str(self.message_attributes.get(name, {}).get("stringValue"))
 
     def _number(self, name: str) -> int | None:
         digits = self.attributes.get(name, "")

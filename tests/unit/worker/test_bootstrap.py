@@ -25,6 +25,7 @@ SETTINGS = Settings.from_environ(
         "MAX_ATTEMPTS": "7",
         "DEADLINE_RESERVE_SECONDS": "2.5",
         "IDEMPOTENCY_RETENTION_DAYS": "90",
+        "NUMBER_PADDING": "6",
     }
 )
 
@@ -56,6 +57,7 @@ def test_bootstrap_gives_names_and_limits_to_the_adapters(
     assert calls["sqs"][0]["QueueUrl"] == "https://the-queue"
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
+    assert worker.number_padding == 6
 
 
 def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

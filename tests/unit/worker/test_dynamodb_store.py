@@ -274,10 +274,16 @@ class TestSettled:
     ) -> None:
         store, _ = store_on(reply)
 
-        with pytest.raises(error, match="transactional lookup") as caught:
+        with pytest.raises(error, match=r"lookup.*: TransactionCanceled") as caught:
             store.settled([KEY, RequestKey("PROJ", "order-8")])
 
         assert type(caught.value) is error
+
+    def test_settled_takes_no_key_for_free_when_the_answer_leaves_it_out(self) -> None:
+        store, _ = store_on(Reply({"Responses": [{"Item": RECORD}]}))
+
+        with pytest.raises(ValueError, match="shorter"):
+            store.settled([KEY, RequestKey("PROJ", "order-8")])
 
 
 class TestBlockRequest:

@@ -1,4 +1,4 @@
-"""The W3C trace context of a request, from its message attributes to its event."""
+"""What a message and the settings add to an event: trace context and padding."""
 
 import json
 
@@ -30,15 +30,15 @@ class TestPassedOn:
 
     def test_event_has_the_trace_context_when_the_message_has_it(self) -> None:
         publisher = FakePublisher()
-        worker = Worker(
-            Allocator(FakeTicketStore(), 25, 0), publisher, FakeDeadLetters()
-        )
+        allocator = Allocator(FakeTicketStore(), 25, 0)
+        worker = Worker(allocator, publisher, FakeDeadLetters(), number_padding=6)
 
         worker.handle([traced(traceparent=PARENT, tracestate=STATE)], plenty)
 
         [announcement] = publisher.announced
         event = json.loads(announcement.event.model_dump_json())
         assert (event["traceparent"], event["tracestate"]) == (PARENT, STATE)
+        assert event["data"]["display"] == "PROJ-000001"
 
     def test_parent_alone_is_passed_on_when_there_is_no_state(self) -> None:
         assert traced(traceparent=PARENT).trace == {"traceparent": PARENT}
