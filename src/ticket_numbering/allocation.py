@@ -85,16 +85,18 @@ class Allocation:
         return self.recorded | self.assigned | failed
 
     def full(self, next_number: int) -> list[CreateTicket]:
-        """Return requests that accept no number any more, as many as one read takes.
+        """Return requests to refuse, once there are no others: a read's worth.
 
         The number before the next one is committed, always.
         """
-        full = [one for one in self.pending if not one.accepts(next_number)]
-        return full[:MAX_KEYS_PER_READ]
+        if any(request.accepts(next_number) for request in self.pending):
+            return []
+        return self.pending[:MAX_KEYS_PER_READ]
 
     def block(self, first_number: int, assigned_at: str) -> Block:
         """Return the next block to write."""
-        requests = take_block(self.pending[: self.block_limit], first_number)
+        able = [one for one in self.pending if one.accepts(first_number)]
+        requests = take_block(able[: self.block_limit], first_number)
         return Block(self.project_id, first_number, assigned_at, requests)
 
     def commit(self, block: Block) -> None:
@@ -171,7 +173,7 @@ class Allocator:
         ):
             try:
                 obstacle = self._attempt(allocation, time_left)
-            except StoreUnavailableError as error:
+            except TransientError as error:
                 # The outcome is unknown: read, and let the key puts answer.
                 allocation.next_number = None
                 obstacle = error

@@ -17,8 +17,10 @@ from ticket_numbering.dynamodb_items import (
 )
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
+    SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
+    TransientError,
 )
 from ticket_numbering.messages import Assignment, RequestKey
 from ticket_numbering.ports import (
@@ -112,8 +114,8 @@ class DynamoDBTicketStore:
         """Return the recorded assignments, read in a transaction.
 
         Raises:
-            StoreUnavailableError: DynamoDB throttled, failed or did not answer, or
-                another transaction holds a key.
+            StoreUnavailableError: DynamoDB throttled, failed or did not answer.
+            SequenceContentionError: Another transaction holds a key.
         """
         action = "transactional lookup of idempotency keys"
         try:
@@ -132,8 +134,12 @@ class DynamoDBTicketStore:
                 responses = member(answer, "Responses")
         except self._client.exceptions.TransactionCanceledException as error:
             listed = error.response["CancellationReasons"]
-            throttled = Reason.THROTTLED in map(_reason, listed)
-            kind = StoreThrottledError if throttled else StoreUnavailableError
+            reasons = {*map(_reason, listed)}
+            kind: type[TransientError] = StoreUnavailableError
+            if Reason.THROTTLED in reasons:
+                kind = StoreThrottledError
+            elif Reason.CONFLICT in reasons:
+                kind = SequenceContentionError
             raise kind(f"{action}: {code_of(error)}") from error
         return {
             key: assignment(found["Item"])

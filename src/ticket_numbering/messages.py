@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -92,9 +93,14 @@ class CreateTicket(BaseModel):
         """The identity under which this request is numbered once."""
         return RequestKey(self.project_id, self.idempotency_key)
 
+    @property
+    def cap(self) -> float:
+        """The highest number that the request accepts."""
+        return inf if self.max_number is None else self.max_number
+
     def accepts(self, number: int) -> bool:
         """Tell whether the number does not exceed the request's cap."""
-        return self.max_number is None or number <= self.max_number
+        return number <= self.cap
 
     def content(self) -> dict[str, Any]:
         """Return what the ticket consists of, without what is left at its default.

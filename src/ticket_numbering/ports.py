@@ -180,8 +180,8 @@ class TicketStore(Protocol):
             keys: At most `MAX_KEYS_PER_READ`.
 
         Raises:
-            StoreUnavailableError: The store throttled, failed or did not answer, or
-                another transaction holds a key.
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            SequenceContentionError: Another transaction holds a key.
         """
         ...
 

@@ -96,10 +96,15 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestKey, CreateTicket]:
     """Return the first request of each key, in the order of sending.
 
     The same key twice would refuse the whole transaction.
+    Of those that ask for the same ticket the highest cap counts: if it is refused,
+    all of them are.
     """
     first: dict[RequestKey, CreateTicket] = {}
     for entry in sorted(pending, key=lambda entry: entry.record.sort_key):
-        first.setdefault(entry.request.key, entry.request)
+        request = entry.request
+        known = first.setdefault(request.key, request)
+        if request.fingerprint == known.fingerprint and request.cap > known.cap:
+            first[request.key] = request
     return first
 
 
@@ -124,7 +129,8 @@ def resolve(
     if isinstance(answer, Assignment):
         is_new = new and request is first
         return _numbered(pending, answer, new=is_new, padding=padding)
-    if isinstance(answer, PoisonMessageError) and request != first:
+    is_same = request.fingerprint == first.fingerprint
+    if isinstance(answer, PoisonMessageError) and not is_same:
         answer = NotAttemptedError("another request of the same key came first")
     return failed(record, answer, request)
 

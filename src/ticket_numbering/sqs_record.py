@@ -17,7 +17,7 @@ NUMBER: Final = re.compile("[0-9]{1,19}")
 TRACEPARENT: Final = re.compile(
     "(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
 )
-"""W3C Trace Context, "Traceparent Header"; of a later version, its first four parts."""
+"""W3C Trace Context, "Traceparent Header"; no later version than 00 has more parts."""
 
 _MEMBER: Final = r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[!-+\--<>-~ ]{0,255}[!-+\--<>-~]"
 TRACESTATE: Final = re.compile(rf"(?=.{{1,512}}$){_MEMBER}( *, *{_MEMBER}){{0,31}}")

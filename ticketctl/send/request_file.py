@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.json_body import json_object
+from ticket_numbering.json_body import MAX_DIGITS, json_object
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
@@ -122,6 +122,7 @@ def _fields(row: dict[str, str]) -> Fields:
     if "labels" in fields:
         labels = (label.strip() for label in cells["labels"].split(";"))
         fields["labels"] = [label for label in labels if label]
-    if cells.get("max_number", "").isdecimal():
-        fields["max_number"] = int(cells["max_number"])
+    cap = cells.get("max_number", "")
+    if cap.isdecimal() and len(cap) <= MAX_DIGITS:
+        fields["max_number"] = int(cap)
     return fields | ({"attributes": attributes} if attributes else {})

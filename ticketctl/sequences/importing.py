@@ -15,6 +15,7 @@ from ticketctl.sequences.retry import Retry
 from ticketctl.system.aws_errors import error_code
 from ticketctl.system.items import (
     ELSEWHERE,
+    ERASED,
     RESERVED,
     Ticket,
     key_record,
@@ -155,9 +156,11 @@ class Import:
 
 
 def _difference(ticket: Existing, there: Ticket) -> str:
-    if _asked_for(there.fields) == _asked_for(plain(ticket_item(ticket))):
+    is_own = there.idempotency_key == ticket.idempotency_key
+    is_erased = is_own and there.status == ERASED
+    if is_erased or _asked_for(there.fields) == _asked_for(plain(ticket_item(ticket))):
         return ALREADY
-    if there.idempotency_key == ticket.idempotency_key:
+    if is_own:
         return "the ticket of this number and idempotency_key says something else"
     return "another ticket has this number"
 

@@ -45,6 +45,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
         "event_type": "ticket-numbering.TicketNumberAssigned.v1",
         "project_id": project,
         "priority": "urgent",
+        "idempotency_key": sent[-1].fields["idempotency_key"],
         "replayed": "false",
     }
     line = system.wait_for(lambda: outcome_of(system, sent[-1]))

@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.template_loader import parameters, source
 
-TEXT = (Path(__file__).parents[3] / "docs" / "install.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```(?:hcl|python)\n(.*?)```", TEXT, re.DOTALL)
 
 
@@ -21,3 +22,14 @@ def test_snippet_names_parameters_and_outputs_that_exist(snippet: str) -> None:
     assert outputs
     assert set(names) <= parameters().keys()
     assert set(outputs) <= source()["Outputs"].keys()
+
+
+def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None:
+    """Its API reference has the pattern of an author, and the lengths."""
+    metadata = source()["Metadata"]["AWS::ServerlessRepo::Application"]
+
+    assert re.fullmatch("[a-z0-9](-?[a-z0-9]){0,126}", metadata["Author"])
+    assert re.fullmatch("[a-zA-Z0-9-]{1,140}", metadata["Name"])
+    assert len(metadata["Description"]) <= 256
+    assert (ROOT / metadata["LicenseUrl"]).is_file()
+    assert (ROOT / metadata["ReadmeUrl"]).is_file()

@@ -18,6 +18,7 @@ from ticket_numbering.dynamodb_items import key_item, ticket_item
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
+    SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -264,10 +265,11 @@ class TestSettled:
     @pytest.mark.parametrize(
         ("reply", "error"),
         [
-            (cancelled(NONE, CONFLICT), StoreUnavailableError),
+            (cancelled(NONE, CONFLICT), SequenceContentionError),
+            (cancelled(NONE, {"Code": "New"}), StoreUnavailableError),
             (cancelled(CONFLICT, {"Code": "ThrottlingError"}), StoreThrottledError),
         ],
-        ids=["conflict", "throttled"],
+        ids=["conflict", "unknown", "throttled"],
     )
     def test_settled_raises_what_a_retry_can_fix_when_nothing_is_certain(
         self, reply: Reply, error: type[Exception]

@@ -5,13 +5,14 @@ from tests.support.fakes import (
     FakeDeadLetters,
     FakePublisher,
     FakeTicketStore,
+    FakeTime,
     key_of,
 )
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.errors import SequenceFullError, StoreUnavailableError
 from ticket_numbering.messages import Assignment, CreateTicket
 from ticket_numbering.ports import MAX_KEYS_PER_READ, Block
-from ticket_numbering.results import Poison, Replayed, Result
+from ticket_numbering.results import Poison, Replayed, Result, Retry
 from ticket_numbering.worker import Worker
 
 
@@ -37,9 +38,10 @@ def allocate(
 
 def handle(store: FakeTicketStore, *requests: CreateTicket) -> list[Result]:
     """Return the results of a batch."""
-    worker = Worker(Allocator(store, 25, 0), FakePublisher(), FakeDeadLetters())
+    time, allocator = FakeTime(), Allocator(store, 25, 0)
+    worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), time.sleep)
     records = [queue_record(request) for request in requests]
-    return [*worker.handle(records, plenty).results]
+    return [*worker.handle(records, time.time_left).results]
 
 
 class TestGapless:
@@ -117,18 +119,29 @@ class TestOncePerKey:
 
         assert answers == [*[SequenceFullError] * len(requests), 2]
 
-    def test_request_without_a_cap_is_tried_again_when_its_double_is_refused(
+    def test_highest_cap_counts_when_a_batch_holds_a_request_with_several(
         self,
     ) -> None:
+        """Else what follows on a FIFO queue would overtake the one with the higher."""
         store = FakeTicketStore()
         allocate(store, create_ticket())
-        without = create_ticket(idempotency_key="mine")
+        doubles = capped(1, "mine"), create_ticket(idempotency_key="mine")
 
-        refused, held = handle(store, capped(1, "mine"), without)
+        lower, higher, last = handle(store, *doubles, create_ticket())
 
-        assert isinstance(refused, Poison)
-        assert [key_of(held), store.numbers()] == [None, [1]]
-        assert allocate(store, without) == [2]
+        assert [key_of(lower), key_of(higher), key_of(last)] == [
+            *("PROJ-2", "PROJ-2", "PROJ-3")
+        ]
+        assert isinstance(lower, Replayed)
+
+    def test_all_are_refused_when_the_highest_cap_is(self) -> None:
+        store = FakeTicketStore()
+        allocate(store, *create_tickets(3))
+
+        results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
+
+        assert all(isinstance(result, Poison) for result in results)
+        assert store.calls.count("recorded") == 1
 
 
 class TestOneBadMessage:
@@ -143,6 +156,16 @@ class TestOneBadMessage:
         assert isinstance(refused, Poison)
         assert refused.error.field == "max_number"
         assert str(refused.error) == "max_number: PROJ has reached 1"
+
+    def test_neighbours_are_numbered_when_no_key_can_be_read(self) -> None:
+        store = FakeTicketStore()
+        allocate(store, create_ticket())
+        store.settled_errors += [StoreUnavailableError("no answer")] * 100
+
+        full, other = handle(store, capped(1), create_ticket())
+
+        assert isinstance(full, Retry)
+        assert key_of(other) == "PROJ-2"
 
     def test_repeat_is_announced_again_when_the_sequence_is_full(self) -> None:
         store = FakeTicketStore()
