@@ -1,7 +1,7 @@
 """Known-bad decisions after a cancelled block."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
@@ -73,7 +73,7 @@ def refusing_by_place(environment: ExecutionEnvironment) -> Handler:
 
     real = environment.allocator()
     allocator = Refusing(
-        real.store, real.max_attempts, real.deadline_reserve, now=real.now
+        **{part.name: getattr(real, part.name) for part in fields(real)}
     )
     return environment.handler(allocator=allocator)
 

@@ -27,7 +27,7 @@ FIRST_VIOLATIONS: Final = {
     "a stale read is trusted": "was given twice",
     "a cap is refused without a look at its key": "refused, but has number",
     "a cap is refused on a half-seen block": "refused, but has number",
-    "a cap is refused by its place in a block": "refused",
+    "a cap is refused by its place in a block": "refused below its cap",
     "the newest ticket gets deleted": "was given twice",
 }
 
