@@ -31,7 +31,8 @@ _ALSO_REFUSED: Final = (
     "reporter, a label or the name of an attribute;\n"
     "- a character that SQS does not accept in the description or an attribute: "
     "control characters except tab and line breaks, surrogates, U+FFFE and U+FFFF;\n"
-    "- a line break at the end of a project id or a key."
+    "- a line break at the end of a project id or a key;\n"
+    "- a `max_number` that is written with a fraction or an exponent."
 )
 _FOR_SUBSCRIBERS: Final = (
     "Ignore members that you do not know, here and in `data`: "
