@@ -124,7 +124,9 @@ class DynamoDB:
         held = [address in self.tables.locked for address in addresses]
         if any(held):
             conflict = {"Code": "TransactionConflict", "Message": "in use"}
-            raise cancelled([conflict if each else {"Code": NONE} for each in held])
+            raise cancelled(
+                [conflict if is_held else {"Code": NONE} for is_held in held]
+            )
         items = [self.tables.read(address) for address in addresses]
         for item in items:
             # Twice the units of a consistent read.

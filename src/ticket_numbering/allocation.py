@@ -42,7 +42,7 @@ from ticket_numbering.sequence_cache import SequenceCache
 MAX_DELAY_SHARE: Final = 1 / 3
 """Of the time that is left, for one delay.
 
-Attempts come closer together as the time runs out, so that nobody starves.
+Attempts come closer together as the time runs out, so that no batch starves.
 """
 
 IMMEDIATE_RETRIES: Final = 2

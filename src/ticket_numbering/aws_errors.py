@@ -1,4 +1,4 @@
-"""Which AWS errors pass by themselves; told by code and status, never by text."""
+"""Which AWS errors pass by themselves, by code and status and never by text."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -59,6 +59,6 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
             "assigned_at": {"S": str(assigned_at)},
         } if number.isdecimal() and int(number) and ":" in fingerprint:
             return Assignment(int(number), fingerprint, assigned_at)
-    # Never the values: somebody else wrote them, and they may be anything.
+    # Never the values: another program wrote them, and they may be anything.
     item_id = item["id"]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")

@@ -133,8 +133,8 @@ class DynamoDBTicketStore:
                 )
                 responses = member(answer, "Responses")
         except self._client.exceptions.TransactionCanceledException as error:
-            listed = error.response["CancellationReasons"]
-            reasons = {*map(_reason, listed)}
+            cancellation: Item = {**error.response}
+            reasons = {*map(_reason, cancellation.get("CancellationReasons", ()))}
             kind: type[TransientError] = StoreUnavailableError
             if Reason.THROTTLED in reasons:
                 kind = StoreThrottledError

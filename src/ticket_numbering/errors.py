@@ -68,7 +68,7 @@ class StoreThrottledError(StoreUnavailableError):
 
 
 class DamagedKeyRecordError(TransientError):
-    """The record of the idempotency key makes no sense; somebody must fix it."""
+    """The record of the idempotency key makes no sense; an operator must fix it."""
 
 
 class AnnouncementError(TransientError):

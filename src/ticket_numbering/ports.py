@@ -97,7 +97,7 @@ class Reason(Enum):
 
     NONE = auto()
     CONDITION_FAILED = auto()  # The item exists, committed.
-    CONFLICT = auto()  # Somebody is trying; nothing is known.
+    CONFLICT = auto()  # Another transaction holds the item; nothing is known.
     THROTTLED = auto()
     INVALID = auto()  # The item itself is refused, for its size say.
     UNKNOWN = auto()
@@ -116,7 +116,7 @@ class Slot:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the number is somebody's, committed."""
+        """Whether another ticket has the number, committed."""
         return self.ticket is Reason.CONDITION_FAILED
 
     @property

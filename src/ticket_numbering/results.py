@@ -172,7 +172,7 @@ def announcements(results: Iterable[Result]) -> dict[str, Announcement]:
 def hold_back(results: Sequence[Result]) -> list[Result]:
     """On a FIFO queue, report what follows a failure in its group: order is kept.
 
-    Poison is no failure: it takes no number, so nobody comes before its turn.
+    Poison is no failure: it takes no number, so no later message overtakes it.
     """
     held: list[Result] = []
     failed_groups: set[str | None] = set()

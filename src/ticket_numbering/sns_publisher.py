@@ -76,7 +76,7 @@ def _entry(announcement: Announcement, *, fifo: bool) -> Entry:
 def _deduplication_id(announcement: Announcement) -> str:
     """Let a FIFO topic drop what botocore sends twice, and no replay.
 
-    It drops an id that it saw in the last 5 minutes, while a replay is to be heard:
+    It drops an id that it saw in the last 5 minutes, while a replay is to arrive:
     whoever asks for it again may have missed the first.
     """
     event_id = announcement.event.id

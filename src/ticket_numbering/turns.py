@@ -34,7 +34,7 @@ class Turns:
             self._waiting.put((AT_ONCE, place))
 
     def take(self, _thread: int = 0) -> None:
-        """Run who is due first, again and again; return when nobody waits.
+        """Run the task that is due first, again and again, until none waits.
 
         Then every task that is not done yet has a thread of its own.
         """

@@ -2,7 +2,7 @@
 
 Parse, deduplicate, look up what was delivered before, allocate each project's numbers
 side by side, publish, dead-letter. Each of them ends in time for the next; poison
-comes last, so it uses up nobody's time but its own.
+comes last, so it uses up no time but its own.
 """
 
 from collections import defaultdict

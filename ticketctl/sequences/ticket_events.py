@@ -1,12 +1,12 @@
 """The events that something happened to a ticket; its number stays with it."""
 
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.field_types import IdempotencyKey, ProjectId, Timestamp
 from ticket_numbering.messages import CloudEvent
-from ticketctl.system.items import Ticket
+from ticketctl.system.items import ERASED, VOIDED, Ticket
 
 MAX_REASON = 500
 
@@ -43,68 +43,60 @@ class ErasedTicket(MarkedTicket):
     )
 
 
-class TicketVoided(CloudEvent):
+class TicketMarked(CloudEvent):
+    """An event that a ticket has a status."""
+
+    status: ClassVar[str]
+
+    @classmethod
+    def of(cls, ticket: Ticket) -> Self:
+        """Build the event of a ticket; a repeat builds the very same one.
+
+        Raises:
+            ValidationError: The item lacks a field of the event.
+        """
+        at = f"{cls.status}_at"
+        data = {
+            "project_id": ticket.project_id,
+            "number": ticket.number,
+            "ticket_key": ticket.ticket_key,
+            "idempotency_key": ticket.idempotency_key,
+            "reason": ticket.fields.get(f"{cls.status}_reason"),
+            at: ticket.fields.get(at),
+        }
+        return cls.model_validate(
+            {
+                "id": f"{ticket.ticket_key}/{cls.status}",
+                "subject": ticket.ticket_key,
+                "time": data[at],
+                "data": data,
+            }
+        )
+
+
+class TicketVoided(TicketMarked):
     """A CloudEvents 1.0 event: a ticket should not have been, and keeps its number.
 
     Delivered at least once; repeats carry the same `id`: the ticket key and `/voided`.
     """
 
+    status = VOIDED
     type: Literal["ticket-numbering.TicketVoided.v1"] = Field(
         default="ticket-numbering.TicketVoided.v1",
         description="The fact and its version; a breaking change gets a new one.",
     )
     data: VoidedTicket
 
-    @classmethod
-    def of(cls, ticket: Ticket) -> "TicketVoided":
-        """Build the event of a voided ticket; a repeat builds the very same one.
 
-        Raises:
-            ValidationError: The item lacks a field of the event.
-        """
-        data = VoidedTicket.model_validate(_fields(ticket, "voided"))
-        return cls(
-            id=f"{ticket.ticket_key}/voided",
-            subject=ticket.ticket_key,
-            time=data.voided_at,
-            data=data,
-        )
-
-
-class TicketErased(CloudEvent):
+class TicketErased(TicketMarked):
     """A CloudEvents 1.0 event: a ticket has lost its text, and keeps its number.
 
     Delivered at least once; repeats carry the same `id`: the ticket key and `/erased`.
     """
 
+    status = ERASED
     type: Literal["ticket-numbering.TicketErased.v1"] = Field(
         default="ticket-numbering.TicketErased.v1",
         description="The fact and its version; a breaking change gets a new one.",
     )
     data: ErasedTicket
-
-    @classmethod
-    def of(cls, ticket: Ticket) -> "TicketErased":
-        """Build the event of an erased ticket; a repeat builds the very same one.
-
-        Raises:
-            ValidationError: The item lacks a field of the event.
-        """
-        data = ErasedTicket.model_validate(_fields(ticket, "erased"))
-        return cls(
-            id=f"{ticket.ticket_key}/erased",
-            subject=ticket.ticket_key,
-            time=data.erased_at,
-            data=data,
-        )
-
-
-def _fields(ticket: Ticket, status: str) -> dict[str, object]:
-    return {
-        "project_id": ticket.project_id,
-        "number": ticket.number,
-        "ticket_key": ticket.ticket_key,
-        "idempotency_key": ticket.idempotency_key,
-        "reason": ticket.fields.get(f"{status}_reason"),
-        f"{status}_at": ticket.fields.get(f"{status}_at"),
-    }

@@ -267,9 +267,10 @@ class TestSettled:
         [
             (cancelled(NONE, CONFLICT), SequenceContentionError),
             (cancelled(NONE, {"Code": "New"}), StoreUnavailableError),
+            (error_reply("TransactionCanceledException"), StoreUnavailableError),
             (cancelled(CONFLICT, {"Code": "ThrottlingError"}), StoreThrottledError),
         ],
-        ids=["conflict", "unknown", "throttled"],
+        ids=["conflict", "unknown", "no-reasons", "throttled"],
     )
     def test_settled_raises_what_a_retry_can_fix_when_nothing_is_certain(
         self, reply: Reply, error: type[Exception]
