@@ -85,6 +85,17 @@ class TestNothingLost:
 
         assert sqs.bodies == [there.body]
 
+    def test_dead_letters_are_sent_in_rounds_when_sqs_is_silent_for_a_while(
+        self,
+    ) -> None:
+        sqs = Sqs(dead_letters(5), silent=3)
+        bodies = {one.body for one in sqs.dead_letters}
+
+        assert resend(Site(sqs), [*sqs.dead_letters]) == 5
+
+        assert {*sqs.bodies} == bodies
+        assert sqs.dead_letters == []
+
 
 class TestSuccessor:
     """What is sent is what the producer sent."""

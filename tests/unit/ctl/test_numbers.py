@@ -700,6 +700,18 @@ class TestErase:
         replayed = [one["MessageAttributes"]["replayed"] for one in site.published]
         assert [one["StringValue"] for one in replayed] == ["false", "true"]
 
+    def test_erased_ticket_is_left_alone_when_it_is_imported_again(
+        self, site: Site
+    ) -> None:
+        site.call(numbers.import_tickets, site.file(1))
+        site.call(numbers.erase, "PROJ-1", reason="asked to")
+        erased = site.tickets()
+
+        ended = site.call(numbers.import_tickets, site.file(1))
+
+        assert "imported 0, there already 1, refused 0" in ended.out
+        assert site.tickets() == erased
+
     def test_erased_ticket_is_not_voided(self, site: Site) -> None:
         site.put(42)
         site.call(numbers.erase, "PROJ-42", reason="asked to")

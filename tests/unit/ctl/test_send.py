@@ -93,6 +93,14 @@ class TestLines:
         assert second.fields == {"project_id": "PROJ", "title": "c"}
         assert (first.number, second.number) == (3, 5)
 
+    @pytest.mark.parametrize("cap", ["9" * 5_000, "-1", "1.5", "\u00b2"])
+    def test_cap_is_left_to_the_check_when_it_is_no_number(
+        self, tmp_path: Path, cap: str
+    ) -> None:
+        [line] = read(tmp_path, f"title,max_number\nx,{cap}\n", "csv")
+
+        assert line.fields["max_number"] == cap
+
     @pytest.mark.parametrize("row", ["a,b,c", "a"])
     def test_row_is_bad_when_it_does_not_fit_the_header(
         self, tmp_path: Path, row: str
