@@ -19,7 +19,11 @@ BASE_DELAY_SECONDS: Final = 0.04
 MIN_DELAY_SECONDS: Final = 0.01
 """About a transaction: whoever was in the way is then done."""
 
-MAX_DELAY_SECONDS: Final = 15.0
+MAX_DELAY_SECONDS: Final = 60.0
+"""The invocation's time bounds the wait itself; this bounds how long it is remembered.
+
+It takes ten blocks to decay from a minute to a wait that an invocation has time for.
+"""
 
 CONTENTION_MULTIPLIER: Final = 1.25
 """Another worker was faster."""

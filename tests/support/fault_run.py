@@ -16,7 +16,6 @@ from typing import Any, Final
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
-from ticket_numbering.backoff import MAX_DELAY_SECONDS
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit
 from ticketctl.system.items import plain
@@ -42,6 +41,9 @@ TAIL: Final = 40
 """The last messages meet no faults: each would cost another visibility timeout."""
 
 LOOK_SECONDS: Final = 0.5
+
+QUIET_SECONDS: Final = 15
+"""A worker waits for less: for a third of its time, at most."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +193,8 @@ class Run:
         return messages_on(self.system.stack, "CreateTicketQueueUrl")
 
     def _is_over(self) -> bool:
-        """Nobody is at work: a worker pauses for less, and a late write is a call."""
-        return self.proxy.quiet_seconds() > MAX_DELAY_SECONDS and not self._left()
+        """Nobody is at work; a late write is a call too."""
+        return self.proxy.quiet_seconds() > QUIET_SECONDS and not self._left()
 
     @cached_property
     def audits(self) -> dict[str, ProjectAudit]:
