@@ -1,4 +1,4 @@
-# `make run` shows the main job; `make test` runs all tests; both set up what they need.
+# `make run` shows the main job; `make test` runs all tests; both set up their environments.
 
 PYTHON ?= python3
 FILE ?=
@@ -10,11 +10,11 @@ ALGORITHM ?= shipped
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
-# As pip does: certificates of the machine, behind a proxy of its own for example.
+# The machine's certificates, as pip uses them: a proxy may need one.
 export UV_SYSTEM_CERTS := true
 
 BIN := .venv/bin
-# The files list every package there is: nothing is left for pip to resolve.
+# The files list every package with its dependencies.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
 # The build method looks for uv on the path.
@@ -32,7 +32,7 @@ run: setup  ## Run the whole system here, number a sample of messages (or FILE=m
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; FIFO=1 as above.
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
-# Apart from what `sam deploy` takes: the processor may be another one there.
+# Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m tools.trim .build/sam/NumberingWorker
@@ -47,7 +47,7 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term
 
-simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS that breaks, or show one (SEED=n).
+simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, or show one (SEED=n).
 	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
 explore: .venv/ready  ## Explore every state of small configurations of the same model.
@@ -59,12 +59,12 @@ known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is cau
 spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
 	@spec/check $(if $(FULL),full)
 
-mutants: .venv-mutation/ready  ## Change src/ in small ways: every change must fail a test, or be in the baseline.
+mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other ways; FULL=1: more seeds, and the plots.
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; FULL=1: more seeds, and the plots.
 	@PYTHONPATH=src $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
@@ -86,7 +86,7 @@ template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, an
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
 
-format: .venv/ready  ## Format the code and fix what can be fixed.
+format: .venv/ready  ## Format the code, and apply ruff's fixes.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -113,12 +113,12 @@ setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 	@$*/bin/python $(PIP_INSTALL) --requirement $<
 	@touch $@
 
-# `ticketctl` on the path, from wherever it is called.
+# `ticketctl`, from any directory.
 .venv/bin/ticketctl: .venv/ready
 	@printf '#!/bin/sh\nPYTHONPATH="%s:%s/src" exec "%s" -m ticketctl "$$@"\n' '$(CURDIR)' '$(CURDIR)' '$(CURDIR)/.venv/bin/python' > $@
 	@chmod +x $@
 
-requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
+requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
 	$(call compile,runtime,src/requirements.txt)
 	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
 	$(call compile,emulator,requirements/emulator.txt)
@@ -126,7 +126,7 @@ requirements: .venv/ready  ## Pin what the .in files ask for, with hashes.
 	$(call compile,scan,requirements/scan.txt)
 	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
-# --universal: for every platform and every Python from 3.11 on, the function's 3.13 included.
+# --universal: for every platform and every Python from 3.11 on, including the function's 3.13.
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 

@@ -2,10 +2,9 @@
 
     python producer.py QUEUE_URL PROJECT TITLE [KEY]
 
-The queue's URL is the stack's output CreateTicketQueueUrl. The key is yours to choose:
-what your own system calls the thing that the ticket is for, an order's number, say.
-Run it again with the same key as often as you like: there is one ticket. Run it again
-with the same key whenever you do not know whether the message arrived.
+The queue's URL is the stack's output CreateTicketQueueUrl. Choose the key from your own
+system, such as an order's number. Run it again with the same key as often as you like,
+and whenever you do not know whether the message arrived: there is one ticket.
 """
 
 import json
@@ -20,7 +19,7 @@ def ask_for_ticket(queue_url: str, project: str, title: str, key: str) -> str:
     message = {"project_id": project, "idempotency_key": key, "title": title}
     sent = boto3.client("sqs").send_message(
         QueueUrl=queue_url,
-        # One project that sends very much does not hold up the others.
+        # SQS limits the delay that a busy project causes for others.
         MessageGroupId=project,
         MessageBody=json.dumps(message),
     )

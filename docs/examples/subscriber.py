@@ -2,7 +2,7 @@
 
     python subscriber.py https://sqs.eu-west-1.amazonaws.com/123456789012/my-queue
 
-It needs boto3 alone. How to make the queue is told in docs/consuming.md.
+It needs boto3 alone. docs/consuming.md shows how to create the queue.
 """
 
 import argparse
@@ -17,8 +17,8 @@ parser.add_argument("queue_url")
 parser.add_argument("--count", type=int, help="end after so many announcements")
 arguments = parser.parse_args()
 
-# A real subscriber keeps these with what it does, in one transaction with it: in a
-# table whose primary key is the event's id, say. In memory they last until the end.
+# A real subscriber stores these in the same transaction as their effects, for example
+# in a table whose primary key is the event's id. In memory they last until the end.
 handled: set[str] = set()
 
 
@@ -31,7 +31,7 @@ def event_of(body: str) -> dict[str, Any]:
 
 
 def handle(event: dict[str, Any]) -> None:
-    """Do what the subscriber is there for; here it prints."""
+    """Process one event; here it is printed."""
     data = event["data"]
     print(f"{data['ticket_key']}: {data.get('title', event['type'])}", flush=True)
 
@@ -51,7 +51,7 @@ while arguments.count is None or len(handled) < arguments.count:
             # Not deleted: it comes again, and then goes to the dead-letter queue.
             print(f"cannot handle {message['MessageId']}: {error}", file=sys.stderr)
             continue
-        # Only now: whoever dies before this is given the message again.
+        # Only now: after a crash before this, the message comes again.
         sqs.delete_message(
             QueueUrl=arguments.queue_url, ReceiptHandle=message["ReceiptHandle"]
         )

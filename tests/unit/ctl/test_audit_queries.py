@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.audit_tables import MISSING, Tables, sequence
-from tests.support.markdown_commands import ROOT, blocks
+from tests.support.markdown_commands import ROOT
 from ticketctl.audit.findings import Kind
 
-PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-GAPS, MISMATCHES = [
-    query for query in blocks(PAGE, "sql") if query.lstrip().startswith("SELECT")
-]
+STATEMENTS = (ROOT / "docs" / "examples" / "audit.sql").read_text(encoding="utf-8")
+GAPS, MISMATCHES = re.findall(
+    r"^--[^\n]*\n(SELECT.*?;)$", STATEMENTS, re.DOTALL | re.MULTILINE
+)
 
 
 def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:

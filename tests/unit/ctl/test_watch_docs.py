@@ -1,4 +1,4 @@
-"""The templates for subscribers in docs/consuming.md can be deployed."""
+"""The template for subscribers in docs/consuming.md can be deployed."""
 
 import json
 import re
@@ -9,47 +9,35 @@ from typing import Any, Final
 
 from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
+from tests.support.markdown_commands import blocks
 from ticket_numbering.messages import AssignedTicket
 from ticketctl.system.queues import topic_may_send
 from ticketctl.watch.announcements import ASSIGNED, VOIDED
 
 PAGE: Final = Path(__file__).parents[3] / "docs/consuming.md"
 LINTER: Final = Path(sys.executable).with_name("cfn-lint")
-SNIPPETS: Final = re.findall(
-    r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE
-)
+[SNIPPET] = blocks(PAGE.read_text(), "yaml")
+RESOURCES: Final[dict[str, Any]] = loads(SNIPPET)["Resources"]
 
 
-def resources() -> dict[str, Any]:
-    """Return the resources of all snippets, by logical id."""
-    return {
-        name: resource
-        for snippet in SNIPPETS
-        for name, resource in loads(snippet)["Resources"].items()
-    }
-
-
-def test_snippets_have_no_findings_when_linted(tmp_path: Path) -> None:
-    """All of them at once, for starting the linter is what takes time."""
-    paths = [tmp_path / f"{place}.yaml" for place in range(len(SNIPPETS))]
-    for path, snippet in zip(paths, SNIPPETS, strict=True):
-        path.write_text(snippet)
+def test_template_has_no_findings_when_linted(tmp_path: Path) -> None:
+    path = tmp_path / "template.yaml"
+    path.write_text(SNIPPET)
 
     linted = subprocess.run(  # noqa: S603 - our own linter.
-        [LINTER, "--regions", "eu-west-1", "--", *paths],
+        [LINTER, "--regions", "eu-west-1", "--", path],
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert (linted.returncode, linted.stdout, linted.stderr) == (0, "", "")
-    assert len(paths) == 3
 
 
 def test_topic_may_send_to_the_queues_and_no_other_topic_may() -> None:
     """The same statement that the tools write, for both queues."""
     [tools] = json.loads(topic_may_send("queue", "topic"))["Statement"]
-    policy = resources()["TopicMaySend"]["Properties"]["PolicyDocument"]
+    policy = RESOURCES["TopicMaySend"]["Properties"]["PolicyDocument"]
     [statement] = policy["Statement"]
 
     assert statement["Principal"] == tools["Principal"]
@@ -58,13 +46,12 @@ def test_topic_may_send_to_the_queues_and_no_other_topic_may() -> None:
 
 
 def test_filters_name_what_is_announced() -> None:
-    policy = resources()["Subscription"]["Properties"]["FilterPolicy"]
-    pipe = resources()["Pipe"]["Properties"]["SourceParameters"]
-    [pattern] = pipe["FilterCriteria"]["Filters"]
+    policy = RESOURCES["Subscription"]["Properties"]["FilterPolicy"]
+    *_, pattern = map(json.loads, blocks(PAGE.read_text(), "json"))
 
     assert set(policy) == {"event_type", "project_id", "priority"}
     assert policy["event_type"] == [ASSIGNED]
-    assert json.loads(pattern["Pattern"])["body"]["type"] == [ASSIGNED]
+    assert pattern["body"]["type"] == [ASSIGNED]
 
 
 def test_page_names_each_type_and_field_that_a_subscriber_gets() -> None:

@@ -43,7 +43,9 @@ ALARMS = ids_of("AWS::CloudWatch::Alarm")
 
 def section(title: str) -> str:
     """Return what stands under a heading, whatever its level."""
-    return re.split(r"^#+ ", TEXT.partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
+    _, heading, text = TEXT.partition(f"# {title}\n")
+    assert heading, title
+    return re.split(r"^#+ ", text, flags=re.MULTILINE)[0]
 
 
 def table(text: str) -> dict[str, list[str]]:
@@ -169,7 +171,7 @@ class TestLog:
     """Who asks the log for a field gets an answer."""
 
     def test_fields_of_the_table_are_logged(self, logged: list[dict[str, Any]]) -> None:
-        rows = table(section("What is logged"))
+        rows = table(section("Log lines"))
         always = {first: row for first, row in rows.items() if row[0] == "always"}
 
         assert names(rows) <= set().union(*logged)
