@@ -73,6 +73,7 @@ class Sqs:
         return {
             "Attributes": {
                 "ApproximateNumberOfMessages": str(len(self.dead_letters) - hidden),
+                "ApproximateNumberOfMessagesDelayed": "0",
                 "ApproximateNumberOfMessagesNotVisible": str(hidden),
             }
         }

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.field_types import IdempotencyKey, ProjectId
+from ticket_numbering.json_body import json_object
 from ticket_numbering.messages import CreateTicket
 
 Fields = dict[str, Any]
@@ -41,6 +42,16 @@ def json_fields(text: str) -> Fields:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def exact_fields(text: str) -> Fields | None:
+    """Return the JSON object that a text holds, if reading it loses nothing."""
+    try:
+        json_object(text)
+        fields: Fields = json.loads(text)
+    except (InvalidMessageError, ValueError):
+        return None
+    return fields
 
 
 def body_of(fields: Fields) -> str:

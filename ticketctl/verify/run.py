@@ -144,9 +144,10 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
     deadline = time.monotonic() + _LOOK_SECONDS
     try:
         while time.monotonic() < deadline and (messages := receiver.receive()):
-            sources = {_source_of(message): message for message in messages}
+            received = map(Received.of, messages)
+            sources = {_source_of(message): message for message in received}
             own = {one: sources[one] for one in sources if one in sent}
-            receiver.delete(own.values())
+            receiver.delete([message.message_id for message in own.values()])
             found |= own
     finally:
         receiver.give_back()

@@ -15,7 +15,7 @@ from tests.support.builders import ticket_fields
 from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, refusal
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
-from ticketctl.dead_letters.edit import laid_out
+from ticketctl.dead_letters.views import laid_out
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))

@@ -21,7 +21,7 @@ from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import delete, redrive
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.resend import resend, successor
+from ticketctl.dead_letters.redrive import resend, successor
 
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 

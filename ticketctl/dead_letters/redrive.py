@@ -7,8 +7,11 @@ from uuid import uuid4
 from botocore.exceptions import ClientError
 
 from ticketctl.cli.output import console, notes
+from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import reasons, warn_of_poison
 from ticketctl.system.aws_errors import error_code
 from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID
 from ticketctl.system.stack import System
@@ -22,6 +25,28 @@ _UNKNOWN_OPERATION: Final = frozenset(
 )
 
 _NO_GROUP: Final = "-"  # A FIFO queue demands a group.
+
+
+_PREVIEW: Final = 100
+
+
+def redrive_selected(
+    stack: System, selection: Selection, rate: int | None, *, yes: bool
+) -> None:
+    """Send the selected dead letters back, once a person agrees."""
+    is_all = selection.everything
+    found = select(stack, selection, _PREVIEW if is_all else None)
+    if not found:
+        console().print("nothing to redrive")
+        return
+    warn_of_poison(found)
+    number = "all" if is_all else str(len(found))
+    confirm(f"Redrive {number} dead letters: {reasons(found)}?", yes=yes)
+    if is_all:
+        if move_all(stack, rate):
+            return
+        found = select(stack, selection)
+    console().print(f"dead letters redriven: {resend(stack, found)}")
 
 
 def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
