@@ -14,7 +14,7 @@ from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.audit.table_reader import TableReader
+from ticketctl.system.table_reader import TableReader
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import typer
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
 from ticketctl.show.lookup import checked_project
 from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.table_reader import TableReader
 
 
 @app.command(

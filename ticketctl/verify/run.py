@@ -9,10 +9,10 @@ from typing import Any, Final
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.system.sender import send
 from ticketctl.system.stack import System
+from ticketctl.system.table_reader import TableReader
 from ticketctl.system.tickets import tickets_above
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import (

@@ -21,9 +21,9 @@ from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.table_reader import TableReader
 
 MONTH = timedelta(days=30)
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])

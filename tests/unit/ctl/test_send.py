@@ -372,10 +372,6 @@ class Table:
 
     clock: Clock = field(default_factory=Clock)
     records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
-    calls: list[int] = field(default_factory=list)
-    """How many keys each call asked for."""
-    leaves_out: int = 0
-    """How many calls leave all keys unprocessed."""
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after so many seconds."""
@@ -385,17 +381,14 @@ class Table:
     def batch_get_item(
         self,
         RequestItems: dict[str, Any],  # noqa: N803 - boto3's name.
+        **_: Any,
     ) -> dict[str, Any]:
         asked = RequestItems[TABLE]
         assert asked["ConsistentRead"]
         ids = [key["id"]["S"] for key in asked["Keys"]]
-        self.calls.append(len(ids))
-        if self.leaves_out:
-            self.leaves_out -= 1
-            return {"Responses": {}, "UnprocessedKeys": RequestItems}
         due = (self.records[own] for own in ids if own in self.records)
         found = [item for time, item in due if time <= self.clock.now]
-        return {"Responses": {TABLE: found}, "UnprocessedKeys": {}}
+        return {"Responses": {TABLE: found}}
 
 
 @dataclass(frozen=True)
@@ -585,23 +578,6 @@ class TestWaiting:
 
         assert [answer.ticket for answer in found] == [second, first]
         assert [answer.number for answer in found] == [1, 2]
-
-    def test_keys_are_read_a_hundred_at_a_time_when_there_are_many(self) -> None:
-        tickets = [create_ticket() for _ in range(250)]
-        for number, ticket in enumerate(tickets, 1):
-            self.table.put(ticket, number)
-
-        found = self.answers(tickets)
-
-        assert self.table.calls == [100, 100, 50]
-        assert {answer.number for answer in found} == set(range(1, 251))
-
-    def test_keys_are_read_again_when_dynamodb_leaves_them_unprocessed(self) -> None:
-        ticket = create_ticket()
-        self.table.put(ticket, 1)
-        self.table.leaves_out = 3
-
-        assert [answer.number for answer in self.answers([ticket])] == [1]
 
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
         """Each number starts the timeout again."""

@@ -6,11 +6,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import InputError
-from ticketctl.system.items import TICKET_ATTRIBUTES
+from ticketctl.system.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
 from ticketctl.system.rate_limiter import RateLimiter
 
 Item = Mapping[str, Any]
+
+Place = tuple[str, int]
+"""Project and number: where a ticket is."""
 
 _MAX_KEYS: Final = 100  # BatchGetItem API.
 _BUSY_SECONDS: Final = 0.2
@@ -68,10 +73,23 @@ class TableReader:
             **_projection(TICKET_ATTRIBUTES),
         )
 
-    def items(
+    def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
+        """Read the tickets of some numbers, each given once."""
+        keys = (
+            {"project_id": {"S": project_id}, "number": {"N": str(number)}}
+            for project_id, number in places
+        )
+        return map(ticket, self._items(table, keys, TICKET_ATTRIBUTES))
+
+    def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
+        """Read the records of some idempotency keys, each given once."""
+        ids = ({"id": {"S": key_id(key)}} for key in keys)
+        return self._items(table, ids, KEY_ATTRIBUTES)
+
+    def _items(
         self, table: str, keys: Iterable[Item], attributes: Sequence[str]
     ) -> Iterator[Item]:
-        """Read the items of these keys, each given once; absent ones are left out."""
+        """Read the items of these keys; absent ones are left out."""
         rest = iter(keys)
         while batch := [*islice(rest, _MAX_KEYS)]:
             while batch:
