@@ -17,6 +17,11 @@ def notes() -> Console:
     return Console(highlight=False, soft_wrap=True, stderr=True)
 
 
+def remark(line: str) -> None:
+    """Print a line apart from the results, as it is."""
+    notes().print(line, markup=False)
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document."""
     _write(json.dumps(value, ensure_ascii=False, indent=2))

@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 
 
 def is_interactive() -> bool:
@@ -33,5 +33,5 @@ def confirm(question: str, *, yes: bool) -> None:
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:
-        notes().print("nothing was done")
+        remark("nothing was done")
         raise typer.Exit(Status.OK)

@@ -7,7 +7,7 @@ import typer
 from ticket_numbering.field_types import MAX_NUMBER
 from ticketctl.cli.app import NUMBERS, app, examples, stack_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, visible
+from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.sequences.import_run import import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
@@ -71,7 +71,7 @@ def seed(
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
         keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
-        notes().print(f"given by workers while it was being seeded: {keys}")
+        remark(f"given by workers while it was being seeded: {keys}")
         raise typer.Exit(Status.FOUND)
 
 

@@ -6,7 +6,7 @@ import typer
 
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import notes, print_json, print_json_line
+from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.show.lookup import (
     checked_project,
     find_record,
@@ -87,7 +87,7 @@ def list_tickets(
         print_tickets(shown)
     if len(found) > limit:
         more = f"ticketctl list {project} --limit {limit} --before {shown[-1].number}"
-        notes().print(f"there are more: {more}", markup=False)
+        remark(f"there are more: {more}")
 
 
 @app.command(

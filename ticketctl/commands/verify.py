@@ -8,7 +8,7 @@ import typer
 
 from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, print_json
+from ticketctl.cli.output import console, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.system.stack import Stack
 from ticketctl.verify.report import as_json, print_run, print_times
@@ -62,7 +62,7 @@ def verify(
     else:
         print_times(console(), run)
         print_run(console(), run, verdict)
-        notes().print(f"the tickets and key records of {project} stay in the tables")
+        remark(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
 
 
@@ -72,12 +72,10 @@ def _follow(
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)
         try:
-            notes().print(
-                f"sending {count} tickets of {project}, and what must be refused"
-            )
+            remark(f"sending {count} tickets of {project}, and what must be refused")
             return run, run.follow(sample_messages(count, [project]), patience)
         except KeyboardInterrupt:
-            notes().print(
+            remark(
                 f"interrupted: dead letters of {project} may come to the dead-letter "
                 f"queue; see: ticketctl dead-letters list --project {project}"
             )

@@ -15,7 +15,7 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.system.queues import Receiver, message_counts
 from ticketctl.system.stack import System
@@ -132,7 +132,7 @@ def settle(
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)
-        notes().print(f"done: {done}; the other {len(waiting)} are still dead letters")
+        remark(f"done: {done}; the other {len(waiting)} are still dead letters")
         raise
     if waiting:
         raise CloudError(

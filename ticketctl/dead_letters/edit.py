@@ -12,7 +12,7 @@ from uuid import uuid4
 import click
 
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import console, notes, visible
+from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import is_interactive
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.numbered import refuse_numbered
@@ -69,7 +69,7 @@ def _edited(text: str) -> Iterator[str]:
             new_text = _text(changed)
         yield new_text
     except BaseException:
-        notes().print(f"your text is kept in {path}", markup=False)
+        remark(f"your text is kept in {path}")
         raise
     path.unlink()
 

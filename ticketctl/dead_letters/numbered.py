@@ -11,7 +11,7 @@ from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.system.items import is_request_key
 from ticketctl.system.stack import System
@@ -39,7 +39,7 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     ]
     for dead_letter, record in numbered:
         number = record.get("number", {}).get("N", "?")
-        notes().print(
+        remark(
             f"{dead_letter.message_id}: has {dead_letter.project_id}-{number}, "
             "perhaps not announced"
         )

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
-from ticketctl.cli.output import console, notes
+from ticketctl.cli.output import console, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import settle
@@ -103,7 +103,7 @@ def move_all(stack: System, rate: int | None) -> bool:
     except ClientError as error:
         if error_code(error) not in _UNKNOWN_OPERATION:
             raise
-        notes().print("this service moves no messages itself; sending them one by one")
+        remark("this service moves no messages itself; sending them one by one")
         return False
     console().print(
         "SQS moves the dead letters now; `ticketctl status` shows what is left.\n"

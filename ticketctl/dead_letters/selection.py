@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import (
     DeadLetterQueue,
@@ -55,7 +55,7 @@ def select(
         found = list(islice(queue.receive(), limit))
     total = queue.visible + queue.hidden
     if len(found) < min(total, limit or total):
-        notes().print(f"looked at {queue.seen_of(len(found))}; run it again for more")
+        remark(f"looked at {queue.seen_of(len(found))}; run it again for more")
     if not selection.ids:
         return list(filter(selection.passes, found))
     named = [_named(found, start.lower(), queue) for start in selection.ids]

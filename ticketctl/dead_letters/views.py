@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.cli.output import console, notes, print_json, visible
+from ticketctl.cli.output import console, print_json, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 from ticketctl.dead_letters.selection import Selection
@@ -37,7 +37,7 @@ def print_list(
         print_json({"dead_letters": shown, "approximate_total": total})
     elif found or total:
         print_table(console(), found)
-        notes().print(queue.seen_of(len(found)))
+        remark(queue.seen_of(len(found)))
     else:
         console().print("the dead-letter queue is empty")
 
@@ -97,7 +97,7 @@ def reasons(dead_letters: Sequence[DeadLetter]) -> str:
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     """Say how many of the dead letters a redrive cannot help."""
     if poison := sum(found.reason in _STAYS_POISON for found in dead_letters):
-        notes().print(
+        remark(
             f"{poison} will come back unless the worker has changed: their bodies are "
             "wrong; correct them with `ticketctl dead-letters edit`"
         )

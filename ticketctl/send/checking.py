@@ -6,14 +6,17 @@ from typing import Final
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import console, print_json_line, remark, visible
 from ticketctl.send.derived_keys import DerivedKeys
-from ticketctl.send.request_file import Line
+from ticketctl.send.request_file import Format, Line, read_lines, shown_name
 from ticketctl.system.contract import Fields, body_of
-from ticketctl.system.sender import Request
+from ticketctl.system.sender import MAX_BATCH_BYTES, Request
 
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"
 )
+_TOO_LONG: Final = f"body: SQS takes no message of more than {MAX_BATCH_BYTES} bytes"
 
 
 @dataclass
@@ -41,10 +44,43 @@ class Check:
             else:
                 self.requests.append(found)
 
+    def run_file(
+        self, file: str, written_as: Format | None, *, skip_invalid: bool
+    ) -> None:
+        """Check a file, and print what is wrong with it.
+
+        Raises:
+            InputError: It cannot be read, holds nothing, or has bad lines that are
+                not to be skipped.
+        """
+        self.run(read_lines(file, written_as))
+        name = shown_name(file)
+        for number, problem in self.problems:
+            remark(f"{name}:{number}: {visible(problem)}")
+        if not (self.requests or self.problems):
+            raise InputError(f"{name}: holds no ticket")
+        if self.problems and not skip_invalid:
+            raise InputError(
+                f"{name}: bad lines: {len(self.problems)}, so nothing is sent; fix "
+                "the file, or send the rest with --skip-invalid"
+            )
+        if self.keys and self.keys.counts:
+            prefix = visible(self.keys.prefix)
+            remark(f"keys made from {prefix}; another file of that name shares them")
+
+    def print_counts(self, *, as_json: bool) -> None:
+        """Print how many lines are good, and bad."""
+        if as_json:
+            print_json_line({"good": len(self.requests), "bad": len(self.problems)})
+        else:
+            console().print(f"good tickets: {len(self.requests)}; nothing is sent")
+
     def _request(self, line: Line) -> Request | str:
         """Return the request that a line makes, or what is wrong with it."""
         fields = self._completed(line.fields)
         body = body_of(fields)
+        if len(body.encode(errors="surrogatepass")) > MAX_BATCH_BYTES:
+            return _TOO_LONG
         if self.unchecked:
             return Request(body, line=line.number)
         if "idempotency_key" not in fields:
@@ -66,3 +102,16 @@ class Check:
         if "idempotency_key" not in completed and self.keys:
             completed["idempotency_key"] = self.keys.key(completed)
         return completed
+
+
+def checked_request(fields: Fields) -> Request:
+    """Return the request for one ticket.
+
+    Raises:
+        InputError: The worker would refuse it.
+    """
+    check = Check()
+    check.run([Line(1, fields)])
+    for _, problem in check.problems:
+        raise InputError(problem)
+    return check.requests[0]

@@ -8,7 +8,7 @@ from rich.progress import track
 
 from ticket_numbering.messages import ticket_key
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, print_json_line, visible
+from ticketctl.cli.output import console, notes, print_json_line, remark, visible
 from ticketctl.send.waiting import Answer, wait_for_numbers
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.sender import Request, Sender
@@ -106,8 +106,3 @@ class Delivery:
             return
         title = visible(ticket.title, _TITLE_WIDTH)
         console().print(f"{key}  {ticket.idempotency_key}  {title}", markup=False)
-
-
-def remark(line: str) -> None:
-    """Print a line apart from the results."""
-    notes().print(line, markup=False)

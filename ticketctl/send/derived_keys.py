@@ -17,9 +17,11 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from ticketctl.cli.errors import InputError
+from ticketctl.send.request_file import STANDARD_INPUT
 from ticketctl.system.contract import Fields, without_defaults
 
 _MAX_PREFIX: Final = 64
@@ -49,14 +51,16 @@ class DerivedKeys:
         return f"{shown}-{digest}-{self.counts[digest]}"
 
 
-def checked_prefix(prefix: str) -> str:
-    """Return a prefix that a person gave.
+def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
+    """Return how to make a file's keys; standard input has no name to make them from.
 
     Raises:
-        InputError: It cannot be the start of a key.
+        InputError: The prefix cannot be the start of a key.
     """
+    if prefix is None:
+        return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
     if not prefix or len(prefix) > _MAX_PREFIX or _INVISIBLE.search(prefix):
         raise InputError(
             f"--key-prefix: give 1 to {_MAX_PREFIX} visible ASCII characters"
         )
-    return prefix
+    return DerivedKeys(prefix)

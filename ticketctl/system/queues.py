@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.system.stack import System
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
@@ -99,7 +99,7 @@ class Receiver:
             )
             still_hidden += len(answer.get("Failed", []))
         if still_hidden:
-            notes().print(
+            remark(
                 f"{still_hidden} messages stay hidden for up to "
                 f"{self.visibility_seconds} s"
             )

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.cli.output import notes, visible
+from ticketctl.cli.output import remark, visible
 from ticketctl.system.aws_errors import explained, is_not_there, is_refused
 from ticketctl.system.queues import create_queue, subscribe_queue
 from ticketctl.system.stack import NamedSystem, System
@@ -103,7 +103,7 @@ def _remove_leftovers(stack: NamedSystem) -> None:
         remove_old(stack, time.time())
     except (BotoCoreError, ClientError) as error:
         why = visible(str(explained(error)))
-        notes().print(f"leftover queues are not removed: {why}", markup=False)
+        remark(f"leftover queues are not removed: {why}")
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:

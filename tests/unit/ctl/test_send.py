@@ -17,7 +17,7 @@ from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
+from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.request_file import Format, Line, read_lines
 from ticketctl.send.waiting import Answer, wait_for_numbers
 from ticketctl.system.rate_limiter import RateLimiter
@@ -165,7 +165,7 @@ class TestKeysOfAFile:
     @pytest.mark.parametrize("prefix", ["", "a b", "\u00e9", "x" * 65])
     def test_prefix_is_refused_when_it_cannot_begin_a_key(self, prefix: str) -> None:
         with pytest.raises(InputError, match="--key-prefix"):
-            checked_prefix(prefix)
+            keys_of("a.csv", prefix)
 
 
 class TestChecked:
@@ -209,6 +209,13 @@ class TestChecked:
         assert json.loads(request.body) == line
         assert request.group == "-"
 
+    def test_line_is_bad_when_it_is_too_long_for_sqs(self) -> None:
+        """Else SQS would refuse the batch, and so end the command, at every run."""
+        found = checked([{"title": "x" * 2**20}, ticket_fields()], unchecked=True)
+
+        assert [number for number, _ in found.problems] == [1]
+        assert len(found.requests) == 1
+
 
 class TestRefused:
     """What cannot be sent is refused before a system is even looked for."""
@@ -221,6 +228,10 @@ class TestRefused:
             (
                 ("send", "--project", "P", "--title", "t", "--priority", "HIGH"),
                 "priority: ",
+            ),
+            (
+                ("send", "--project", "P", "--title", "t", "--key", ""),
+                "idempotency_key: ",
             ),
             (("send-file", "a.jsonl", "--unchecked", "--wait"), "--wait "),
             (("send-file", "a.jsonl", "--key-prefix", "a b"), "--key-prefix: "),
