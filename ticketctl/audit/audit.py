@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
+from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.stack import System
 from ticketctl.system.table_reader import TableReader
 
 
@@ -79,10 +80,12 @@ class AuditReport:
         return [finding for project in self.projects for finding in project.findings]
 
 
-def audit(dynamodb: Any, tickets_table: str, keys_table: str) -> list[ProjectAudit]:
-    """Audit both tables, and return what each project's tickets and keys say."""
-    plan = AuditPlan(tickets_table, keys_table)
-    return [*audit_tables(TableReader(dynamodb), plan).projects]
+def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
+    """Audit tables at no more read units a second; a wrong table is no finding."""
+    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
+    reader.check_key(plan.tickets_table, "project_id", "number")
+    reader.check_key(plan.keys_table, "id")
+    return audit_tables(reader, plan)
 
 
 def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:

@@ -36,8 +36,8 @@ class AuditPlan:
     keys_table: str
     projects: tuple[str, ...] = ()
     """Only these; all if there are none."""
-    retention: timedelta | None = None
-    """How long keys are kept; for ever if not given."""
+    retention_days: int = 0
+    """How long keys are kept; 0 stands for ever."""
 
 
 @dataclass
@@ -145,11 +145,12 @@ class AuditReading:
 
     def _is_expired(self, found: Ticket) -> bool:
         """Return whether the record of a ticket's key need not be there any more."""
-        if self.plan.retention is None:
+        if not self.plan.retention_days:
             return False
         try:
             assigned_at = datetime.fromisoformat(found.fields["assigned_at"])
-            return self.started - assigned_at >= self.plan.retention
+            age = self.started - assigned_at
+            return age >= timedelta(days=self.plan.retention_days)
         except (KeyError, TypeError, ValueError):  # No time, or one without its offset.
             return False
 

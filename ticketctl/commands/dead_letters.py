@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
 from ticketctl.dead_letters.delete import delete_selected
@@ -35,7 +35,6 @@ Reason = Annotated[
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dead_letters.command(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticket_numbering.field_types import MAX_NUMBER
-from ticketctl.cli.app import NUMBERS, app, examples, stack_of
+from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
@@ -24,11 +24,7 @@ from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
 from ticketctl.system.tickets import last_number
 
-TicketKey = Annotated[
-    str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-]
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
 @app.command(
@@ -38,9 +34,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 )
 def seed(
     ctx: typer.Context,
-    project: Annotated[
-        str, typer.Argument(metavar="PROJECT", help="The project's id.")
-    ],
+    project: Project,
     *,
     last: Annotated[
         int,
@@ -55,10 +49,10 @@ def seed(
     to the last one are used, and none of them will ever be given. If workers gave
     some of them meanwhile, these are named, and the status is 1.
     """
-    stack = stack_of(ctx)
     checked_project(project)
     if reason:
         checked_reason(reason)
+    stack = stack_of(ctx)
     before = last_number(stack, project)
     question = (
         f"{project}: the last number is {before or 'none yet'}; the next will be "
@@ -111,16 +105,14 @@ def import_tickets(
     when it is run again. Imported tickets are not announced. Ends with status 1 if a
     ticket could not be imported.
     """
-    stack = stack_of(ctx)
-    project = project and checked_project(project)
     tickets = read_tickets(file, project)
+    stack = stack_of(ctx)
     planned = plan(stack, tickets)
     if dry_run:
         console().print(planned, markup=False)
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
-    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
-    import_all(Import(stack, days), tickets)
+    import_all(Import(stack, stack.retention_days), tickets)
 
 
 @app.command(
@@ -169,15 +161,19 @@ def erase(
 def _mark(
     ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
 ) -> None:
-    stack = stack_of(ctx)
     project_id, number = parse_ticket_key(ticket_key)
     checked_reason(reason)
+    stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
     check_markable(found, mark, reason)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
     marked = mark_ticket(stack, project_id, number, mark, reason)
-    announce(stack, marked, mark)
+    try:
+        announce(stack, marked, mark)
+    except BaseException:  # Ctrl-C as well.
+        remark(f"{ticket_key} is {mark.status}, perhaps not announced; run it again")
+        raise
     was = f"was {mark.status} already; announced again"
     console().print(
         f"{ticket_key} {was if marked.was_already else f'is {mark.status}'}"

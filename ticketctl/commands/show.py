@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
+from ticketctl.cli.app import TICKETS, Json, Project, TicketKey, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.show.lookup import (
@@ -19,8 +19,6 @@ from ticketctl.show.lookup import (
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 from ticketctl.system.items import HIGHEST, as_json
 
-Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
-
 
 @app.command(
     "show",
@@ -31,9 +29,7 @@ Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's i
 )
 def show(
     ctx: typer.Context,
-    ticket_key: Annotated[
-        str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-    ],
+    ticket_key: TicketKey,
     *,
     as_document: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json, remark
 from ticketctl.cli.prompts import confirm
@@ -37,7 +37,7 @@ def verify(
     timeout: Annotated[
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
     ] = _PATIENCE_SECONDS,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_document: Json = False,
 ) -> None:
     """Send a sample through the deployed system, and check what comes of it.

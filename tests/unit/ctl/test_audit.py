@@ -25,7 +25,6 @@ from ticketctl.cli.errors import InputError
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.table_reader import TableReader
 
-MONTH = timedelta(days=30)
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
 
@@ -179,7 +178,7 @@ class TestKeys:
         tables.ticket("A", 1, "x", assigned_at=first)
         tables.both("A", 2, "x", assigned_at=again)
 
-        assert only(audited(tables, retention=MONTH)).is_clean is is_clean
+        assert only(audited(tables, retention_days=30)).is_clean is is_clean
         assert not only(audited(tables)).is_clean
 
 

@@ -62,7 +62,7 @@ class Site:
     printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
     published: list[dict[str, Any]] = field(default_factory=list)
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    retention_days: int = 0
 
     def __post_init__(self) -> None:
         """Let threads share the client."""
@@ -361,7 +361,7 @@ def existing(number: int = 42, **fields: Any) -> Existing:
     return Existing(1, number, create_ticket(**fields), NOW)
 
 
-def cancel(*codes: str) -> None:
+def cancel(*codes: str, **_: Any) -> None:
     """Fail as boto3 does when DynamoDB cancels a transaction.
 
     Raises:
@@ -585,6 +585,18 @@ class TestVoid:
         # SNS drops an id that it saw within five minutes.
         ids = {request["MessageDeduplicationId"] for request in site.published}
         assert len(ids) == 3
+
+    def test_failure_says_to_run_it_again_when_it_was_not_announced(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site.put(42)
+        monkeypatch.setattr(site, "publish", partial(cancel, "InternalError"))
+
+        with pytest.raises(ClientError):
+            site.call(numbers.void, "PROJ-42", reason="spam")
+
+        said = site.printed.readouterr().err
+        assert said == "PROJ-42 is voided, perhaps not announced; run it again\n"
 
     def test_message_has_no_deduplication_id_when_the_topic_is_standard(
         self, site: Site

@@ -195,6 +195,12 @@ class TestFind:
         *(("list", "PR#J"), ("list", "P" * 65), ("list", "P", "--limit", "0")),
         *(("list", "P", "--before", "9" * 40), ("find", "P", "with space")),
         *(("find", "P", ""), ("find", "P", "k" * 129), ("watch", "--project", "A B")),
+        *(("audit", "--tickets-table", "t"), ("audit", "--project", "A#B")),
+        *(("audit", "--rate", "0"), ("seed", "P#1", "--last", "5")),
+        *(("seed", "P", "--last", "0"), ("seed", "P", "--last", str(10**15 + 1))),
+        ("seed", "P", "--last", "5", "--reason", "two\nlines"),
+        *(("import", "/nowhere/tickets.jsonl"), ("void", "P", "--reason", "spam")),
+        ("erase", "P-1", "--reason", ""),
     ],
     ids=str,
 )

@@ -110,7 +110,7 @@ class TestStack:
 
         assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
-        assert stack.parameters["IdempotencyRetentionDays"] == "30"
+        assert stack.retention_days == 30
 
     def test_error_names_stack_and_region_when_there_is_none(
         self, monkeypatch: pytest.MonkeyPatch
