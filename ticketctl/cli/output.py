@@ -2,9 +2,13 @@
 
 import json
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.progress import track
+
+Item = TypeVar("Item")
 
 
 def console() -> Console:
@@ -20,6 +24,15 @@ def notes() -> Console:
 def remark(line: str) -> None:
     """Print a line apart from the results, as it is."""
     notes().print(line, markup=False)
+
+
+def with_progress(
+    items: Iterable[Item], text: str, total: int, *, is_shown: bool = True
+) -> Iterable[Item]:
+    """Show a person how far an iteration is, until it ends."""
+    screen = notes()
+    is_hidden = not (is_shown and screen.is_terminal)
+    return track(items, text, total, console=screen, transient=True, disable=is_hidden)
 
 
 def print_json(value: Any) -> None:

@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import click
 
+from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import is_interactive
@@ -19,7 +21,7 @@ from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.redrive import resend
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import laid_out
-from ticketctl.system.contract import body_of, exact_fields, problem_of
+from ticketctl.system.contract import body_of, exact_fields
 from ticketctl.system.stack import System
 
 
@@ -86,8 +88,10 @@ def _new_body(text: str, dead_letter: DeadLetter, *, new_key: bool) -> str:
     if new_key and fields:
         fields = fields | {"idempotency_key": str(uuid4())}
     body = text if fields is None else body_of(fields)
-    if problem := problem_of(body):
-        raise InputError(f"nothing was sent: {visible(problem)}")
+    try:
+        CreateTicket.parse(body)
+    except PoisonMessageError as error:
+        raise InputError(f"nothing was sent: {visible(str(error))}") from error
     if fields == exact_fields(dead_letter.body):
         raise InputError("the body is unchanged; nothing was sent")
     return body

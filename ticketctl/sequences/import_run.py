@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import typer
-from rich.progress import track
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, notes, remark, visible
+from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
@@ -55,24 +54,17 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
     Raises:
         Exit: Not all could be imported.
     """
-    screen = notes()
     counts: Counter[str] = Counter()
     try:
         for project, number in _highest_numbers(tickets).items():
             seeded = seed_for_import(target.stack, project, number, target.retry)
             for given in seeded.given_within if seeded else ():
                 remark(f"{project}-{given} was given by workers meanwhile")
-        for ticket, result in track(
-            target.write_all(tickets),
-            "importing",
-            total=len(tickets),
-            console=screen,
-            disable=not screen.is_terminal,
-        ):
+        results = target.write_all(tickets)
+        for ticket, result in with_progress(results, "importing", len(tickets)):
             counts[result] += 1
             if result not in {WRITTEN, ALREADY}:
-                line = f"line {ticket.line}: {ticket.ticket_key}: {result}"
-                remark(line)
+                remark(f"line {ticket.line}: {ticket.ticket_key}: {result}")
     except BaseException:  # Ctrl-C as well.
         remark("not all is imported; run it again, and it goes on")
         raise

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ticket_numbering.errors import InvalidMessageError, PoisonMessageError
+from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.field_types import IdempotencyKey, ProjectId
 from ticket_numbering.json_body import json_object
 from ticket_numbering.messages import CreateTicket
@@ -21,7 +21,7 @@ def is_project_id(text: Any) -> bool:
     return _is_valid(_PROJECT_ID, text)
 
 
-def is_idempotency_key(text: str) -> bool:
+def is_idempotency_key(text: Any) -> bool:
     """Tell whether the worker takes it for a request's key."""
     return _is_valid(_IDEMPOTENCY_KEY, text)
 
@@ -57,15 +57,6 @@ def exact_fields(text: str) -> Fields | None:
 def body_of(fields: Fields) -> str:
     """Return the message that asks for these fields."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-
-
-def problem_of(body: str) -> str | None:
-    """Return why the worker would refuse a message; the field stands first."""
-    try:
-        CreateTicket.parse(body)
-    except PoisonMessageError as error:
-        return str(error)
-    return None
 
 
 def without_defaults(fields: Fields) -> Fields:

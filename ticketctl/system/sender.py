@@ -60,12 +60,7 @@ class Sender:
     sleep: Callable[[float], None] = time.sleep
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Send them, and yield what became of each batch before the next is sent.
-
-        Raises:
-            BotoCoreError: SQS cannot be reached.
-            ClientError: SQS refuses a whole batch.
-        """
+        """Send them, and yield what became of each batch before the next is sent."""
         for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
             self.sleep(self.limiter.delay(len(batch)))
             yield from self._send(batch)

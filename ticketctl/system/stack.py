@@ -92,8 +92,6 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
 
     Raises:
         CloudError: There is none of that name, or it lacks outputs that ours have.
-        BotoCoreError: No credentials, no Region, no such profile, no connection.
-        ClientError: CloudFormation refuses.
     """
     # boto3 does not look at the variable that the AWS CLI looks at first.
     region = region or os.environ.get("AWS_REGION")

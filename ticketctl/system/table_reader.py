@@ -35,7 +35,6 @@ class TableReader:
 
         Raises:
             InputError: Its key is another one.
-            ClientError: There is no such table.
         """
         found = self.dynamodb.describe_table(TableName=table)["Table"]
         actual = tuple(part["AttributeName"] for part in found["KeySchema"])

@@ -31,11 +31,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 def temporary_queue(
     stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[str]:
-    """Subscribe a queue of one's own for a while, and give its URL.
-
-    Raises:
-        ClientError: AWS refuses something; nothing is left behind then.
-    """
+    """Subscribe a queue of one's own for a while, and give its URL."""
     _check_right_to_unsubscribe(stack)
     _remove_leftovers(stack)
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
@@ -61,11 +57,7 @@ def name_start(stack: NamedSystem) -> str:
 
 
 def remove_old(stack: NamedSystem, now: float) -> None:
-    """Remove the stack's temporary queues and subscriptions that are over a day old.
-
-    Raises:
-        ClientError: AWS does not let us look, or remove.
-    """
+    """Remove the stack's temporary queues and subscriptions that are over a day old."""
     pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
         for subscription in page["Subscriptions"]:

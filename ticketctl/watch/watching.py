@@ -54,7 +54,6 @@ def watch_topic(stack: NamedSystem, screen: Screen, seconds: float = math.inf) -
 
     Raises:
         CloudError: The temporary queue is gone.
-        ClientError: SNS or SQS refuses.
     """
     with temporary_queue(stack) as queue_url:
         remark("watching; Ctrl-C ends it")
