@@ -9,8 +9,7 @@ from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.show.lookup import (
     checked_project,
-    find_record,
-    find_recorded_ticket,
+    find_request,
     find_ticket,
     latest_tickets,
     parse_ticket_key,
@@ -107,9 +106,7 @@ def find(
     Ends with status 1 if the request has no number.
     """
     key = request_key(project, idempotency_key)
-    stack = stack_of(ctx)
-    record = find_record(stack, key)
-    ticket = find_recorded_ticket(stack, record)
+    record, ticket = find_request(stack_of(ctx), key)
     if as_document:
         print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
     else:

@@ -79,10 +79,9 @@ class Check:
         """Return the request that a line makes, or what is wrong with it."""
         fields = self._completed(line.fields)
         body = body_of(fields)
-        if len(body.encode(errors="surrogatepass")) > MAX_BATCH_BYTES:
-            return _TOO_LONG
         if self.unchecked:
-            return Request(body, line=line.number)
+            is_too_long = len(body.encode(errors="surrogatepass")) > MAX_BATCH_BYTES
+            return _TOO_LONG if is_too_long else Request(body, line=line.number)
         if "idempotency_key" not in fields:
             return _NO_KEY
         try:

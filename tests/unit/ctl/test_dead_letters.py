@@ -109,19 +109,6 @@ class TestVisibility:
         assert sqs.hidden == set()
         assert sqs.longest_seconds <= 60
 
-    def test_dead_letters_are_visible_when_the_work_is_cut_short(self) -> None:
-        sqs = Sqs(dead_letters(3))
-
-        def look_at_one() -> None:
-            with dead_letter_queue(Site(sqs)) as queue:
-                next(queue.receive())
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            look_at_one()
-
-        assert sqs.hidden == set()
-
     def test_receiving_ends_before_the_first_one_would_come_again(self) -> None:
         seconds = iter(range(0, 1000, 20))
         sqs = Sqs(dead_letters(100))

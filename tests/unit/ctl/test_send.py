@@ -251,7 +251,6 @@ class TestRefused:
         [
             ("", "holds no ticket"),
             ("title\n", "holds no ticket"),
-            ("titel\na\n", "no field 'titel'"),
             (None, "cannot be read: No such file or directory"),
         ],
     )
