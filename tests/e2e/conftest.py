@@ -166,4 +166,4 @@ def project() -> str:
 
 @pytest.fixture
 def ctl(deployed: LocalStack) -> Ctl:
-    return Ctl(local_environment(deployed.endpoint_url, deployed.name))
+    return Ctl(local_environment(deployed))

@@ -25,7 +25,6 @@ class LocalStack:
     emulator: Emulator
     clients: Clients
     outputs: Mapping[str, str]
-    function_name: str
 
     @property
     def endpoint_url(self) -> str:
@@ -41,6 +40,11 @@ class LocalStack:
     def region(self) -> str:
         """The only region that holds anything."""
         return REGION
+
+    @property
+    def function_name(self) -> str:
+        """What the function is called."""
+        return self.outputs["WorkerFunctionName"]
 
     def client(self, service_name: str) -> Any:
         """Return the boto3 client of a service, such as `sqs`."""
@@ -78,7 +82,7 @@ def local_stack(
 
     Args:
         parameters: Values for the template's parameters.
-        template: The template; it holds exactly one function.
+        template: The template.
         artifact: The function's zip file; built from `src/` if not given.
         settings: Environment variables of the emulator, beside the usual ones.
         progress: Called before each step that can take a second or more.
@@ -96,7 +100,5 @@ def local_stack(
         Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
     ):
         progress(f"deploying {template.name}")
-        deployment = deploy(clients, template, artifact, parameters or {})
-        yield LocalStack(
-            emulator, clients, deployment.outputs, deployment.function_name
-        )
+        outputs = deploy(clients, template, artifact, parameters or {})
+        yield LocalStack(emulator, clients, outputs)
