@@ -33,7 +33,8 @@ class Check:
     """What can be sent."""
     problems: list[tuple[int, str]] = field(default_factory=list)
     """What is wrong with other lines, by their numbers."""
-    _first: dict[RequestKey, Request] = field(default_factory=dict)
+    _first: dict[RequestKey, tuple[int, str]] = field(default_factory=dict)
+    """The first line of each key, and its fingerprint."""
 
     def run(self, lines: Iterable[Line]) -> None:
         """Check all lines."""
@@ -88,11 +89,11 @@ class Check:
             ticket = CreateTicket.parse(body)
         except PoisonMessageError as error:
             return str(error)
-        request = Request(body, ticket, line.number)
-        first = self._first.setdefault(ticket.key, request)
-        if first.ticket != ticket:
-            return f"idempotency_key: line {first.line} has it, for another ticket"
-        return request
+        own = (line.number, ticket.fingerprint)
+        first, fingerprint = self._first.setdefault(ticket.key, own)
+        if fingerprint != ticket.fingerprint:
+            return f"idempotency_key: line {first} has it, for another ticket"
+        return Request(body, ticket, line.number)
 
     def _completed(self, fields: Fields) -> Fields:
         completed = dict(fields)

@@ -59,11 +59,9 @@ class Delivery:
                 self._add(request)
         finally:  # After Ctrl-C as well.
             if self.is_file:
-                self._print_summary(len(requests))
-
-    def _print_summary(self, number: int) -> None:
-        rest = "" if len(self.sent) == number else "; the same command goes on safely"
-        remark(f"messages sent: {len(self.sent)} of {number}{rest}")
+                sent, number = len(self.sent), len(requests)
+                rest = "" if sent == number else "; the same command goes on safely"
+                remark(f"messages sent: {sent} of {number}{rest}")
 
     def _add(self, request: Request) -> None:
         if not request.message_id:

@@ -143,7 +143,9 @@ def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]
     if topic_arn.endswith(FIFO_SUFFIX):
         name += FIFO_SUFFIX
         attributes["FifoQueue"] = "true"
-    queue_arn = arn_start(stack) + name
+    # Of the topic's account and Region.
+    arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
+    queue_arn = f"{arn_start}:{name}"
     # All in one request: what is changed later, SQS takes up to a minute to heed.
     policy = topic_may_send(queue_arn, topic_arn)
     queue_url: str = stack.client("sqs").create_queue(
@@ -162,12 +164,6 @@ def subscribe_queue(stack: System, queue_arn: str, **attributes: str) -> str:
         ReturnSubscriptionArn=True,
     )["SubscriptionArn"]
     return subscription_arn
-
-
-def arn_start(stack: System) -> str:
-    """Return what the ARNs of queues in the topic's account and Region start with."""
-    topic_arn = stack.outputs["AssignmentsTopicArn"]
-    return topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1) + ":"
 
 
 def topic_may_send(queue_arn: str, topic_arn: str) -> str:

@@ -73,7 +73,9 @@ class Sender:
             if not retryable or attempt == MAX_ATTEMPTS:
                 yield from retryable
                 return
-            self.sleep(_backoff_seconds(attempt))
+            # Full jitter.
+            limit = _FIRST_BACKOFF_SECONDS * 2**attempt
+            self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
             batch = retryable
 
     def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
@@ -140,9 +142,3 @@ def _batches(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
 
 def _reason(failure: Mapping[str, Any]) -> str:
     return " ".join(f"{failure['Code']} {failure.get('Message', '')}".split())
-
-
-def _backoff_seconds(attempt: int) -> float:
-    """Return a backoff with full jitter."""
-    limit = _FIRST_BACKOFF_SECONDS * 2**attempt
-    return random.uniform(0, limit)  # noqa: S311 - no secret.

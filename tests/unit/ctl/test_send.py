@@ -190,7 +190,7 @@ class TestChecked:
     def test_line_is_bad_when_its_key_is_used_for_another_ticket(self) -> None:
         """The same ticket again is a repeat; another project's key is another."""
         line = ticket_fields("A", "k")
-        repeat = line | {"priority": "medium"}
+        repeat = line | {"priority": "medium", "max_number": 9}
 
         found = checked(
             [line, line | {"title": "u"}, line | {"project_id": "B"}, repeat]
