@@ -74,7 +74,7 @@ def _follow(
         try:
             remark(f"sending {count} tickets of {project}, and what must be refused")
             return run, run.follow(sample_messages(count, [project]), patience)
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C as well.
             remark(
                 f"interrupted: dead letters of {project} may come to the dead-letter "
                 f"queue; see: ticketctl dead-letters list --project {project}"

@@ -1,15 +1,12 @@
 """Idempotency keys for requests of a file that bring none.
 
 A key is made from the file's name (or a prefix that is given for it), from what the
-request asks for, and from a count: the first such line, the second, and so on.
-
-So a second run of the same file makes the same keys, and creates nothing twice, in
-whatever folder the file lies by then, and whatever lines were added, removed or sorted.
-Lines that are alike are a ticket each. A line that was edited asks for a ticket of its
-own; the ticket that its earlier wording got stays.
+request asks for, and from a count: the first such line, the second, and so on. So a
+second run of the file makes the same keys, wherever it lies and whatever lines were
+added, removed or sorted; a line that was edited asks for another ticket.
 
 Another file of the same name makes the same keys too, for nothing tells it from a
-second run. Who has a new file every night gives each a prefix of its own, or the keys.
+second run: each needs a prefix of its own, or keys in its lines.
 """
 
 import hashlib

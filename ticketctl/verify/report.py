@@ -19,7 +19,7 @@ _BODY_WIDTH: Final = 60
 
 def print_run(console: Console, run: Run, verdict: Verdict) -> None:
     """Print dead letters, projects, counts, and the verdict."""
-    observed = run.observed()
+    observed = verdict.observed
     for dead_letter in run.dead_letters.values():
         _print_dead_letter(console, dead_letter)
     console.print(_table(observed.projects))
@@ -46,7 +46,7 @@ def print_times(console: Console, run: Run) -> None:
 
 def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
     """Return the result for scripts."""
-    observed = run.observed()
+    observed = verdict.observed
     return {
         "clean": verdict.is_clean,
         "missing": [*verdict.missing],

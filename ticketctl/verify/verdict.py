@@ -93,6 +93,7 @@ class Observed:
 class Verdict:
     """Whether the promise was kept."""
 
+    observed: Observed
     missing: tuple[str, ...]
     """What may still come: numbers, announcements, dead letters."""
     wrong: tuple[str, ...]
@@ -111,7 +112,7 @@ def judge(observed: Observed) -> Verdict:
     for project in observed.projects:
         # Where nothing is numbered yet, that is missing.
         wrong += map(str, project.audit.findings if project.tickets else ())
-    return Verdict(tuple(missing), tuple(wrong))
+    return Verdict(observed, tuple(missing), tuple(wrong))
 
 
 def _missing_messages(observed: Observed) -> Iterator[str]:

@@ -99,20 +99,17 @@ def _remove_leftovers(stack: NamedSystem) -> None:
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:
-    with _gone_already():
-        stack.client("sns").unsubscribe(SubscriptionArn=subscription_arn)
+    _remove(stack.client("sns").unsubscribe, SubscriptionArn=subscription_arn)
 
 
 def _delete_queue(stack: System, queue_url: str) -> None:
-    with _gone_already():
-        stack.client("sqs").delete_queue(QueueUrl=queue_url)
+    _remove(stack.client("sqs").delete_queue, QueueUrl=queue_url)
 
 
-@contextmanager
-def _gone_already() -> Iterator[None]:
-    """Let it be no failure that another watch was faster to remove a thing."""
+def _remove(operation: Callable[..., object], **thing: str) -> None:
+    """Remove a thing, or see that another watch was faster."""
     try:
-        yield
+        operation(**thing)
     except ClientError as error:
         if not is_not_there(error):
             raise

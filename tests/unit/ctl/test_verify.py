@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
@@ -231,6 +232,33 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
         if "Entries" in call
     ]
     assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
+
+
+def test_verify_says_that_dead_letters_may_come_when_aws_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are its own, and nothing else removes them."""
+    sqs, sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
+    sns.add_response("unsubscribe", {})
+    sns.add_response("list_subscriptions_by_topic", {"Subscriptions": []})
+    sqs.add_response("list_queues", {})
+    sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+    sns.add_response("subscribe", {"SubscriptionArn": "arn"})
+    sqs.add_client_error("send_message_batch", "InternalError")
+    sns.add_response("unsubscribe", {})
+    sqs.add_response("delete_queue", {})
+    sqs.activate()
+    sns.activate()
+    outputs = {"AssignmentsTopicArn": "arn:aws:sns:x:1:t", "CreateTicketQueueUrl": "u"}
+    clients = {"sqs": sqs.client, "sns": sns.client}
+    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+
+    with pytest.raises(ClientError, match="InternalError"):
+        verify(command_context(stack), yes=True)
+
+    assert "see: ticketctl dead-letters list --project VERIFY-" in (
+        capsys.readouterr().err
+    )
 
 
 def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
