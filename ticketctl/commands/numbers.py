@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 
 from ticket_numbering.field_types import MAX_NUMBER
 from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
@@ -60,7 +61,11 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
-    seeded = Seed(stack, project, last, reason).apply()
+    try:
+        seeded = Seed(stack, project, last, reason).apply()
+    except (BotoCoreError, ClientError, KeyboardInterrupt):
+        remark(f"{project} may be seeded in part: run it again")
+        raise
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:

@@ -262,6 +262,17 @@ class TestSeed:
 
         assert site.given() == [3] == sorted(site.tickets())
 
+    def test_seed_says_to_run_it_again_when_aws_fails_in_between(
+        self, site: Site
+    ) -> None:
+        site.before("PutItem", lambda: None, partial(cancel, "None"))
+
+        with pytest.raises(ClientError):
+            site.call(numbers.seed, "PROJ", last=300)
+
+        said = site.printed.readouterr().err
+        assert said == "PROJ may be seeded in part: run it again\n"
+
     def test_number_counts_as_given_when_its_ticket_is_not_visible_yet(
         self, site: Site
     ) -> None:

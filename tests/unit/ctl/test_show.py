@@ -200,7 +200,7 @@ class TestFind:
         *(("seed", "P", "--last", "0"), ("seed", "P", "--last", str(10**15 + 1))),
         ("seed", "P", "--last", "5", "--reason", "two\nlines"),
         *(("import", "/nowhere/tickets.jsonl"), ("void", "P", "--reason", "spam")),
-        ("erase", "P-1", "--reason", ""),
+        *(("erase", "P-1", "--reason", ""), ("watch", "--from", "q", "--for", "5")),
     ],
     ids=str,
 )
