@@ -89,11 +89,7 @@ def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> Audi
 
 
 def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
-    """Read what the plan names, and check tickets and keys against each other.
-
-    Raises:
-        InputError: Too much looks wrong.
-    """
+    """Read what the plan names, and check tickets and keys against each other."""
     reading = AuditReading(reader, plan)
     reading.read()
     found = [*recheck(reading)]

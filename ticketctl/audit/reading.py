@@ -57,11 +57,7 @@ class AuditReading:
     keys_read: int = 0
 
     def read(self) -> None:
-        """Read all tickets and keys, or those of single projects.
-
-        Raises:
-            InputError: Too much looks wrong.
-        """
+        """Read all tickets and keys, or those of single projects."""
         for project_id in self.plan.projects:
             self._read_project(project_id)
         if self.plan.projects:
@@ -160,11 +156,7 @@ class AuditReading:
 
 
 def check_amount(doubts: int) -> None:
-    """Refuse to go on when too much looks wrong.
-
-    Raises:
-        InputError: It does.
-    """
+    """Refuse to go on when too much looks wrong."""
     if doubts > MAX_DOUBTS:
         raise InputError(
             f"more than {MAX_DOUBTS} items look wrong: do the two tables belong "

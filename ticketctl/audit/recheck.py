@@ -22,11 +22,7 @@ PAUSE_SECONDS: Final = 2.0
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
-    """Yield what is wrong with keys and tickets; look again for missing numbers.
-
-    Raises:
-        InputError: Too much looks wrong.
-    """
+    """Yield what is wrong with keys and tickets; look again for missing numbers."""
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
     if gaps or reading.doubts or any(_unmatched(reading)):
@@ -81,13 +77,7 @@ def _records(
 def _of_ticket(
     ticket: Ticket, record: KeyRecord | None, named: Mapping[Place, Ticket]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a ticket that its key's record did not name.
-
-    Args:
-        ticket: The ticket.
-        record: The record of its key, if there is one.
-        named: The tickets that records name.
-    """
+    """Yield what is wrong with a ticket that its key's record did not name."""
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
         yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), str(key))

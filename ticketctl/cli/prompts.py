@@ -16,10 +16,6 @@ def is_interactive() -> bool:
 def confirm(question: str, *, yes: bool) -> None:
     """Return if a person agrees; a no ends the command, and is no failure.
 
-    Args:
-        question: What is going to happen.
-        yes: The answer was given on the command line.
-
     Raises:
         Exit: They decline, press Ctrl-C or hang up.
         InputError: Standard input is no terminal.

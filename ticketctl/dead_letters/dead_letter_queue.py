@@ -112,15 +112,9 @@ def settle(
     dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] = lambda _: None,
 ) -> int:
-    """Receive dead letters again, and delete each one after something else was done.
+    """Receive dead letters again, delete each one, and return how many.
 
-    Args:
-        stack: Whose dead letters they are.
-        dead_letters: Which.
-        before: Called with each of them; if it raises, its dead letter stays.
-
-    Returns:
-        How many were deleted.
+    What comes `before` is done with each one first; if that fails, it stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.

@@ -30,11 +30,7 @@ def edit_dead_letter(
 ) -> None:
     """Send an edited body in place of a dead letter.
 
-    Args:
-        stack: Whose dead letter it is.
-        message_id: The dead letter's id, or its start.
-        file: Holds the new body.
-        new_key: Put in a new idempotency key; without it and a file, an editor opens.
+    The body is a file's, or has a new key, or both; else an editor opens.
 
     Raises:
         InputError: It has a number, the new body is unchanged, or the worker would
@@ -53,11 +49,7 @@ def edit_dead_letter(
 
 @contextmanager
 def _edited(text: str) -> Iterator[str]:
-    """Let a person edit a text; if the block fails, the text is kept in a file.
-
-    Raises:
-        InputError: There is no editor, or it failed.
-    """
+    """Let a person edit a text; if the block fails, the text is kept in a file."""
     if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or is_interactive()):
         raise InputError("no terminal to edit at; give the new body with --body")
     with NamedTemporaryFile(

@@ -87,10 +87,8 @@ def move_all(stack: System, rate: int | None) -> bool:
     """Let SQS move all dead letters back, and say how to see and to stop it.
 
     The destination is always named: a dead letter that the worker sent has no source
-    to go back to, and fails a task without a destination.
-
-    Returns:
-        Whether it moves them; an emulator may not be able to.
+    to go back to, and fails a task without a destination. An emulator may not be able
+    to: then False is returned.
     """
     source = stack.outputs["DeadLetterQueueArn"]
     limit = {} if rate is None else {"MaxNumberOfMessagesPerSecond": rate}

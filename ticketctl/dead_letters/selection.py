@@ -25,11 +25,7 @@ class Selection:
     everything: bool = False
 
     def checked(self) -> "Selection":
-        """Refuse an ambiguous or an empty selection.
-
-        Raises:
-            InputError: It is one.
-        """
+        """Refuse an ambiguous or an empty selection."""
         is_filtered = self.project_id is not None or self.reason is not None
         if bool(self.ids) + is_filtered + self.everything != 1:
             raise InputError("name ids, or give --project or --reason, or --all")

@@ -106,11 +106,7 @@ class Receiver:
 
 
 def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
-    """Receive some messages of a queue, and delete them.
-
-    Raises:
-        CloudError: SQS says that it will not delete one.
-    """
+    """Receive some messages of a queue, and delete them."""
     receiver = Receiver(stack.client("sqs"), queue_url)
     messages = receiver.receive(wait_seconds)
     receiver.delete([*receiver.receipts])

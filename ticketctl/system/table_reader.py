@@ -53,10 +53,7 @@ class TableReader:
     ) -> Iterator[Sequence[Item]]:
         """Read a project's tickets in ascending order, page by page.
 
-        Args:
-            table: The tickets' table.
-            project_id: Whose tickets.
-            numbers: The first and the last; all, even negative ones, if not given.
+        Those from the first to the last number; all, even negative ones, without.
         """
         # The projection's aliases of project_id and number, which is a reserved word.
         condition, values = "#0 = :project", {":project": {"S": project_id}}
