@@ -7,10 +7,7 @@ from itertools import islice
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import (
-    DeadLetterQueue,
-    dead_letter_queue,
-)
+from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 from ticketctl.system.stack import System
 
 

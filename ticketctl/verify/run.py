@@ -15,14 +15,7 @@ from ticketctl.system.stack import System
 from ticketctl.system.table_reader import TableReader
 from ticketctl.system.tickets import tickets_above
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import (
-    Announced,
-    Observed,
-    Project,
-    Sent,
-    Verdict,
-    judge,
-)
+from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict, judge
 from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10

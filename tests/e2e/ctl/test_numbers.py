@@ -22,7 +22,6 @@ def number(system: System, project: str, *messages: dict[str, Any]) -> None:
 
 
 def announced(system: System, project: str) -> dict[str, int]:
-    """Return the announced numbers by key."""
     return {
         event["data"]["idempotency_key"]: event["data"]["number"]
         for event in system.events(project)

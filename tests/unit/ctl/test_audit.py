@@ -29,7 +29,6 @@ BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "singl
 
 
 def days_ago(days: int) -> str:
-    """Return a time as items hold it."""
     return (datetime.now(UTC) - timedelta(days=days)).isoformat()
 
 
@@ -302,11 +301,9 @@ class Clock:
     now: float = 0.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         self.now += seconds
 
 
@@ -363,7 +360,6 @@ class TestLargeTables:
 
 
 def report_of(*projects: ProjectAudit) -> AuditReport:
-    """Return a report on these projects."""
     reading = AuditReading(TableReader(None), AuditPlan("t", "k"))
     return AuditReport(reading, projects, datetime.now(UTC))
 

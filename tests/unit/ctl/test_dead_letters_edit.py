@@ -41,7 +41,6 @@ def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Editor:
 
 
 def kept_texts(folder: Path) -> list[str]:
-    """Return the texts that were kept for a person."""
     return [path.read_text() for path in folder.glob("*.json")]
 
 

@@ -27,7 +27,6 @@ BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
 def redrive_by_project(sqs: Sqs) -> None:
-    """Redrive the dead letters of PROJ."""
     redrive(Site(sqs).context, project="PROJ", yes=True)
 
 
@@ -225,7 +224,6 @@ class TestDeleted:
 
 
 def asking(key: str, **attributes: str) -> DeadLetter:
-    """Return a dead letter that asks under this key."""
     return dead_letter(body=json.dumps(ticket_fields("PROJ", key)), **attributes)
 
 

@@ -69,7 +69,6 @@ class Site:
 
     @property
     def outputs(self) -> Mapping[str, str]:
-        """The stack's outputs, by name."""
         return {
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
@@ -81,11 +80,9 @@ class Site:
         return {"dynamodb": self.one_at_a_time, "sns": self}[service_name]
 
     def publish(self, **request: Any) -> None:
-        """Take what is published."""
         self.published.append(request)
 
     def tickets(self) -> dict[int, dict[str, Any]]:
-        """Return the project's items by number."""
         items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
         return {int(item["number"]): item for item in items}
 
@@ -130,7 +127,6 @@ class Site:
     def call(
         self, command: Callable[..., None], *arguments: str, **options: Any
     ) -> Ended:
-        """Call a command; return how it ended."""
         status = Status.OK
         try:
             command(command_context(self), *arguments, **{"yes": True} | options)
@@ -150,7 +146,6 @@ def session() -> Iterator[boto3.Session]:
 def site(
     session: boto3.Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Site]:
-    """Return a system with empty tables."""
     dynamodb = session.client("dynamodb")
     create_table(dynamodb, "tickets", project_id="S", number="N")
     create_table(dynamodb, "keys", id="S")
@@ -160,7 +155,6 @@ def site(
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
-    """Return a line of an import."""
     return {"project_id": "PROJ", "number": number, "title": "t"} | fields
 
 
@@ -367,7 +361,6 @@ class TestReading:
 
 
 def existing(number: int = 42, **fields: Any) -> Existing:
-    """Return a ticket to import."""
     return Existing(1, number, create_ticket(**fields), NOW)
 
 
@@ -734,7 +727,6 @@ class TestErase:
 
 
 def delete_ticket(site: Site, number: int) -> None:
-    """Delete a ticket."""
     key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
     site.dynamodb.delete_item(TableName="tickets", Key=key)
 

@@ -46,7 +46,6 @@ def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Check:
 
 
 def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]:
-    """Return the keys that these lines get."""
     requests = checked(lines, keys=DerivedKeys(prefix)).requests
     return [request.fields["idempotency_key"] for request in requests]
 
@@ -315,7 +314,6 @@ class TestRefused:
 
 
 def requests(count: int, size: int = 1) -> list[Request]:
-    """Return so many requests, with so long a description each."""
     lines = [ticket_fields(description="x" * size) for _ in range(count)]
     return checked(lines, unchecked=size > 1).requests
 
@@ -359,7 +357,6 @@ class Queue:
         return (self.replies.pop(0) if self.replies else take_all)(Entries)
 
     def bodies(self) -> list[list[str]]:
-        """Return the bodies of each call."""
         return [[entry["MessageBody"] for entry in call] for call in self.calls]
 
 
@@ -421,7 +418,6 @@ class FakeStack:
 
 
 def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
-    """Send requests, and return what became of them."""
     return [*Sender(queue, QUEUE_URL, sleep=lambda _: None).send(given)]
 
 

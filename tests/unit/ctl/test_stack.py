@@ -95,7 +95,6 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
 
 
 def refusal(code: str, message: str = "said\nso") -> ClientError:
-    """Return an error as boto3 raises it."""
     said = {"Error": {"Code": code, "Message": message}}
     return ClientError(said, "DescribeStacks")  # type: ignore[arg-type]
 
@@ -246,8 +245,6 @@ def command(function: Callable[..., None]) -> Iterator[None]:
 
 
 def failing(error: BaseException) -> Callable[[], None]:
-    """Return a command that fails so."""
-
     def look() -> None:
         raise error
 
@@ -323,7 +320,6 @@ class TestCommand:
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, (*words, name))

@@ -31,7 +31,6 @@ BROKEN = json.dumps(FIRST)[:-1]
 
 
 def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) -> Sent:
-    """Return a message that was sent."""
     return Sent(message_id, json.dumps(fields), is_repeat)
 
 
@@ -44,7 +43,6 @@ def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Projec
 
 
 def announced(**keys: Announced) -> dict[RequestKey, Announced]:
-    """Return what was announced, by the idempotency key."""
     return {RequestKey("A", key): found for key, found in keys.items()}
 
 
@@ -195,7 +193,6 @@ class TestVerdict:
 
 
 def received(message_id: str, **attributes: str) -> dict[str, Any]:
-    """Return a dead letter as SQS gives it."""
     return {
         "MessageId": message_id,
         "ReceiptHandle": f"receipt of {message_id}",
