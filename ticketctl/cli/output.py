@@ -51,13 +51,19 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
+def printable(text: str) -> str:
+    """Return a text with its lines and tabs, and nothing that drives a terminal."""
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text
+    )
+
+
 def visible(text: str, width: int | None = None) -> str:
     """Return a text as a line that a terminal can show, cut to a width.
 
     What others wrote may hold escape sequences that clear or fake a screen.
     """
-    line = " ".join(text.split())
-    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+    shown = printable(" ".join(text.split()))
     if width is None or len(shown) <= width:
         return shown
     return shown[:width] + "..."

@@ -19,7 +19,7 @@ from ticketctl.system.table_reader import TableReader
 
 
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
-    """Refuse dead letters of which some have a number, and name these."""
+    """Refuse dead letters if some have a number, and name those."""
     keys = {found.message_id: key for found in dead_letters if (key := _key(found))}
     reader = TableReader(stack.client("dynamodb"))
     table = stack.outputs["IdempotencyKeysTableName"]

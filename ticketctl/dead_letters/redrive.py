@@ -13,7 +13,7 @@ from ticketctl.dead_letters.dead_letter_queue import settle
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import reasons, warn_of_poison
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID
+from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
 from ticketctl.system.stack import System
 
 MAX_RATE: Final = 500
@@ -23,8 +23,6 @@ MAX_RATE: Final = 500
 _UNKNOWN_OPERATION: Final = frozenset(
     {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}
 )
-
-_NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 
 
 _PREVIEW: Final = 100
@@ -78,7 +76,7 @@ def successor(dead_letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
     if GROUP_ID.fullmatch(group):
         message["MessageGroupId"] = group
     if fifo:
-        message.setdefault("MessageGroupId", _NO_GROUP)
+        message.setdefault("MessageGroupId", NO_GROUP)
         message["MessageDeduplicationId"] = str(uuid4())
     return message
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.cli.output import console, print_json, remark, visible
+from ticketctl.cli.output import console, print_json, printable, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 from ticketctl.dead_letters.selection import Selection
@@ -85,7 +85,7 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     for name, value in lines.items():
         console.print(Text(f"{visible(name):<{width}}{visible(value)}"))
     console.print(Text("\nbody", style="bold"))
-    console.print(Text(_escaped(laid_out(dead_letter.body))))
+    console.print(Text(printable(laid_out(dead_letter.body))))
 
 
 def reasons(dead_letters: Sequence[DeadLetter]) -> str:
@@ -109,16 +109,6 @@ def age(dead_letter: DeadLetter) -> str:
         return "-"
     past = max(datetime.now(UTC) - dead_letter.sent_at, timedelta())
     return str(timedelta(seconds=int(past.total_seconds())))
-
-
-def _escaped(text: str) -> str:
-    """Return a text with its lines as they are and its control characters spelled."""
-    return "".join(
-        character
-        if character.isprintable() or character in "\n\t"
-        else character.encode("unicode_escape", "surrogatepass").decode()
-        for character in text
-    )
 
 
 def laid_out(body: str) -> str:

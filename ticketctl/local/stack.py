@@ -73,7 +73,6 @@ class LocalStack:
 def local_stack(
     parameters: Mapping[str, str] | None = None,
     *,
-    template: Path = TEMPLATE,
     artifact: Path | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -82,7 +81,6 @@ def local_stack(
 
     Args:
         parameters: Values for the template's parameters.
-        template: The template.
         artifact: The function's zip file; built from `src/` if not given.
         settings: Environment variables of the emulator, beside the usual ones.
         progress: Called before each step that can take a second or more.
@@ -99,6 +97,6 @@ def local_stack(
         running_emulator(settings=settings) as emulator,
         Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
     ):
-        progress(f"deploying {template.name}")
-        outputs = deploy(clients, template, artifact, parameters or {})
+        progress(f"deploying {TEMPLATE.name}")
+        outputs = deploy(clients, TEMPLATE, artifact, parameters or {})
         yield LocalStack(emulator, clients, outputs)

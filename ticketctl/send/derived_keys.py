@@ -17,12 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import STANDARD_INPUT
-from ticketctl.system.contract import Fields, without_defaults
+from ticketctl.system.contract import Fields
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.
+_DEFAULTS: Final = {
+    name: field.default for name, field in CreateTicket.model_fields.items()
+}
 _INVISIBLE: Final = re.compile("[^!-~]")
 
 
@@ -37,7 +41,11 @@ class DerivedKeys:
 
     def key(self, fields: Fields) -> str:
         """Return the key of the next request that the file holds."""
-        asked = without_defaults(fields)
+        asked = {
+            name: value
+            for name, value in fields.items()
+            if name not in _DEFAULTS or value != _DEFAULTS[name]
+        }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()
         # The prefix whole: what is shown of it may be the same for another file.

@@ -36,7 +36,7 @@ class Mark:
     status: str
     event: type[TicketVoided | TicketErased]
     replaces: Sequence[str] = ()
-    """The statuses of tickets that can be marked, beside none."""
+    """The statuses of tickets that can be marked, besides none."""
     title: str | None = None
     """What the title becomes; it stays if not given."""
     removes: Sequence[str] = ()

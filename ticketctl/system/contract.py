@@ -8,7 +8,6 @@ from pydantic import TypeAdapter, ValidationError
 from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.field_types import IdempotencyKey, ProjectId
 from ticket_numbering.json_body import json_object
-from ticket_numbering.messages import CreateTicket
 
 Fields = dict[str, Any]
 
@@ -57,13 +56,3 @@ def exact_fields(text: str) -> Fields | None:
 def body_of(fields: Fields) -> str:
     """Return the message that asks for these fields."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-
-
-def without_defaults(fields: Fields) -> Fields:
-    """Return the fields that ask for something, of a request that may be invalid."""
-    known = CreateTicket.model_fields
-    return {
-        name: value
-        for name, value in fields.items()
-        if name not in known or value != known[name].default
-    }

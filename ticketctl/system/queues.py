@@ -13,6 +13,7 @@ from ticketctl.system.stack import System
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 FIFO_SUFFIX: Final = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
+NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 
 

@@ -14,14 +14,13 @@ from uuid import uuid4
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError
 from ticketctl.system.contract import Fields, is_project_id, json_fields
-from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
+from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.stack import System
 
 MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
 _FIRST_BACKOFF_SECONDS: Final = 0.2
-_NO_PROJECT: Final = "-"  # A FIFO queue demands a group.
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Request:
     def group(self) -> str:
         """The project: one tenant of a fair queue, and in order on a FIFO queue."""
         project = self.fields.get("project_id")
-        return str(project) if is_project_id(project) else _NO_PROJECT
+        return str(project) if is_project_id(project) else NO_GROUP
 
 
 @dataclass(frozen=True)
