@@ -8,7 +8,7 @@ import typer
 
 from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, print_json, remark
+from ticketctl.cli.output import print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.system.stack import Stack
 from ticketctl.verify.report import as_json, print_run, print_times
@@ -60,8 +60,8 @@ def verify(
     if as_document:
         print_json({"project_id": project, **as_json(run, verdict)})
     else:
-        print_times(console(), run)
-        print_run(console(), run, verdict)
+        print_times(run)
+        print_run(run, verdict)
         remark(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
 

@@ -21,8 +21,8 @@ from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
 from ticketctl.system.queues import Received
 from ticketctl.system.stack import Stack
-from ticketctl.verify.report import percentile
-from ticketctl.verify.run import take_own
+from ticketctl.verify.report import as_json
+from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
@@ -185,11 +185,16 @@ class TestVerdict:
 
         assert judge(observed).is_clean
 
-    @pytest.mark.parametrize(("percent", "expected"), [(50, 2.0), (99, 4.0)])
-    def test_percentile_is_the_nearest_rank(
-        self, percent: int, expected: float
-    ) -> None:
-        assert percentile([4.0, 1.0, 3.0, 2.0], percent) == expected
+    def test_percentiles_are_nearest_ranks(self) -> None:
+        run = Run(
+            Stack("numbers", "eu-west-1", {}, {}, boto3.Session()),
+            "url",
+            seconds=[4.0, 1.0, 3.0, 2.0],
+        )
+
+        times = as_json(run, judge(WELL))["seconds_to_announced"]
+
+        assert times == {"p50": 2.0, "p99": 4.0}
 
 
 def received(message_id: str, **attributes: str) -> dict[str, Any]:
