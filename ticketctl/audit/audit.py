@@ -81,7 +81,7 @@ class AuditReport:
 
 
 def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
-    """Audit tables at no more read units a second; a wrong table is no finding."""
+    """Audit tables at so many read units a second; refuse those of other keys."""
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     reader.check_key(plan.tickets_table, "project_id", "number")
     reader.check_key(plan.keys_table, "id")
