@@ -49,7 +49,9 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found.
     """
-    if (tickets_table is None) != (keys_table is None):
+    given = (tickets_table, keys_table)
+    # An empty name is a script's mistake, and must not stand for the live tables.
+    if "" in given or given.count(None) == 1:
         raise InputError(
             "give both --tickets-table and --keys-table: they belong together"
         )

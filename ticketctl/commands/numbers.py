@@ -110,6 +110,8 @@ def import_tickets(
     when it is run again. Imported tickets are not announced. Ends with status 1 if a
     ticket could not be imported.
     """
+    if project is not None:
+        checked_project(project)
     tickets = read_tickets(file, project)
     stack = stack_of(ctx)
     planned = plan(stack, tickets)
