@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.support.ctl_process import Ctl, local_environment
-from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.audit.audit import ProjectAudit, audit_stack
+from ticketctl.audit.reading import AuditPlan
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.system.queues import Received, messages_on, subscribe, take
@@ -99,7 +100,7 @@ class System:
     def audit(self, project_id: str) -> ProjectAudit:
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        projects = audit(self.stack.client("dynamodb"), *tables)
+        projects = audit_stack(self.stack, AuditPlan(*tables)).projects
         nothing = ProjectAudit(project_id)
         found = (entry for entry in projects if entry.project_id == project_id)
         return next(found, nothing)
@@ -165,4 +166,4 @@ def project() -> str:
 
 @pytest.fixture
 def ctl(deployed: LocalStack) -> Ctl:
-    return Ctl(local_environment(deployed.endpoint_url, deployed.name))
+    return Ctl(local_environment(deployed))

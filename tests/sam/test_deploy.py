@@ -85,8 +85,7 @@ class Account:
         outputs = {
             output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]
         }
-        function_name = outputs["WorkerFunctionName"]
-        return LocalStack(self.emulator, self.clients, outputs, function_name)
+        return LocalStack(self.emulator, self.clients, outputs)
 
     def live_function(self) -> dict[str, Any]:
         function: dict[str, Any] = self.clients.client(

@@ -10,7 +10,7 @@ from tests.support.seed_items import Item, key_item, ticket_item
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.audit.table_reader import TableReader
+from ticketctl.system.table_reader import TableReader
 
 Place = tuple[str, ...]
 
@@ -58,7 +58,6 @@ class Tables:
         self.key(project, number, key)
 
     def scan(self, **request: Any) -> dict[str, Any]:
-        """Return a page of a table."""
         table = request["TableName"]
         self._begin("scan", table, request)
         answer = self._page(self.items[table], request)
@@ -67,7 +66,6 @@ class Tables:
         return answer
 
     def query(self, **request: Any) -> dict[str, Any]:
-        """Return a page of a project's tickets, or of a range of them."""
         table, values = request["TableName"], request["ExpressionAttributeValues"]
         self._begin("query", table, request)
         first, last = (
@@ -83,7 +81,6 @@ class Tables:
         return self._page(mine, request)
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
-        """Return the items that are there."""
         [(table, wanted)] = request["RequestItems"].items()
         self._begin("batch_get_item", table, wanted)
         keys = wanted["Keys"]
@@ -100,7 +97,6 @@ class Tables:
         }
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         if seconds:
             self.on_pause()
 
@@ -127,7 +123,6 @@ class Tables:
 
 
 def audited(tables: Any, *projects: str, **plan: Any) -> AuditReport:
-    """Audit the tables."""
     reader = TableReader(tables, sleep=tables.sleep)
     return audit_tables(reader, AuditPlan("tickets", "keys", projects, **plan))
 
@@ -176,7 +171,6 @@ MISSING = {
 
 
 def missing(report: AuditReport) -> tuple[tuple[Kind, int, int], ...]:
-    """Return what an audit found to be missing."""
     return tuple(
         (finding.kind, finding.numbers[0], finding.numbers[1])
         for finding in report.findings
@@ -185,7 +179,6 @@ def missing(report: AuditReport) -> tuple[tuple[Kind, int, int], ...]:
 
 
 def only(report: AuditReport) -> ProjectAudit:
-    """Return the report's only project."""
     [project] = report.projects
     return project
 

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from ticketctl.cli.app import main
 from ticketctl.commands import app
-from ticketctl.local.clients import OWNER, REGION
+from ticketctl.local.connection_files import variables
+from ticketctl.local.stack import LocalStack
 
 WIDTH = "200"
 
@@ -74,16 +75,7 @@ def command_context(stack: Any) -> typer.Context:
     return typer.Context(typer.main.get_command(app), obj=lambda: stack)
 
 
-def local_environment(endpoint_url: str, stack_name: str) -> dict[str, str | None]:
+def local_environment(stack: LocalStack) -> dict[str, str | None]:
     """Return the variables with which the tools meet a local system."""
-    return {
-        "AWS_ENDPOINT_URL": endpoint_url,
-        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
-        "AWS_REGION": REGION,
-        "AWS_DEFAULT_REGION": REGION,
-        "TICKETCTL_STACK": stack_name,
-        "COLUMNS": WIDTH,
-        "AWS_PROFILE": None,
-        "AWS_SESSION_TOKEN": None,
-    }
+    neutral = {"COLUMNS": WIDTH, "AWS_PROFILE": None, "AWS_SESSION_TOKEN": None}
+    return {**variables(stack), **neutral}

@@ -18,7 +18,6 @@ _serial = count(1)
 
 
 def text(value: str) -> dict[str, Any]:
-    """Return a message attribute."""
     return {"DataType": "String", "StringValue": value}
 
 
@@ -34,7 +33,6 @@ def dead_letter(
 
 
 def dead_letters(count_of: int, project_id: str = "PROJ") -> list[DeadLetter]:
-    """Return dead letters of one project."""
     return [dead_letter(project_id) for _ in range(count_of)]
 
 
@@ -64,15 +62,14 @@ class Sqs:
 
     @property
     def ids(self) -> list[str]:
-        """The dead letters that are there."""
         return [one.message_id for one in self.dead_letters]
 
     def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
-        """Count."""
         hidden = len(self.hidden)
         return {
             "Attributes": {
                 "ApproximateNumberOfMessages": str(len(self.dead_letters) - hidden),
+                "ApproximateNumberOfMessagesDelayed": "0",
                 "ApproximateNumberOfMessagesNotVisible": str(hidden),
             }
         }
@@ -101,7 +98,6 @@ class Sqs:
         }
 
     def send_message(self, **message: Any) -> None:
-        """Take a message."""
         self._call("send")
         if error := self.refused.get(message["MessageBody"]):
             raise error
@@ -109,7 +105,6 @@ class Sqs:
         self.sent.append(message)
 
     def delete_message(self, **call: Any) -> None:
-        """Delete a message that was received."""
         self._call("delete")
         message_id = call["ReceiptHandle"]
         self.hidden.remove(message_id)
@@ -118,7 +113,6 @@ class Sqs:
         ]
 
     def change_message_visibility_batch(self, **call: Any) -> dict[str, Any]:
-        """Make messages visible."""
         self._call("change")
         entries = {entry["ReceiptHandle"]: entry["Id"] for entry in call["Entries"]}
         assert len(entries) <= 10
@@ -141,7 +135,6 @@ class Sqs:
 
 
 def refusal(code: str = "AccessDenied") -> ClientError:
-    """Return the error with which AWS refuses an operation."""
     return ClientError({"Error": {"Code": code, "Message": "not now"}}, "Operation")
 
 
@@ -154,7 +147,6 @@ class Keys:
     fingerprint: str = "v1:of-another-ticket"
 
     def batch_get_item(self, **call: Any) -> dict[str, Any]:
-        """Read some records."""
         [(table, request)] = call["RequestItems"].items()
         items = [
             {
@@ -185,7 +177,6 @@ class Site:
     )
 
     def client(self, service_name: str) -> Any:
-        """Return the client."""
         return {"sqs": self.sqs, "dynamodb": self.dynamodb}[service_name]
 
     @property
@@ -194,6 +185,5 @@ class Site:
         return SimpleNamespace(obj=lambda: self)
 
     def fifo(self) -> "Site":
-        """Return the same system with FIFO queues."""
         urls = {name: f"{url}.fifo" for name, url in self.outputs.items()}
         return replace(self, outputs=urls)

@@ -17,7 +17,8 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
 from ticket_numbering.messages import RequestKey
-from ticketctl.audit.audit import ProjectAudit, audit
+from ticketctl.audit.audit import ProjectAudit, audit_stack
+from ticketctl.audit.reading import AuditPlan
 from ticketctl.system.items import plain
 from ticketctl.system.queues import messages_on
 from ticketctl.system.sender import Request
@@ -200,7 +201,7 @@ class Run:
     def audits(self) -> dict[str, ProjectAudit]:
         outputs = self.system.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        audits = audit(self.system.stack.client("dynamodb"), *tables)
+        audits = audit_stack(self.system.stack, AuditPlan(*tables)).projects
         return {audit.project_id: audit for audit in audits}
 
     @cached_property

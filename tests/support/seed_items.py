@@ -10,7 +10,6 @@ Item = dict[str, dict[str, Any]]
 
 
 def ticket_item(project_id: str, number: object, key: str | None, **more: str) -> Item:
-    """Return a ticket."""
     texts = {"title": f"Ticket {number}", "priority": "medium"}
     if key is not None:
         texts["idempotency_key"] = key
@@ -24,7 +23,6 @@ def ticket_item(project_id: str, number: object, key: str | None, **more: str) -
 
 
 def key_item(project_id: str, number: object, key: str, /, **more: str) -> Item:
-    """Return the record of a key."""
     return {
         "id": {"S": f"{project_id}#{key}"},
         "project_id": {"S": project_id},

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.audit.table_reader import TableReader
+from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.stack import System
+from ticketctl.system.table_reader import TableReader
 
 
 @dataclass(frozen=True)
@@ -79,18 +80,16 @@ class AuditReport:
         return [finding for project in self.projects for finding in project.findings]
 
 
-def audit(dynamodb: Any, tickets_table: str, keys_table: str) -> list[ProjectAudit]:
-    """Audit both tables, and return what each project's tickets and keys say."""
-    plan = AuditPlan(tickets_table, keys_table)
-    return [*audit_tables(TableReader(dynamodb), plan).projects]
+def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
+    """Audit tables at so many read units a second; refuse those of other keys."""
+    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
+    reader.check_key(plan.tickets_table, "project_id", "number")
+    reader.check_key(plan.keys_table, "id")
+    return audit_tables(reader, plan)
 
 
 def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
-    """Read what the plan names, and check tickets and keys against each other.
-
-    Raises:
-        InputError: Too much looks wrong.
-    """
+    """Read what the plan names, and check tickets and keys against each other."""
     reading = AuditReading(reader, plan)
     reading.read()
     found = [*recheck(reading)]

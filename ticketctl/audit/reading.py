@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
-from ticketctl.audit.table_reader import Item, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.system.items import (
     KEY_ATTRIBUTES,
@@ -24,12 +22,7 @@ from ticketctl.system.items import (
     key_record,
     ticket,
 )
-
-Place = tuple[str, int]
-"""Project and number: where a ticket is."""
-
-Key = tuple[str, str]
-"""Project and idempotency key."""
+from ticketctl.system.table_reader import Item, Place, TableReader
 
 MAX_DOUBTS: Final = 10_000
 """More mean that the tables do not belong together, and need not be listed."""
@@ -43,8 +36,8 @@ class AuditPlan:
     keys_table: str
     projects: tuple[str, ...] = ()
     """Only these; all if there are none."""
-    retention: timedelta | None = None
-    """How long keys are kept; for ever if not given."""
+    retention_days: int = 0
+    """How long keys are kept; 0 stands for ever."""
 
 
 @dataclass
@@ -58,17 +51,13 @@ class AuditReading:
         default_factory=lambda: defaultdict(ProjectNumbers)
     )
     malformed: set[Finding] = field(default_factory=set)
-    doubts: set[Key] = field(default_factory=set)
+    doubts: set[RequestKey] = field(default_factory=set)
     """Keys whose records name no ticket of theirs."""
     tickets_read: int = 0
     keys_read: int = 0
 
     def read(self) -> None:
-        """Read all tickets and keys, or those of single projects.
-
-        Raises:
-            InputError: Too much looks wrong.
-        """
+        """Read all tickets and keys, or those of single projects."""
         for project_id in self.plan.projects:
             self._read_project(project_id)
         if self.plan.projects:
@@ -87,38 +76,29 @@ class AuditReading:
                 self._add(page)
         self._sort()
 
-    def records(self, keys: Iterable[Key]) -> list[Item]:
+    def records(self, keys: Iterable[RequestKey]) -> list[Item]:
         """Read the records of some keys."""
-        ids = [
-            {"id": {"S": key_id(RequestKey(project_id, key))}}
-            for project_id, key in keys
-        ]
-        return [*self.reader.items(self.plan.keys_table, ids, KEY_ATTRIBUTES)]
+        return [*self.reader.records(self.plan.keys_table, keys)]
 
     def tickets(self, places: Iterable[Place]) -> list[Ticket]:
         """Read the tickets of some numbers."""
-        keys = [
-            {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-            for project_id, number in places
-        ]
-        table = self.plan.tickets_table
-        return [*map(ticket, self.reader.items(table, keys, TICKET_ATTRIBUTES))]
+        return [*self.reader.tickets(self.plan.tickets_table, places)]
 
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
         for page in self.reader.project(self.plan.tickets_table, project_id):
             self._match(self.records(self._add(page)))
 
-    def _add(self, page: Sequence[Item]) -> set[Key]:
+    def _add(self, page: Sequence[Item]) -> set[RequestKey]:
         """Add tickets, and return their keys."""
         self.tickets_read += len(page)
-        keys: set[Key] = set()
+        keys: set[RequestKey] = set()
         for found in map(ticket, page):
             if found.is_malformed:
                 name = f"the ticket {found.project_id}, {found.fields['number']}"
                 self._note_malformed(found.project_id, name)
             elif found.idempotency_key is not None:
-                keys.add((found.project_id, found.idempotency_key))
+                keys.add(RequestKey(found.project_id, found.idempotency_key))
             if found.has_number:  # It is not missing, then, whatever else is wrong.
                 numbers = self.projects[found.project_id]
                 numbers.add(found, is_expired=self._is_expired(found))
@@ -153,7 +133,7 @@ class AuditReading:
             for found in self.tickets(places)
         }
         self.doubts |= {
-            (record.project_id, record.idempotency_key)
+            RequestKey(record.project_id, record.idempotency_key)
             for record in lost
             if (record.project_id, record.number, record.idempotency_key) not in there
         }
@@ -161,11 +141,12 @@ class AuditReading:
 
     def _is_expired(self, found: Ticket) -> bool:
         """Return whether the record of a ticket's key need not be there any more."""
-        if self.plan.retention is None:
+        if not self.plan.retention_days:
             return False
         try:
             assigned_at = datetime.fromisoformat(found.fields["assigned_at"])
-            return self.started - assigned_at >= self.plan.retention
+            age = self.started - assigned_at
+            return age >= timedelta(days=self.plan.retention_days)
         except (KeyError, TypeError, ValueError):  # No time, or one without its offset.
             return False
 
@@ -175,11 +156,7 @@ class AuditReading:
 
 
 def check_amount(doubts: int) -> None:
-    """Refuse to go on when too much looks wrong.
-
-    Raises:
-        InputError: It does.
-    """
+    """Refuse to go on when too much looks wrong."""
     if doubts > MAX_DOUBTS:
         raise InputError(
             f"more than {MAX_DOUBTS} items look wrong: do the two tables belong "

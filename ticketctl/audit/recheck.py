@@ -13,19 +13,16 @@ from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import Range
-from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, Key, Place, check_amount
+from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.cli.errors import NotThereError
 from ticketctl.system.items import KeyRecord, Ticket, key_record
+from ticketctl.system.table_reader import Place
 
 PAUSE_SECONDS: Final = 2.0
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
-    """Yield what is wrong with keys and tickets; look again for missing numbers.
-
-    Raises:
-        InputError: Too much looks wrong.
-    """
+    """Yield what is wrong with keys and tickets; look again for missing numbers."""
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
     if gaps or reading.doubts or any(_unmatched(reading)):
@@ -34,7 +31,7 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
     unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
     tickets = [
-        (ticket, (ticket.project_id, ticket.idempotency_key))
+        (ticket, RequestKey(ticket.project_id, ticket.idempotency_key))
         for ticket in reading.tickets(unmatched)
         if ticket.idempotency_key is not None
     ]
@@ -65,13 +62,13 @@ def _unmatched(reading: AuditReading) -> Iterator[Place]:
 
 
 def _records(
-    reading: AuditReading, keys: Collection[Key]
-) -> dict[Key, KeyRecord | None]:
+    reading: AuditReading, keys: Collection[RequestKey]
+) -> dict[RequestKey, KeyRecord | None]:
     """Read the keys' records, None if there is none; malformed ones are left out."""
     items = {item["id"]["S"]: item for item in reading.records(keys)}
-    found: dict[Key, KeyRecord | None] = {}
+    found: dict[RequestKey, KeyRecord | None] = {}
     for key in keys:
-        item = items.get(key_id(RequestKey(*key)))
+        item = items.get(key_id(key))
         with suppress(NotThereError):
             found[key] = key_record(item) if item else None
     return found
@@ -80,13 +77,7 @@ def _records(
 def _of_ticket(
     ticket: Ticket, record: KeyRecord | None, named: Mapping[Place, Ticket]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a ticket that its key's record did not name.
-
-    Args:
-        ticket: The ticket.
-        record: The record of its key, if there is one.
-        named: The tickets that records name.
-    """
+    """Yield what is wrong with a ticket that its key's record did not name."""
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
         yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), str(key))

@@ -39,6 +39,11 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+TicketKey = Annotated[
+    str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
 @app.callback()
@@ -65,13 +70,7 @@ def ticketctl(
 
 
 def stack_of(ctx: typer.Context) -> Stack:
-    """Find the stack that the options of the application name.
-
-    Raises:
-        CloudError: There is none of that name, or it lacks outputs that ours have.
-        BotoCoreError: No credentials, no Region, no such profile, no connection.
-        ClientError: CloudFormation refuses.
-    """
+    """Find the stack that the options of the application name."""
     find: Callable[[], Stack] = ctx.obj
     return find()
 
@@ -85,12 +84,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; a failure that is no bug of ours ends with one line and a status.
 
     Typer itself ends it for Ctrl-C (130) and for a reader that has enough, `| head`.
-
-    Args:
-        arguments: The command line, if it is not the process's own.
-
-    Raises:
-        SystemExit: Always.
     """
     # What is ignored stays so: `nohup` wants it.
     for kind in (signal.SIGTERM, signal.SIGHUP):

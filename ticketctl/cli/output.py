@@ -2,9 +2,13 @@
 
 import json
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.progress import track
+
+Item = TypeVar("Item")
 
 
 def console() -> Console:
@@ -15,6 +19,20 @@ def console() -> Console:
 def notes() -> Console:
     """Return where progress and remarks go, so that a pipe gets results alone."""
     return Console(highlight=False, soft_wrap=True, stderr=True)
+
+
+def remark(line: str) -> None:
+    """Print a line apart from the results, as it is."""
+    notes().print(line, markup=False)
+
+
+def with_progress(
+    items: Iterable[Item], text: str, total: int, *, is_shown: bool = True
+) -> Iterable[Item]:
+    """Show a person how far an iteration is, until it ends."""
+    screen = notes()
+    is_hidden = not (is_shown and screen.is_terminal)
+    return track(items, text, total, console=screen, transient=True, disable=is_hidden)
 
 
 def print_json(value: Any) -> None:
@@ -33,13 +51,19 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
+def printable(text: str) -> str:
+    """Return a text with its lines and tabs, and nothing that drives a terminal."""
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text
+    )
+
+
 def visible(text: str, width: int | None = None) -> str:
     """Return a text as a line that a terminal can show, cut to a width.
 
     What others wrote may hold escape sequences that clear or fake a screen.
     """
-    line = " ".join(text.split())
-    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+    shown = printable(" ".join(text.split()))
     if width is None or len(shown) <= width:
         return shown
     return shown[:width] + "..."

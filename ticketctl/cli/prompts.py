@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 
 
 def is_interactive() -> bool:
@@ -15,10 +15,6 @@ def is_interactive() -> bool:
 
 def confirm(question: str, *, yes: bool) -> None:
     """Return if a person agrees; a no ends the command, and is no failure.
-
-    Args:
-        question: What is going to happen.
-        yes: The answer was given on the command line.
 
     Raises:
         Exit: They decline, press Ctrl-C or hang up.
@@ -33,5 +29,5 @@ def confirm(question: str, *, yes: bool) -> None:
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:
-        notes().print("nothing was done")
+        remark("nothing was done")
         raise typer.Exit(Status.OK)

@@ -1,19 +1,16 @@
 """The command that audits the tables."""
 
-from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.audit import audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
 from ticketctl.show.lookup import checked_project
-from ticketctl.system.rate_limiter import RateLimiter
 
 
 @app.command(
@@ -52,24 +49,22 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found.
     """
-    stack = stack_of(ctx)
-    if (tickets_table is None) != (keys_table is None):
+    given = (tickets_table, keys_table)
+    # An empty name is a script's mistake, and must not stand for the live tables.
+    if "" in given or given.count(None) == 1:
         raise InputError(
             "give both --tickets-table and --keys-table: they belong together"
         )
-    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
+    projects = tuple(dict.fromkeys(map(checked_project, project or ())))
+    stack = stack_of(ctx)
     plan = AuditPlan(
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
-        tuple(dict.fromkeys(map(checked_project, project or ()))),
-        timedelta(days=days) if days else None,
+        projects,
+        stack.retention_days,
     )
-    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
-    # A wrong name is no finding.
-    reader.check_key(plan.tickets_table, "project_id", "number")
-    reader.check_key(plan.keys_table, "id")
     with notes().status("reading both tables"):
-        report = audit_tables(reader, plan)
+        report = audit_stack(stack, plan, rate)
     if as_document:
         print_json(report_json(report, stack.region))
     else:

@@ -1,40 +1,24 @@
 """The commands that look after dead letters."""
 
-import json
-import os
 import sys
-from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import console, notes, print_json
-from ticketctl.cli.prompts import confirm
-from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue, settle
+from ticketctl.cli.output import console, print_json
+from ticketctl.dead_letters.delete import delete_selected
 from ticketctl.dead_letters.edit import edit_dead_letter
-from ticketctl.dead_letters.numbered import refuse_numbered
-from ticketctl.dead_letters.resend import MAX_RATE, move_all, resend
-from ticketctl.dead_letters.selection import Selection, seen_of, select
-from ticketctl.dead_letters.views import (
-    print_table,
-    print_whole,
-    reasons,
-    warn_of_poison,
-)
+from ticketctl.dead_letters.redrive import MAX_RATE, redrive_selected
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import print_list, print_whole
 
 dead_letters = typer.Typer(
     no_args_is_help=True, help="Look after the messages that got no number."
 )
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
-
-_DEFAULT_LIMIT: Final = 100
-_PREVIEW: Final = 100
-_SHOWN_BEFORE_DELETION: Final = 20
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its message id, or its start.")]
 Ids = Annotated[
@@ -51,7 +35,6 @@ Reason = Annotated[
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dead_letters.command(
@@ -60,9 +43,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def list_(
     ctx: typer.Context,
     *,
-    limit: Annotated[
-        int, typer.Option(min=1, help="Show at most this many.")
-    ] = _DEFAULT_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this many.")] = 100,
     project: Project = None,
     reason: Reason = None,
     as_json: Json = False,
@@ -72,17 +53,7 @@ def list_(
     Listing hides messages from others for a moment; they are visible again at its end.
     """
     selection = Selection(project_id=project, reason=reason)
-    with dead_letter_queue(stack_of(ctx)) as queue:
-        counts = queue.counts()
-        found = list(islice(filter(selection.passes, queue.receive()), limit))
-    if as_json:
-        shown = [dead_letter.as_json() for dead_letter in found]
-        print_json({"dead_letters": shown, "approximate_total": sum(counts)})
-    elif found or any(counts):
-        print_table(console(), found)
-        notes().print(seen_of(len(found), counts))
-    else:
-        console().print("the dead-letter queue is empty")
+    print_list(stack_of(ctx), selection, limit, as_json=as_json)
 
 
 @dead_letters.command(
@@ -138,19 +109,7 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     if rate and not everything:
         raise InputError("--rate goes with --all")
-    stack = stack_of(ctx)
-    found = select(stack, selection, _PREVIEW if everything else None)
-    if not found:
-        console().print("nothing to redrive")
-        return
-    warn_of_poison(found)
-    number = "all" if everything else str(len(found))
-    confirm(f"Redrive {number} dead letters: {reasons(found)}?", yes=yes)
-    if everything:
-        if move_all(stack, rate):
-            return
-        found = select(stack, selection)
-    console().print(f"dead letters redriven: {resend(stack, found)}")
+    redrive_selected(stack_of(ctx), selection, rate, yes=yes)
 
 
 @dead_letters.command(
@@ -181,11 +140,7 @@ def edit(
     Nothing is sent that the worker would refuse, or if the dead letter is gone by then.
     One that has a number is refused: only a redrive can still get it announced.
     """
-    stack = stack_of(ctx)
-    [dead_letter] = select(stack, Selection([message_id]))
-    refuse_numbered(stack, [dead_letter])
-    edit_dead_letter(stack, dead_letter, body, new_key=new_key)
-    console().print("dead letters redriven: 1")
+    edit_dead_letter(stack_of(ctx), message_id, body, new_key=new_key)
 
 
 @dead_letters.command(
@@ -212,33 +167,4 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
     selection = Selection(ids or (), project, reason, everything=everything).checked()
-    stack = stack_of(ctx)
-    found = select(stack, selection)
-    if not found:
-        console().print("nothing to delete")
-        return
-    refuse_numbered(stack, found)
-    if not yes:
-        print_table(notes(), found[:_SHOWN_BEFORE_DELETION])
-    kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
-    confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
-    if save:
-        _save(found, save)
-    console().print(f"dead letters deleted: {settle(stack, found)}")
-
-
-def _save(found: Sequence[DeadLetter], path: Path) -> None:
-    """Write a line of JSON for each dead letter into a new file, and to the disk.
-
-    Raises:
-        InputError: The file exists, or cannot be written.
-    """
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.writelines(json.dumps(one.as_json()) + "\n" for one in found)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path} ({error.strerror}); nothing was deleted"
-        ) from error
+    delete_selected(stack_of(ctx), selection, save, yes=yes)

@@ -19,11 +19,7 @@ Fifo = Annotated[
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=examples(
-        "ticketctl run",
-        "ticketctl run my.jsonl",
-        "ticketctl run --fifo",
-    ),
+    epilog=examples("ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo"),
 )
 def run(
     file: Annotated[
@@ -42,11 +38,7 @@ def run(
 
 
 @app.command(
-    rich_help_panel=LOCAL,
-    epilog=examples(
-        "ticketctl up",
-        "ticketctl up --fifo",
-    ),
+    rich_help_panel=LOCAL, epilog=examples("ticketctl up", "ticketctl up --fifo")
 )
 def up(*, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too."""
@@ -55,9 +47,7 @@ def up(*, fifo: Fifo = False) -> None:
 
 @app.command(
     rich_help_panel=LOCAL,
-    epilog=examples(
-        "ticketctl sample 1000 --poison 3 > tickets.jsonl",
-    ),
+    epilog=examples("ticketctl sample 1000 --poison 3 > tickets.jsonl"),
 )
 def sample(
     number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 
 from ticket_numbering.field_types import MAX_NUMBER
-from ticketctl.cli.app import NUMBERS, app, examples, stack_of
+from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, visible
+from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.sequences.import_run import import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
@@ -24,11 +25,7 @@ from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
 from ticketctl.system.tickets import last_number
 
-TicketKey = Annotated[
-    str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-]
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
 @app.command(
@@ -38,9 +35,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 )
 def seed(
     ctx: typer.Context,
-    project: Annotated[
-        str, typer.Argument(metavar="PROJECT", help="The project's id.")
-    ],
+    project: Project,
     *,
     last: Annotated[
         int,
@@ -55,10 +50,10 @@ def seed(
     to the last one are used, and none of them will ever be given. If workers gave
     some of them meanwhile, these are named, and the status is 1.
     """
-    stack = stack_of(ctx)
     checked_project(project)
     if reason:
         checked_reason(reason)
+    stack = stack_of(ctx)
     before = last_number(stack, project)
     question = (
         f"{project}: the last number is {before or 'none yet'}; the next will be "
@@ -66,12 +61,16 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
-    seeded = Seed(stack, project, last, reason).apply()
+    try:
+        seeded = Seed(stack, project, last, reason).apply()
+    except (BotoCoreError, ClientError, KeyboardInterrupt):
+        remark(f"{project} may be seeded in part: run it again")
+        raise
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
         keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
-        notes().print(f"given by workers while it was being seeded: {keys}")
+        remark(f"given by workers while it was being seeded: {keys}")
         raise typer.Exit(Status.FOUND)
 
 
@@ -111,16 +110,16 @@ def import_tickets(
     when it is run again. Imported tickets are not announced. Ends with status 1 if a
     ticket could not be imported.
     """
-    stack = stack_of(ctx)
-    project = project and checked_project(project)
+    if project is not None:
+        checked_project(project)
     tickets = read_tickets(file, project)
+    stack = stack_of(ctx)
     planned = plan(stack, tickets)
     if dry_run:
         console().print(planned, markup=False)
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
-    days = int(stack.parameters.get("IdempotencyRetentionDays", "0"))
-    import_all(Import(stack, days), tickets)
+    import_all(Import(stack, stack.retention_days), tickets)
 
 
 @app.command(
@@ -169,15 +168,19 @@ def erase(
 def _mark(
     ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
 ) -> None:
-    stack = stack_of(ctx)
     project_id, number = parse_ticket_key(ticket_key)
     checked_reason(reason)
+    stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
     check_markable(found, mark, reason)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
     marked = mark_ticket(stack, project_id, number, mark, reason)
-    announce(stack, marked, mark)
+    try:
+        announce(stack, marked, mark)
+    except BaseException:  # Ctrl-C as well.
+        remark(f"{ticket_key} is {mark.status}, perhaps not announced; run it again")
+        raise
     was = f"was {mark.status} already; announced again"
     console().print(
         f"{ticket_key} {was if marked.was_already else f'is {mark.status}'}"

@@ -1,6 +1,5 @@
 """The commands that send tickets."""
 
-from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -8,17 +7,10 @@ import typer
 
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, print_json_line, visible
-from ticketctl.send.checking import Check
-from ticketctl.send.delivering import Delivery, remark
-from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
-from ticketctl.send.request_file import (
-    STANDARD_INPUT,
-    Format,
-    Line,
-    read_lines,
-    shown_name,
-)
+from ticketctl.send.checking import Check, checked_request
+from ticketctl.send.delivering import Delivery
+from ticketctl.send.derived_keys import keys_of
+from ticketctl.send.request_file import Format
 
 Wait = Annotated[
     bool,
@@ -75,7 +67,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     """
     given = {
         "project_id": project,
-        "idempotency_key": key or str(uuid4()),
+        "idempotency_key": str(uuid4()) if key is None else key,
         "title": title,
         "description": description,
         "priority": priority,
@@ -83,13 +75,11 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         "labels": label,
         "max_number": max_number,
     }
-    check = Check()
-    fields = {name: value for name, value in given.items() if value is not None}
-    check.run([Line(1, fields)])
-    for _, problem in check.problems:
-        raise InputError(problem)
+    request = checked_request(
+        {name: value for name, value in given.items() if value is not None}
+    )
     delivery = Delivery(stack_of(ctx), as_json, timeout if wait else None)
-    raise typer.Exit(delivery.run(check.requests))
+    raise typer.Exit(delivery.run([request]))
 
 
 @app.command(
@@ -167,43 +157,13 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         raise InputError(
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
-    check = Check(project, _keys(file, key_prefix), unchecked)
-    check.run(read_lines(file, written_as))
-    _print_problems(shown_name(file), check, skip_invalid=skip_invalid)
+    check = Check(project, keys_of(file, key_prefix), unchecked)
+    check.run_file(file, written_as, skip_invalid=skip_invalid)
     status = Status.FOUND if check.problems else Status.OK
-    if dry_run and as_json:
-        print_json_line({"good": len(check.requests), "bad": len(check.problems)})
-    elif dry_run:
-        console().print(f"good tickets: {len(check.requests)}; nothing is sent")
+    if dry_run:
+        check.print_counts(as_json=as_json)
     else:
         seconds = timeout if wait else None
         delivery = Delivery(stack_of(ctx), as_json, seconds, rate, is_file=True)
         status = delivery.run(check.requests) or status
-        if check.keys and check.keys.counts:
-            prefix = visible(check.keys.prefix)
-            remark(f"keys made from {prefix}; another file of that name shares them")
     raise typer.Exit(status)
-
-
-def _keys(file: str, key_prefix: str | None) -> DerivedKeys | None:
-    """Return how to make keys; standard input has no name to make them from."""
-    if key_prefix is not None:
-        return DerivedKeys(checked_prefix(key_prefix))
-    return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
-
-
-def _print_problems(name: str, check: Check, *, skip_invalid: bool) -> None:
-    """Print what is wrong with a file.
-
-    Raises:
-        InputError: It holds nothing, or has bad lines that are not to be skipped.
-    """
-    for number, problem in check.problems:
-        remark(f"{name}:{number}: {visible(problem)}")
-    if not (check.requests or check.problems):
-        raise InputError(f"{name}: holds no ticket")
-    if check.problems and not skip_invalid:
-        raise InputError(
-            f"{name}: bad lines: {len(check.problems)}, so nothing is sent; fix the "
-            "file, or send the rest with --skip-invalid"
-        )

@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
+from ticketctl.cli.app import TICKETS, Json, Project, TicketKey, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import notes, print_json, print_json_line
+from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.show.lookup import (
     checked_project,
-    find_record,
-    find_recorded_ticket,
+    find_request,
     find_ticket,
     latest_tickets,
     parse_ticket_key,
@@ -18,8 +17,6 @@ from ticketctl.show.lookup import (
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 from ticketctl.system.items import HIGHEST, as_json
-
-Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 
 
 @app.command(
@@ -31,9 +28,7 @@ Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's i
 )
 def show(
     ctx: typer.Context,
-    ticket_key: Annotated[
-        str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-    ],
+    ticket_key: TicketKey,
     *,
     as_document: Json = False,
 ) -> None:
@@ -87,7 +82,7 @@ def list_tickets(
         print_tickets(shown)
     if len(found) > limit:
         more = f"ticketctl list {project} --limit {limit} --before {shown[-1].number}"
-        notes().print(f"there are more: {more}", markup=False)
+        remark(f"there are more: {more}")
 
 
 @app.command(
@@ -111,9 +106,7 @@ def find(
     Ends with status 1 if the request has no number.
     """
     key = request_key(project, idempotency_key)
-    stack = stack_of(ctx)
-    record = find_record(stack, key)
-    ticket = find_recorded_ticket(stack, record)
+    record, ticket = find_request(stack_of(ctx), key)
     if as_document:
         print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
     else:

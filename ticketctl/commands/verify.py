@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, print_json
+from ticketctl.cli.output import print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.system.stack import Stack
 from ticketctl.verify.report import as_json, print_run, print_times
@@ -37,7 +37,7 @@ def verify(
     timeout: Annotated[
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
     ] = _PATIENCE_SECONDS,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_document: Json = False,
 ) -> None:
     """Send a sample through the deployed system, and check what comes of it.
@@ -60,9 +60,9 @@ def verify(
     if as_document:
         print_json({"project_id": project, **as_json(run, verdict)})
     else:
-        print_times(console(), run)
-        print_run(console(), run, verdict)
-        notes().print(f"the tickets and key records of {project} stay in the tables")
+        print_times(run)
+        print_run(run, verdict)
+        remark(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
 
 
@@ -72,12 +72,10 @@ def _follow(
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)
         try:
-            notes().print(
-                f"sending {count} tickets of {project}, and what must be refused"
-            )
+            remark(f"sending {count} tickets of {project}, and what must be refused")
             return run, run.follow(sample_messages(count, [project]), patience)
-        except KeyboardInterrupt:
-            notes().print(
+        except BaseException:  # Ctrl-C as well.
+            remark(
                 f"interrupted: dead letters of {project} may come to the dead-letter "
                 f"queue; see: ticketctl dead-letters list --project {project}"
             )

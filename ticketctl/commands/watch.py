@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
-from ticketctl.cli.errors import Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.show.lookup import checked_project
 from ticketctl.watch.subscriber_queue import LOOK_COUNT, LOOK_SECONDS, look
 from ticketctl.watch.watching import Screen, watch_topic
@@ -55,6 +55,8 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     before it started is not shown. A replay may have been announced before. With
     --count, status 1 says that fewer came.
     """
+    if from_queue and seconds:
+        raise InputError("--for goes without --from, which ends by itself")
     projects = [checked_project(project_id) for project_id in project or ()]
     screen = Screen(projects, as_json, count or math.inf)
     stack = stack_of(ctx)

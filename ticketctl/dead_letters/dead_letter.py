@@ -5,12 +5,12 @@ reason in its message attributes; one that SQS moved has none.
 """
 
 import base64
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Final
+
+from ticketctl.system.contract import json_fields
 
 ERROR_TYPE: Final = "ErrorType"
 REASON_ATTRIBUTES: Final = frozenset(
@@ -108,16 +108,8 @@ class DeadLetter:
         return value
 
     def _field(self, name: str) -> str | None:
-        value = self._fields.get(name)
+        value = json_fields(self.body).get(name)
         return value if isinstance(value, str) else None
-
-    @cached_property
-    def _fields(self) -> Mapping[str, Any]:
-        try:
-            fields = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return {}
-        return fields if isinstance(fields, dict) else {}
 
 
 def _text(value: str | bytes) -> str:

@@ -9,16 +9,15 @@ a person was asked or has edited it.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.system.queues import MAX_ENTRIES
+from ticketctl.system.queues import Receiver, message_counts
 from ticketctl.system.stack import System
 
 VISIBILITY_SECONDS: Final = 60
@@ -34,31 +33,22 @@ _MAX_RECEIVES_WITHOUT_NEWS: Final = 3
 class DeadLetterQueue:
     """The dead-letter queue, and what was received of it."""
 
-    sqs: Any
-    url: str
+    receiver: Receiver
+    visible: int
+    """About how many dead letters can be received."""
+    hidden: int = 0
+    """About how many other consumers hold."""
     clock: Callable[[], float] = time.monotonic
-    _handles: dict[str, str] = field(default_factory=dict)
-
-    def counts(self) -> tuple[int, int]:
-        """Return about how many dead letters are visible, and how many are hidden."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        attributes = self.sqs.get_queue_attributes(
-            QueueUrl=self.url, AttributeNames=names
-        )["Attributes"]
-        visible, hidden = (int(attributes[name]) for name in names)
-        return visible, hidden
 
     def receive(self) -> Iterator[DeadLetter]:
         """Yield each dead letter once, until none comes any more or time is over."""
-        visible, _ = self.counts()
-        seen: set[str] = set()
-        end, without_news = self.clock() + _RECEIVE_SECONDS, 0
+        end, seen, without_news = self.clock() + _RECEIVE_SECONDS, 0, 0
         while without_news < _MAX_RECEIVES_WITHOUT_NEWS and self.clock() < end:
-            new = [found for found in self._receive() if found.message_id not in seen]
-            seen |= {dead_letter.message_id for dead_letter in new}
-            yield from new
+            new = self.receiver.receive(_WAIT_SECONDS)
+            yield from map(DeadLetter.of, new)
+            seen += len(new)
             without_news = 0 if new else without_news + 1
-            if without_news and len(seen) >= visible:
+            if without_news and seen >= self.visible:
                 return
 
     def delete(self, dead_letter: DeadLetter) -> None:
@@ -67,57 +57,36 @@ class DeadLetterQueue:
         Raises:
             CloudError: It could not be deleted.
         """
-        handle = self._handles[dead_letter.message_id]
+        handle = self.receiver.receipts[dead_letter.message_id]
         try:
-            self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
+            self.receiver.sqs.delete_message(
+                QueueUrl=self.receiver.queue_url, ReceiptHandle=handle
+            )
         except (BotoCoreError, ClientError) as error:
             raise CloudError(
                 f"{dead_letter.message_id} could not be deleted ({error}); if it was "
                 "sent, it is there twice, and keeps its number when it is sent again"
             ) from error
-        del self._handles[dead_letter.message_id]
+        del self.receiver.receipts[dead_letter.message_id]
 
-    def restore_visibility(self) -> None:
-        """Let others see what was received and not deleted."""
-        handles, still_hidden = iter(self._handles.values()), 0
-        while batch := list(islice(handles, MAX_ENTRIES)):
-            answer = self.sqs.change_message_visibility_batch(
-                QueueUrl=self.url,
-                Entries=[
-                    {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                    for place, handle in enumerate(batch)
-                ],
-            )
-            still_hidden += len(answer.get("Failed", []))
-        if still_hidden:
-            notes().print(
-                f"{still_hidden} dead letters stay hidden for up to "
-                f"{VISIBILITY_SECONDS} s"
-            )
-
-    def _receive(self) -> list[DeadLetter]:
-        messages = self.sqs.receive_message(
-            QueueUrl=self.url,
-            MaxNumberOfMessages=MAX_ENTRIES,
-            VisibilityTimeout=VISIBILITY_SECONDS,
-            WaitTimeSeconds=_WAIT_SECONDS,
-            MessageAttributeNames=["All"],
-            MessageSystemAttributeNames=["All"],
-        ).get("Messages", [])
-        self._handles |= {
-            message["MessageId"]: message["ReceiptHandle"] for message in messages
-        }
-        return [DeadLetter.of(message) for message in messages]
+    def seen_of(self, seen: int) -> str:
+        """Say how many dead letters were seen, of those that there were."""
+        text = f"{seen} of about {max(seen, self.visible + self.hidden)} dead letters"
+        if self.hidden:
+            text += f"; {self.hidden} are hidden for up to {VISIBILITY_SECONDS} s"
+        return text
 
 
 @contextmanager
 def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
     """Open the stack's dead-letter queue; what is left of it is visible afterwards."""
-    queue = DeadLetterQueue(stack.client("sqs"), stack.outputs["DeadLetterQueueUrl"])
+    url = stack.outputs["DeadLetterQueueUrl"]
+    receiver = Receiver(stack.client("sqs"), url, VISIBILITY_SECONDS)
+    counts = message_counts(stack, "DeadLetterQueueUrl")
     try:
-        yield queue
+        yield DeadLetterQueue(receiver, counts["waiting"], counts["in_flight"])
     finally:
-        queue.restore_visibility()
+        receiver.give_back()
 
 
 def _settle_round(
@@ -143,15 +112,9 @@ def settle(
     dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] = lambda _: None,
 ) -> int:
-    """Receive dead letters again, and delete each one after something else was done.
+    """Receive dead letters again, delete each one, and return how many.
 
-    Args:
-        stack: Whose dead letters they are.
-        dead_letters: Which.
-        before: Called with each of them; if it raises, its dead letter stays.
-
-    Returns:
-        How many were deleted.
+    What comes `before` is done with each one first; if that fails, it stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.
@@ -163,7 +126,7 @@ def settle(
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)
-        notes().print(f"done: {done}; the other {len(waiting)} are still dead letters")
+        remark(f"done: {done}; the other {len(waiting)} are still dead letters")
         raise
     if waiting:
         raise CloudError(

@@ -1,66 +1,55 @@
 """Gets a new body for a dead letter, one that the worker accepts."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, TextIO
+from typing import TextIO
 from uuid import uuid4
 
 import click
 
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.json_body import json_object
+from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import notes, visible
+from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import is_interactive
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.resend import resend
-from ticketctl.system.contract import body_of, problem_of
+from ticketctl.dead_letters.numbered import refuse_numbered
+from ticketctl.dead_letters.redrive import resend
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import laid_out
+from ticketctl.system.contract import body_of, exact_fields
 from ticketctl.system.stack import System
 
 
-def laid_out(body: str) -> str:
-    """Return a JSON object laid out for people; any other body as it is."""
-    if (fields := _fields(body)) is None:
-        return body
-    text = json.dumps(fields, ensure_ascii=False, indent=2)
-    # No encoding has a lone surrogate; this makes it an escape again.
-    return text.encode(errors="backslashreplace").decode()
-
-
 def edit_dead_letter(
-    stack: System, dead_letter: DeadLetter, file: TextIO | None, *, new_key: bool
+    stack: System, message_id: str, file: TextIO | None, *, new_key: bool
 ) -> None:
     """Send an edited body in place of a dead letter.
 
-    Args:
-        stack: Whose dead letter it is.
-        dead_letter: The dead letter.
-        file: Holds the new body.
-        new_key: Put in a new idempotency key; without it and a file, an editor opens.
+    The body is a file's, or has a new key, or both; else an editor opens.
 
     Raises:
-        InputError: The worker would refuse the new body, or it is unchanged.
+        InputError: It has a number, the new body is unchanged, or the worker would
+            refuse it.
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
+    [dead_letter] = select(stack, Selection([message_id]))
+    refuse_numbered(stack, [dead_letter])
     given = _text(file) if file else dead_letter.body if new_key else None
     text = _edited(laid_out(dead_letter.body)) if given is None else nullcontext(given)
     with text as new_text:
         body = _new_body(new_text, dead_letter, new_key=new_key)
-        resend(stack, [replace(dead_letter, body=body)])
+        redriven = resend(stack, [replace(dead_letter, body=body)])
+    console().print(f"dead letters redriven: {redriven}")
 
 
 @contextmanager
 def _edited(text: str) -> Iterator[str]:
-    """Let a person edit a text; if the block fails, the text is kept in a file.
-
-    Raises:
-        InputError: There is no editor, or it failed.
-    """
+    """Let a person edit a text; if the block fails, the text is kept in a file."""
     if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or is_interactive()):
         raise InputError("no terminal to edit at; give the new body with --body")
     with NamedTemporaryFile(
@@ -74,7 +63,7 @@ def _edited(text: str) -> Iterator[str]:
             new_text = _text(changed)
         yield new_text
     except BaseException:
-        notes().print(f"your text is kept in {path}", markup=False)
+        remark(f"your text is kept in {path}")
         raise
     path.unlink()
 
@@ -87,13 +76,15 @@ def _run_editor(path: Path) -> None:
 
 
 def _new_body(text: str, dead_letter: DeadLetter, *, new_key: bool) -> str:
-    fields = _fields(text)
+    fields = exact_fields(text)
     if new_key and fields:
         fields = fields | {"idempotency_key": str(uuid4())}
     body = text if fields is None else body_of(fields)
-    if problem := problem_of(body):
-        raise InputError(f"nothing was sent: {visible(problem)}")
-    if fields == _fields(dead_letter.body):
+    try:
+        CreateTicket.parse(body)
+    except PoisonMessageError as error:
+        raise InputError(f"nothing was sent: {visible(str(error))}") from error
+    if fields == exact_fields(dead_letter.body):
         raise InputError("the body is unchanged; nothing was sent")
     return body
 
@@ -103,12 +94,3 @@ def _text(file: TextIO) -> str:
         return file.read()
     except UnicodeDecodeError as error:
         raise InputError("the new body is not UTF-8; nothing was sent") from error
-
-
-def _fields(text: str) -> dict[str, Any] | None:
-    try:
-        json_object(text)
-        fields: dict[str, Any] = json.loads(text)
-    except (InvalidMessageError, ValueError):
-        return None
-    return fields

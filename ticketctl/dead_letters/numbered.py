@@ -10,46 +10,48 @@ from typing import Any
 from ticket_numbering.dynamodb_items import key_id
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.system.items import KEY_ATTRIBUTES, is_request_key
+from ticketctl.system.items import is_request_key
 from ticketctl.system.stack import System
+from ticketctl.system.table_reader import TableReader
 
 
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
-    """Refuse dead letters that have a number.
-
-    Raises:
-        InputError: Some have a number; they are named.
-    """
-    ids = {
-        dead_letter.message_id: key_id(RequestKey(project_id, key))
-        for dead_letter in dead_letters
-        if (project_id := dead_letter.project_id)
-        and (key := dead_letter.idempotency_key)
-        and is_request_key(project_id, key)
-    }
-    keys = [{"id": {"S": id_}} for id_ in {*ids.values()}]
+    """Refuse dead letters if some have a number, and name those."""
+    keys = {found.message_id: key for found in dead_letters if (key := _key(found))}
+    reader = TableReader(stack.client("dynamodb"))
     table = stack.outputs["IdempotencyKeysTableName"]
-    found = TableReader(stack.client("dynamodb")).items(table, keys, KEY_ATTRIBUTES)
-    records = {record["id"]["S"]: record for record in found}
-    is_refused = False
-    for dead_letter in dead_letters:
-        record = records.get(ids.get(dead_letter.message_id, ""))
-        if record and _is_numbered(dead_letter, record):
-            is_refused = True
-            number = record.get("number", {}).get("N", "?")
-            notes().print(
-                f"{dead_letter.message_id}: has {dead_letter.project_id}-{number}, "
-                "perhaps not announced"
-            )
-    if is_refused:
+    records = {
+        record["id"]["S"]: record for record in reader.records(table, {*keys.values()})
+    }
+    numbered = [
+        (dead_letter, record)
+        for dead_letter in dead_letters
+        if (key := keys.get(dead_letter.message_id))
+        and (record := records.get(key_id(key)))
+        and _is_numbered(dead_letter, record)
+    ]
+    for dead_letter, record in numbered:
+        number = record.get("number", {}).get("N", "?")
+        remark(
+            f"{dead_letter.message_id}: has {dead_letter.project_id}-{number}, "
+            "perhaps not announced"
+        )
+    if numbered:
         raise InputError(
             "nothing was done: a number may lack its announcement, which "
             "`ticketctl dead-letters redrive` makes up for"
         )
+
+
+def _key(dead_letter: DeadLetter) -> RequestKey | None:
+    """Return the key that can be looked up; other texts may be too long for that."""
+    project_id, key = dead_letter.project_id, dead_letter.idempotency_key
+    if project_id and key and is_request_key(project_id, key):
+        return RequestKey(project_id, key)
+    return None
 
 
 def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:

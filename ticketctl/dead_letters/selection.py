@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import (
-    VISIBILITY_SECONDS,
-    dead_letter_queue,
-)
+from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 from ticketctl.system.stack import System
 
 
@@ -25,11 +22,7 @@ class Selection:
     everything: bool = False
 
     def checked(self) -> "Selection":
-        """Refuse an ambiguous or an empty selection.
-
-        Raises:
-            InputError: It is one.
-        """
+        """Refuse an ambiguous or an empty selection."""
         is_filtered = self.project_id is not None or self.reason is not None
         if bool(self.ids) + is_filtered + self.everything != 1:
             raise InputError("name ids, or give --project or --reason, or --all")
@@ -52,31 +45,22 @@ def select(
         InputError: Several have one of the ids.
     """
     with dead_letter_queue(stack) as queue:
-        counts = queue.counts()
         found = list(islice(queue.receive(), limit))
-    if limit is None and len(found) < sum(counts):
-        notes().print(f"looked at {seen_of(len(found), counts)}; run it again for more")
+    total = queue.visible + queue.hidden
+    if len(found) < min(total, limit or total):
+        remark(f"looked at {queue.seen_of(len(found))}; run it again for more")
     if not selection.ids:
         return list(filter(selection.passes, found))
-    named = [_named(found, start.lower(), counts) for start in selection.ids]
+    named = [_named(found, start.lower(), queue) for start in selection.ids]
     return list({dead_letter.message_id: dead_letter for dead_letter in named}.values())
 
 
-def seen_of(seen: int, counts: tuple[int, int]) -> str:
-    """Say how many dead letters were seen, of those that were visible and hidden."""
-    text = f"{seen} of about {max(seen, sum(counts))} dead letters"
-    _, hidden = counts
-    if hidden:
-        text += f"; {hidden} are hidden for up to {VISIBILITY_SECONDS} s"
-    return text
-
-
 def _named(
-    seen: Sequence[DeadLetter], start: str, counts: tuple[int, int]
+    seen: Sequence[DeadLetter], start: str, queue: DeadLetterQueue
 ) -> DeadLetter:
     found = [one for one in seen if one.message_id.startswith(start)]
     if not found:
-        raise NotThereError(f"no dead letter {start} in {seen_of(len(seen), counts)}")
+        raise NotThereError(f"no dead letter {start} in {queue.seen_of(len(seen))}")
     if len(found) > 1 or not start:
         raise InputError(f"{len(found)} dead letters begin with {start!r}")
     return found[0]

@@ -1,23 +1,45 @@
 """How dead letters are shown: in a table, or in full."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.cli.output import notes, visible
+from ticketctl.cli.output import console, print_json, printable, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.edit import laid_out
+from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
+from ticketctl.dead_letters.selection import Selection
+from ticketctl.system.contract import exact_fields
+from ticketctl.system.stack import System
 
 _SHORT_ID: Final = 8
 _ENDLESS: Final = 10_000
 
 _STAYS_POISON: Final = frozenset({"InvalidMessageError", "TicketTooLargeError"})
 """Reasons that lie in the body, which a redrive does not change."""
+
+
+def print_list(
+    stack: System, selection: Selection, limit: int, *, as_json: bool
+) -> None:
+    """Print the first dead letters that have the project and the reason."""
+    with dead_letter_queue(stack) as queue:
+        found = list(islice(filter(selection.passes, queue.receive()), limit))
+    total = queue.visible + queue.hidden
+    if as_json:
+        shown = [dead_letter.as_json() for dead_letter in found]
+        print_json({"dead_letters": shown, "approximate_total": total})
+    elif found or total:
+        print_table(console(), found)
+        remark(queue.seen_of(len(found)))
+    else:
+        console().print("the dead-letter queue is empty")
 
 
 def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
@@ -63,7 +85,7 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     for name, value in lines.items():
         console.print(Text(f"{visible(name):<{width}}{visible(value)}"))
     console.print(Text("\nbody", style="bold"))
-    console.print(Text(_escaped(laid_out(dead_letter.body))))
+    console.print(Text(printable(laid_out(dead_letter.body))))
 
 
 def reasons(dead_letters: Sequence[DeadLetter]) -> str:
@@ -75,7 +97,7 @@ def reasons(dead_letters: Sequence[DeadLetter]) -> str:
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     """Say how many of the dead letters a redrive cannot help."""
     if poison := sum(found.reason in _STAYS_POISON for found in dead_letters):
-        notes().print(
+        remark(
             f"{poison} will come back unless the worker has changed: their bodies are "
             "wrong; correct them with `ticketctl dead-letters edit`"
         )
@@ -89,11 +111,10 @@ def age(dead_letter: DeadLetter) -> str:
     return str(timedelta(seconds=int(past.total_seconds())))
 
 
-def _escaped(text: str) -> str:
-    """Return a text with its lines as they are and its control characters spelled."""
-    return "".join(
-        character
-        if character.isprintable() or character in "\n\t"
-        else character.encode("unicode_escape", "surrogatepass").decode()
-        for character in text
-    )
+def laid_out(body: str) -> str:
+    """Return a JSON object laid out for people; any other body as it is."""
+    if (fields := exact_fields(body)) is None:
+        return body
+    text = json.dumps(fields, ensure_ascii=False, indent=2)
+    # No encoding has a lone surrogate; this makes it an escape again.
+    return text.encode(errors="backslashreplace").decode()

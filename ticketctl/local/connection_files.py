@@ -9,6 +9,7 @@ from typing import Final
 
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.clients import OWNER
+from ticketctl.local.deployment import FUNCTION
 from ticketctl.local.stack import LocalStack
 
 DIRECTORY: Final = ROOT / ".build" / "local"
@@ -17,7 +18,6 @@ BUILT_TEMPLATE: Final = ROOT / ".build" / "sam" / "template.yaml"
 
 # How a container names the machine that it runs on.
 _HOST: Final = "host.docker.internal"
-_FUNCTION: Final = "NumberingWorker"
 
 
 def variables(stack: LocalStack) -> dict[str, str]:
@@ -57,7 +57,7 @@ def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:
         FunctionName=stack.function_name
     )
     own = configuration["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": endpoint_url}
-    environment_file.write_text(json.dumps({_FUNCTION: own}, indent=2) + "\n")
+    environment_file.write_text(json.dumps({FUNCTION: own}, indent=2) + "\n")
     parameters = f"EndpointUrl={endpoint_url} Architecture={architecture()}"
     lines = [
         "version = 0.1",

@@ -5,7 +5,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,40 +15,33 @@ from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients
 
 STACK = "local"
+FUNCTION = "NumberingWorker"
 _BUCKET = "artifacts"
 _KEY = "worker.zip"
 # The first deployment of an emulator loads its template translator: up to 4 s.
 _WAIT: Final = {"Delay": 0.02, "MaxAttempts": 3000}
 
 
-@dataclass(frozen=True)
-class Deployment:
-    """What a deployed template is called."""
-
-    outputs: Mapping[str, str]
-    function_name: str
-
-
 def deploy(
     clients: Clients, template: Path, artifact: Path, parameters: Mapping[str, str]
-) -> Deployment:
-    """Deploy the template, and wait until all of it is there.
+) -> dict[str, str]:
+    """Deploy the template, wait until all of it is there, and return its outputs.
 
     Raises:
-        ToolError: The template holds not exactly one function, lacks one of
-            the parameters, is refused, or fails to create a resource.
+        ToolError: The template lacks one of the parameters, is refused, or fails to
+            create a resource.
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
     _refuse_unknown(parameters, document)
-    logical_id = _point_to_artifact(document)
+    function = document["Resources"][FUNCTION]
+    function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     # YAML reads an unquoted policy version as a date.
     body = json.dumps(document, default=str)
     _upload(clients, artifact)
     outputs = _create_stack(clients.client("cloudformation"), body, parameters)
     _repair_fifo_topics(clients.client("sns"))
-    function_name = _physical_id(clients.client("cloudformation"), logical_id)
-    _repair_concurrency(clients.client("lambda"), function_name)
-    return Deployment(outputs, function_name)
+    _repair_concurrency(clients.client("lambda"), outputs["WorkerFunctionName"])
+    return outputs
 
 
 def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
@@ -57,22 +49,6 @@ def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) 
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
         raise ToolError(f"The template has no parameter {', '.join(sorted(unknown))}.")
-
-
-def _point_to_artifact(document: dict[str, dict[str, Any]]) -> str:
-    """Make the artifact the function's code, and return the function's name."""
-    functions = {
-        name: resource
-        for name, resource in document["Resources"].items()
-        if resource["Type"] == "AWS::Serverless::Function"
-    }
-    if len(functions) != 1:
-        raise ToolError(
-            f"The template holds {len(functions)} functions, not exactly one."
-        )
-    [(name, function)] = functions.items()
-    function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
-    return name
 
 
 def _upload(clients: Clients, artifact: Path) -> None:
@@ -123,14 +99,6 @@ def _first_failure(cloudformation: Any) -> str:
                 f"{event.get('ResourceStatusReason', 'no reason given')}"
             )
     return "The deployment failed, and no resource says why."
-
-
-def _physical_id(cloudformation: Any, logical_id: str) -> str:
-    resource = cloudformation.describe_stack_resource(
-        StackName=STACK, LogicalResourceId=logical_id
-    )
-    name: str = resource["StackResourceDetail"]["PhysicalResourceId"]
-    return name
 
 
 def _repair_concurrency(function_api: Any, function_name: str) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
 from rich.text import Text
 
+from ticketctl.cli.output import console
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.connection_files import (
@@ -40,8 +40,6 @@ The AWS CLI and your own programs meet the same system there.
 Numbers appear here as they come. Stop with Ctrl-C.
 """
 
-_console = Console(highlight=False)
-
 
 def run(file: Path | None, *, fifo: bool) -> bool:
     """Start the system, number the messages, show them; tell whether all is well.
@@ -54,7 +52,7 @@ def run(file: Path | None, *, fifo: bool) -> bool:
         seen = _listen(stack)
         _step(f"sending {len(messages.first) + len(messages.later)} messages")
         verdict = seen.follow(messages, _PATIENCE_SECONDS)
-        print_run(_console, seen, verdict)
+        print_run(seen, verdict)
     return verdict.is_clean
 
 
@@ -86,36 +84,35 @@ def _listen(stack: LocalStack) -> Run:
     return Run(
         stack,
         subscribe(stack, "run"),
-        lambda message: _console.print(line_of(message), soft_wrap=True),
+        lambda message: console().print(line_of(message)),
     )
 
 
 def _step(text: str) -> None:
-    _console.print(Text(f"... {text}", style="dim"))
+    console().print(Text(f"... {text}", style="dim"))
 
 
 def _print_places(stack: LocalStack, sam_config: Path) -> None:
     """Say where everything is, and how to invoke the function in a container."""
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
-        _console.print(Text(f"{name:<26} {value}"), soft_wrap=True)
-    _console.print(
+        console().print(Text(f"{name:<26} {value}"))
+    console().print(
         Text(
             "\nAfter `make build`, invoke the function in a container:\n\n"
             f"  .venv-sam/bin/sam local invoke --config-file {sam_config}"
             " --event events/create-ticket.json"
         ),
-        soft_wrap=True,
     )
 
 
 def _stay(run: Run) -> None:
-    """Go on showing what comes, until somebody presses Ctrl-C.
+    """Go on showing what comes, until Ctrl-C.
 
     Dead letters stay where they are: they are for whoever tries the commands.
     """
     invitation = _INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))
-    _console.print(Text(invitation), soft_wrap=True)
+    console().print(Text(invitation))
     known = 0
     try:
         while True:
@@ -123,7 +120,7 @@ def _stay(run: Run) -> None:
             waiting = messages_on(run.stack, "DeadLetterQueueUrl")
             if waiting != known:
                 known = waiting
-                _console.print(
+                console().print(
                     Text(f"{waiting} dead letters wait: ticketctl dead-letters list"),
                     style="red" if waiting else "dim",
                 )

@@ -25,7 +25,6 @@ class LocalStack:
     emulator: Emulator
     clients: Clients
     outputs: Mapping[str, str]
-    function_name: str
 
     @property
     def endpoint_url(self) -> str:
@@ -41,6 +40,11 @@ class LocalStack:
     def region(self) -> str:
         """The only region that holds anything."""
         return REGION
+
+    @property
+    def function_name(self) -> str:
+        """What the function is called."""
+        return self.outputs["WorkerFunctionName"]
 
     def client(self, service_name: str) -> Any:
         """Return the boto3 client of a service, such as `sqs`."""
@@ -69,7 +73,6 @@ class LocalStack:
 def local_stack(
     parameters: Mapping[str, str] | None = None,
     *,
-    template: Path = TEMPLATE,
     artifact: Path | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -78,7 +81,6 @@ def local_stack(
 
     Args:
         parameters: Values for the template's parameters.
-        template: The template; it holds exactly one function.
         artifact: The function's zip file; built from `src/` if not given.
         settings: Environment variables of the emulator, beside the usual ones.
         progress: Called before each step that can take a second or more.
@@ -95,8 +97,6 @@ def local_stack(
         running_emulator(settings=settings) as emulator,
         Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients,
     ):
-        progress(f"deploying {template.name}")
-        deployment = deploy(clients, template, artifact, parameters or {})
-        yield LocalStack(
-            emulator, clients, deployment.outputs, deployment.function_name
-        )
+        progress(f"deploying {TEMPLATE.name}")
+        outputs = deploy(clients, TEMPLATE, artifact, parameters or {})
+        yield LocalStack(emulator, clients, outputs)

@@ -6,14 +6,17 @@ from typing import Final
 
 from ticket_numbering.errors import PoisonMessageError
 from ticket_numbering.messages import CreateTicket, RequestKey
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import console, print_json_line, remark, visible
 from ticketctl.send.derived_keys import DerivedKeys
-from ticketctl.send.request_file import Line
+from ticketctl.send.request_file import Format, Line, read_lines, shown_name
 from ticketctl.system.contract import Fields, body_of
-from ticketctl.system.sender import Request
+from ticketctl.system.sender import MAX_BATCH_BYTES, Request
 
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"
 )
+_TOO_LONG: Final = f"body: SQS takes no message of more than {MAX_BATCH_BYTES} bytes"
 
 
 @dataclass
@@ -30,7 +33,8 @@ class Check:
     """What can be sent."""
     problems: list[tuple[int, str]] = field(default_factory=list)
     """What is wrong with other lines, by their numbers."""
-    _first: dict[RequestKey, Request] = field(default_factory=dict)
+    _first: dict[RequestKey, tuple[int, str]] = field(default_factory=dict)
+    """The first line of each key, and its fingerprint."""
 
     def run(self, lines: Iterable[Line]) -> None:
         """Check all lines."""
@@ -41,23 +45,55 @@ class Check:
             else:
                 self.requests.append(found)
 
+    def run_file(
+        self, file: str, written_as: Format | None, *, skip_invalid: bool
+    ) -> None:
+        """Check a file, and print what is wrong with it.
+
+        Raises:
+            InputError: It cannot be read, holds nothing, or has bad lines that are
+                not to be skipped.
+        """
+        self.run(read_lines(file, written_as))
+        name = shown_name(file)
+        for number, problem in self.problems:
+            remark(f"{name}:{number}: {visible(problem)}")
+        if not (self.requests or self.problems):
+            raise InputError(f"{name}: holds no ticket")
+        if self.problems and not skip_invalid:
+            raise InputError(
+                f"{name}: bad lines: {len(self.problems)}, so nothing is sent; fix "
+                "the file, or send the rest with --skip-invalid"
+            )
+        if self.keys and self.keys.counts:
+            prefix = visible(self.keys.prefix)
+            remark(f"keys made from {prefix}; another file of that name shares them")
+
+    def print_counts(self, *, as_json: bool) -> None:
+        """Print how many lines are good, and bad."""
+        if as_json:
+            print_json_line({"good": len(self.requests), "bad": len(self.problems)})
+        else:
+            console().print(f"good tickets: {len(self.requests)}; nothing is sent")
+
     def _request(self, line: Line) -> Request | str:
         """Return the request that a line makes, or what is wrong with it."""
         fields = self._completed(line.fields)
         body = body_of(fields)
         if self.unchecked:
-            return Request(body, line=line.number)
+            is_too_long = len(body.encode(errors="surrogatepass")) > MAX_BATCH_BYTES
+            return _TOO_LONG if is_too_long else Request(body, line=line.number)
         if "idempotency_key" not in fields:
             return _NO_KEY
         try:
             ticket = CreateTicket.parse(body)
         except PoisonMessageError as error:
             return str(error)
-        request = Request(body, ticket, line.number)
-        first = self._first.setdefault(ticket.key, request)
-        if first.ticket != ticket:
-            return f"idempotency_key: line {first.line} has it, for another ticket"
-        return request
+        own = (line.number, ticket.fingerprint)
+        first, fingerprint = self._first.setdefault(ticket.key, own)
+        if fingerprint != ticket.fingerprint:
+            return f"idempotency_key: line {first} has it, for another ticket"
+        return Request(body, ticket, line.number)
 
     def _completed(self, fields: Fields) -> Fields:
         completed = dict(fields)
@@ -66,3 +102,16 @@ class Check:
         if "idempotency_key" not in completed and self.keys:
             completed["idempotency_key"] = self.keys.key(completed)
         return completed
+
+
+def checked_request(fields: Fields) -> Request:
+    """Return the request for one ticket.
+
+    Raises:
+        InputError: The worker would refuse it.
+    """
+    check = Check()
+    check.run([Line(1, fields)])
+    for _, problem in check.problems:
+        raise InputError(problem)
+    return check.requests[0]

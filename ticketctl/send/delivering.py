@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rich.progress import track
-
 from ticket_numbering.messages import ticket_key
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, notes, print_json_line, visible
+from ticketctl.cli.output import (
+    console,
+    notes,
+    print_json_line,
+    remark,
+    visible,
+    with_progress,
+)
 from ticketctl.send.waiting import Answer, wait_for_numbers
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.sender import Request, Sender
@@ -43,25 +48,20 @@ class Delivery:
     def _send(self, requests: Sequence[Request]) -> None:
         queue_url = self.stack.outputs["CreateTicketQueueUrl"]
         sender = Sender(self.stack.client("sqs"), queue_url, RateLimiter(self.rate))
-        is_shown = self.is_file and not self.as_json and notes().is_terminal
-        outcomes = track(
+        outcomes = with_progress(
             sender.send(requests),
             "sending",
-            total=len(requests),
-            console=notes(),
-            transient=True,
-            disable=not is_shown,
+            len(requests),
+            is_shown=self.is_file and not self.as_json,
         )
         try:
             for request in outcomes:
                 self._add(request)
         finally:  # After Ctrl-C as well.
             if self.is_file:
-                self._print_summary(len(requests))
-
-    def _print_summary(self, number: int) -> None:
-        rest = "" if len(self.sent) == number else "; the same command goes on safely"
-        remark(f"messages sent: {len(self.sent)} of {number}{rest}")
+                sent, number = len(self.sent), len(requests)
+                rest = "" if sent == number else "; the same command goes on safely"
+                remark(f"messages sent: {sent} of {number}{rest}")
 
     def _add(self, request: Request) -> None:
         if not request.message_id:
@@ -106,8 +106,3 @@ class Delivery:
             return
         title = visible(ticket.title, _TITLE_WIDTH)
         console().print(f"{key}  {ticket.idempotency_key}  {title}", markup=False)
-
-
-def remark(line: str) -> None:
-    """Print a line apart from the results."""
-    notes().print(line, markup=False)

@@ -1,15 +1,12 @@
 """Idempotency keys for requests of a file that bring none.
 
 A key is made from the file's name (or a prefix that is given for it), from what the
-request asks for, and from a count: the first such line, the second, and so on.
-
-So a second run of the same file makes the same keys, and creates nothing twice, in
-whatever folder the file lies by then, and whatever lines were added, removed or sorted.
-Lines that are alike are a ticket each. A line that was edited asks for a ticket of its
-own; the ticket that its earlier wording got stays.
+request asks for, and from a count: the first such line, the second, and so on. So a
+second run of the file makes the same keys, wherever it lies and whatever lines were
+added, removed or sorted; a line that was edited asks for another ticket.
 
 Another file of the same name makes the same keys too, for nothing tells it from a
-second run. Who has a new file every night gives each a prefix of its own, or the keys.
+second run: each needs a prefix of its own, or keys in its lines.
 """
 
 import hashlib
@@ -17,13 +14,19 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
+from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import InputError
-from ticketctl.system.contract import Fields, without_defaults
+from ticketctl.send.request_file import STANDARD_INPUT
+from ticketctl.system.contract import Fields
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.
+_DEFAULTS: Final = {
+    name: field.default for name, field in CreateTicket.model_fields.items()
+}
 _INVISIBLE: Final = re.compile("[^!-~]")
 
 
@@ -38,7 +41,11 @@ class DerivedKeys:
 
     def key(self, fields: Fields) -> str:
         """Return the key of the next request that the file holds."""
-        asked = without_defaults(fields)
+        asked = {
+            name: value
+            for name, value in fields.items()
+            if name not in _DEFAULTS or value != _DEFAULTS[name]
+        }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()
         # The prefix whole: what is shown of it may be the same for another file.
@@ -49,14 +56,16 @@ class DerivedKeys:
         return f"{shown}-{digest}-{self.counts[digest]}"
 
 
-def checked_prefix(prefix: str) -> str:
-    """Return a prefix that a person gave.
+def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
+    """Return how to make a file's keys; standard input has no name to make them from.
 
     Raises:
-        InputError: It cannot be the start of a key.
+        InputError: The prefix cannot be the start of a key.
     """
+    if prefix is None:
+        return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
     if not prefix or len(prefix) > _MAX_PREFIX or _INVISIBLE.search(prefix):
         raise InputError(
             f"--key-prefix: give 1 to {_MAX_PREFIX} visible ASCII characters"
         )
-    return prefix
+    return DerivedKeys(prefix)

@@ -43,11 +43,7 @@ def shown_name(path: str) -> str:
 
 
 def read_lines(path: str, written_as: Format | None = None) -> list[Line]:
-    """Read a file, or standard input, whole.
-
-    Args:
-        path: The file's path, or `-`.
-        written_as: How it is written; else its suffix says it.
+    """Read a file, or standard input, whole; its suffix says how it is written.
 
     Raises:
         InputError: It cannot be read, is not UTF-8, or its CSV is broken.

@@ -4,7 +4,7 @@ A number stands there as soon as it is committed, and so before it is announced.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,8 +12,8 @@ from ticket_numbering.dynamodb_items import assignment, key_id
 from ticket_numbering.errors import DamagedKeyRecordError
 from ticket_numbering.messages import CreateTicket, ticket_key
 from ticketctl.system.stack import System
+from ticketctl.system.table_reader import TableReader
 
-_MAX_KEYS: Final = 100  # BatchGetItem: Keys.
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0
 
@@ -41,9 +41,12 @@ def wait_for_numbers(
     After `timeout` seconds without a new number, it yields the requests that have none.
     """
     missing = {key_id(ticket.key): ticket for ticket in tickets}
+    reader = TableReader(stack.client("dynamodb"), sleep=sleep)
+    table = stack.outputs["IdempotencyKeysTableName"]
     last_news, delay = clock(), _FIRST_DELAY_SECONDS
     while missing:
-        for record in _records(stack, [*missing]):
+        keys = [ticket.key for ticket in missing.values()]
+        for record in reader.records(table, keys):
             yield _answer(missing.pop(record["id"]["S"]), record)
             last_news, delay = clock(), _FIRST_DELAY_SECONDS
         if not missing or clock() >= last_news + timeout:
@@ -52,21 +55,6 @@ def wait_for_numbers(
         delay = min(2 * delay, _MAX_DELAY_SECONDS)
     for ticket in missing.values():
         yield Answer(ticket, problem=f"no number after {timeout:g} seconds")
-
-
-def _records(stack: System, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Read what is there; unprocessed keys are missing, and so read again."""
-    table, dynamodb = (
-        stack.outputs["IdempotencyKeysTableName"],
-        stack.client("dynamodb"),
-    )
-    for start in range(0, len(ids), _MAX_KEYS):
-        keys = [
-            {"id": {"S": record_id}} for record_id in ids[start : start + _MAX_KEYS]
-        ]
-        request = {table: {"Keys": keys, "ConsistentRead": True}}
-        answer = dynamodb.batch_get_item(RequestItems=request)
-        yield from answer["Responses"].get(table, [])
 
 
 def _answer(ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:

@@ -44,10 +44,7 @@ def check_lines(
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Return the tickets, and the numbers of the bad lines with the reasons.
 
-    Args:
-        lines: The lines of a file.
-        now: For tickets that do not say when they got their number.
-        project: For tickets that name none.
+    Tickets without a time got their number `now`, those without a project are of this.
     """
     tickets: list[Existing] = []
     wrong: list[tuple[int, str]] = []

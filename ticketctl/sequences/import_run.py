@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import typer
-from rich.progress import track
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, notes, visible
+from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
@@ -27,7 +26,7 @@ def read_tickets(file: str, project: str | None) -> list[Existing]:
     name = shown_name(file)
     tickets, wrong = check_lines(read_lines(file, "jsonl"), timestamp(), project)
     for line, why in wrong:
-        notes().print(f"{name}:{line}: {visible(why)}", markup=False)
+        remark(f"{name}:{line}: {visible(why)}")
     if wrong:
         raise InputError(f"{name}: {len(wrong)} bad lines; nothing was imported")
     if not tickets:
@@ -55,26 +54,19 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
     Raises:
         Exit: Not all could be imported.
     """
-    screen = notes()
     counts: Counter[str] = Counter()
     try:
         for project, number in _highest_numbers(tickets).items():
             seeded = seed_for_import(target.stack, project, number, target.retry)
             for given in seeded.given_within if seeded else ():
-                screen.print(f"{project}-{given} was given by workers meanwhile")
-        for ticket, result in track(
-            target.write_all(tickets),
-            "importing",
-            total=len(tickets),
-            console=screen,
-            disable=not screen.is_terminal,
-        ):
+                remark(f"{project}-{given} was given by workers meanwhile")
+        results = target.write_all(tickets)
+        for ticket, result in with_progress(results, "importing", len(tickets)):
             counts[result] += 1
             if result not in {WRITTEN, ALREADY}:
-                line = f"line {ticket.line}: {ticket.ticket_key}: {result}"
-                screen.print(line, markup=False)
+                remark(f"line {ticket.line}: {ticket.ticket_key}: {result}")
     except BaseException:  # Ctrl-C as well.
-        screen.print("not all is imported; run it again, and it goes on")
+        remark("not all is imported; run it again, and it goes on")
         raise
     refused = counts.total() - counts[WRITTEN] - counts[ALREADY]
     console().print(

@@ -72,8 +72,7 @@ class Import:
     def write_all(self, tickets: Sequence[Existing]) -> Iterator[tuple[Existing, str]]:
         """Write what is not there yet, several at a time; yield each one's result.
 
-        Args:
-            tickets: Whose projects are seeded at least up to them.
+        Their projects must be seeded at least up to them.
         """
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(tickets), _AT_A_TIME):
@@ -81,11 +80,7 @@ class Import:
                 yield from zip(some, pool.map(self.write, some), strict=True)
 
     def write(self, ticket: Existing) -> str:
-        """Write a ticket; return the result: `WRITTEN`, `ALREADY`, or why not.
-
-        Raises:
-            BusyError: Others kept writing it.
-        """
+        """Write a ticket; return the result: `WRITTEN`, `ALREADY`, or why not."""
         return self.retry.until(
             lambda: self._attempt(ticket),
             f"{ticket.ticket_key}: others kept writing it",
@@ -114,9 +109,7 @@ class Import:
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
         """Return whether the number was used elsewhere, for all that the table says.
 
-        Args:
-            ticket: A ticket that is not written.
-            there: The item of its number, or else the next above.
+        It knows the item of the number, or else the next above.
         """
         lower = tickets_below(self.stack, ticket.project_id, ticket.number, page=1)
         below = next(lower, None)
@@ -170,12 +163,7 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(ticket: Existing, reason: Mapping[str, Any]) -> str | None:
-    """Return whose the key is; None if it was not in the way.
-
-    Args:
-        ticket: What was not written.
-        reason: Why its key was not.
-    """
+    """Return whose the key is, by the reason why it was not written; None if free."""
     if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
         return None
     try:

@@ -36,7 +36,7 @@ class Mark:
     status: str
     event: type[TicketVoided | TicketErased]
     replaces: Sequence[str] = ()
-    """The statuses of tickets that can be marked, beside none."""
+    """The statuses of tickets that can be marked, besides none."""
     title: str | None = None
     """What the title becomes; it stays if not given."""
     removes: Sequence[str] = ()
@@ -138,25 +138,11 @@ def mark_ticket(
         InputError: It is reserved, or marked for another reason.
         NotThereError: There is no such ticket, or it is malformed.
     """
-    marks = _marks(mark, reason)
-    names = {f"#{name}": name for name in (*marks, *mark.removes)}
-    values = {f":{name}": text for name, text in marks.items()}
-    values |= {f":replaced_{status}": status for status in mark.replaces}
-    change = "SET " + ", ".join(f"#{name} = :{name}" for name in marks)
-    if mark.removes:
-        change += " REMOVE " + ", ".join(f"#{name}" for name in mark.removes)
-    allowed = ["attribute_not_exists(#status)"]
-    allowed += [f"#status = :replaced_{status}" for status in mark.replaces]
     try:
         answer = stack.client("dynamodb").update_item(
             TableName=stack.outputs["TicketsTableName"],
             Key=serialized({"project_id": project_id, "number": number}),
-            UpdateExpression=change,
-            ConditionExpression=(
-                f"attribute_exists(project_id) AND ({' OR '.join(allowed)})"
-            ),
-            ExpressionAttributeNames=names,
-            ExpressionAttributeValues=serialized(values),
+            **_update(mark, reason),
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
@@ -170,6 +156,28 @@ def mark_ticket(
         check_markable(found, mark, reason)
         return Marked(found, was_already=True)
     return Marked(ticket(answer["Attributes"]), was_already=False)
+
+
+def _update(mark: Mark, reason: str) -> dict[str, Any]:
+    """Return the expressions that mark a ticket, if its status allows it."""
+    marks = _marks(mark, reason)
+    values = {f":{name}": text for name, text in marks.items()}
+    values |= {f":replaced_{status}": status for status in mark.replaces}
+    change = "SET " + ", ".join(f"#{name} = :{name}" for name in marks)
+    if mark.removes:
+        change += " REMOVE " + ", ".join(f"#{name}" for name in mark.removes)
+    allowed = ["attribute_not_exists(#status)"]
+    allowed += [f"#status = :replaced_{status}" for status in mark.replaces]
+    return {
+        "UpdateExpression": change,
+        "ConditionExpression": (
+            f"attribute_exists(project_id) AND ({' OR '.join(allowed)})"
+        ),
+        "ExpressionAttributeNames": {
+            f"#{name}": name for name in (*marks, *mark.removes)
+        },
+        "ExpressionAttributeValues": serialized(values),
+    }
 
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:

@@ -59,22 +59,6 @@ def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
     return found
 
 
-def find_recorded_ticket(stack: System, record: KeyRecord) -> Ticket:
-    """Return the ticket that a request got.
-
-    Raises:
-        NotThereError: The one that is recorded is gone, or has another key.
-    """
-    found = get_ticket(stack, record.project_id, record.number)
-    if found and found.idempotency_key == record.idempotency_key:
-        return found
-    why = "which has another key" if found else "but there is no such ticket"
-    raise NotThereError(
-        f"the key is recorded for {record.project_id}-{record.number}, {why}; "
-        "see: ticketctl audit"
-    )
-
-
 def latest_tickets(
     stack: System, project_id: str, limit: int, before: int | None
 ) -> list[Ticket]:
@@ -97,11 +81,12 @@ def request_key(project_id: str, idempotency_key: str) -> RequestKey:
     return RequestKey(checked_project(project_id), idempotency_key)
 
 
-def find_record(stack: System, key: RequestKey) -> KeyRecord:
-    """Return what is recorded of a request.
+def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
+    """Return what is recorded of a request, and the ticket that it got.
 
     Raises:
-        NotThereError: Nothing is recorded, or not as the system does it.
+        NotThereError: Nothing is recorded, or not as the system does it; or the ticket
+            is gone, or has another key.
     """
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["IdempotencyKeysTableName"],
@@ -113,4 +98,12 @@ def find_record(stack: System, key: RequestKey) -> KeyRecord:
             f"{key.project_id} has no ticket of the key {key.idempotency_key}: not "
             "numbered (yet); it may still be on the queue or in the dead-letter queue"
         )
-    return key_record(answer["Item"])
+    record = key_record(answer["Item"])
+    found = get_ticket(stack, record.project_id, record.number)
+    if found and found.idempotency_key == record.idempotency_key:
+        return record, found
+    why = "which has another key" if found else "but there is no such ticket"
+    raise NotThereError(
+        f"the key is recorded for {record.project_id}-{record.number}, {why}; "
+        "see: ticketctl audit"
+    )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.cli.output import console, visible
+from ticketctl.cli.output import console, printable, visible
 from ticketctl.system.items import Ticket, as_json
 
 # The order in which fields are printed; others stand between these and the last.
@@ -56,4 +56,4 @@ def _lines(value: Any) -> Iterator[str]:
         case _:
             text = str(value)
     for line in text.expandtabs(4).splitlines() or [""]:
-        yield "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+        yield printable(line)

@@ -7,26 +7,21 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ticketctl.cli.output import visible
+from ticketctl.system.queues import message_counts, messages_on
 from ticketctl.system.stack import Stack
 
 _REASON_WIDTH: Final = 200
 
-_COUNTS: Final = {
-    "waiting": "ApproximateNumberOfMessages",
-    "delayed": "ApproximateNumberOfMessagesDelayed",
-    "in_flight": "ApproximateNumberOfMessagesNotVisible",
-}
-
 
 def status_of(stack: Stack) -> dict[str, Any]:
     """Ask SQS and CloudWatch; return their answers as `--json` prints them."""
-    dead_letters = sum(_counts(stack, "DeadLetterQueueUrl").values())
+    dead_letters = messages_on(stack, "DeadLetterQueueUrl")
     alarms = [*_alarms(stack)]
     is_alarmed = any(alarm["state"] == "ALARM" for alarm in alarms)
     return {
         "stack": stack.name,
         "region": stack.region,
-        "queue": _counts(stack, "CreateTicketQueueUrl"),
+        "queue": message_counts(stack, "CreateTicketQueueUrl"),
         "dead_letters": dead_letters,
         "alarms": alarms,
         "needs_a_person": bool(dead_letters) or is_alarmed,
@@ -48,13 +43,6 @@ def lines_of(status: dict[str, Any]) -> Iterator[str]:
         yield "docs/operations.md says what to do about each alarm"
     if status["dead_letters"]:
         yield "`ticketctl dead-letters list` says why"
-
-
-def _counts(stack: Stack, output: str) -> dict[str, int]:
-    attributes = stack.client("sqs").get_queue_attributes(
-        QueueUrl=stack.outputs[output], AttributeNames=[*_COUNTS.values()]
-    )["Attributes"]
-    return {name: int(attributes[attribute]) for name, attribute in _COUNTS.items()}
 
 
 def _alarms(stack: Stack) -> Iterator[dict[str, str]]:

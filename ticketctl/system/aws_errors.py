@@ -44,9 +44,7 @@ _CHECK_ADDRESS: Final = (
 )
 
 
-def explained(
-    error: BotoCoreError | ClientError | ResponseParserError,
-) -> CloudError:
+def explained(error: BotoCoreError | ClientError | ResponseParserError) -> CloudError:
     """Return the error as one line that says what to do."""
     if isinstance(error, ResponseParserError):  # Its text has the whole response.
         return CloudError(

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ticket_numbering.errors import PoisonMessageError
+from ticket_numbering.errors import InvalidMessageError
 from ticket_numbering.field_types import IdempotencyKey, ProjectId
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.json_body import json_object
 
 Fields = dict[str, Any]
 
@@ -20,7 +20,7 @@ def is_project_id(text: Any) -> bool:
     return _is_valid(_PROJECT_ID, text)
 
 
-def is_idempotency_key(text: str) -> bool:
+def is_idempotency_key(text: Any) -> bool:
     """Tell whether the worker takes it for a request's key."""
     return _is_valid(_IDEMPOTENCY_KEY, text)
 
@@ -43,25 +43,16 @@ def json_fields(text: str) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
+def exact_fields(text: str) -> Fields | None:
+    """Return the JSON object that a text holds, if reading it loses nothing."""
+    try:
+        json_object(text)
+        fields: Fields = json.loads(text)
+    except (InvalidMessageError, ValueError):
+        return None
+    return fields
+
+
 def body_of(fields: Fields) -> str:
     """Return the message that asks for these fields."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-
-
-def problem_of(body: str) -> str | None:
-    """Return why the worker would refuse a message; the field stands first."""
-    try:
-        CreateTicket.parse(body)
-    except PoisonMessageError as error:
-        return str(error)
-    return None
-
-
-def without_defaults(fields: Fields) -> Fields:
-    """Return the fields that ask for something, of a request that may be invalid."""
-    known = CreateTicket.model_fields
-    return {
-        name: value
-        for name, value in fields.items()
-        if name not in known or value != known[name].default
-    }

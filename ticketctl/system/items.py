@@ -109,11 +109,9 @@ class Ticket:
     def is_malformed(self) -> bool:
         """Whether it is not as the system writes it."""
         key = self.idempotency_key
-        is_right = self.status == RESERVED if key is None else self._can_be_asked(key)
-        return not (self.has_number and is_right)
-
-    def _can_be_asked(self, key: Any) -> bool:
-        return isinstance(key, str) and is_request_key(self.project_id, key)
+        if key is None:
+            return not (self.has_number and self.status == RESERVED)
+        return not (self.has_number and is_request_key(self.project_id, key))
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,26 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 from ticketctl.cli.errors import CloudError
+from ticketctl.cli.output import remark
 from ticketctl.system.stack import System
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 FIFO_SUFFIX: Final = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
+NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
+
+
+_COUNTS: Final = {
+    "waiting": "ApproximateNumberOfMessages",
+    "delayed": "ApproximateNumberOfMessagesDelayed",
+    "in_flight": "ApproximateNumberOfMessagesNotVisible",
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,13 @@ class Received:
     message_id: str
     body: str
     attributes: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> "Received":
+        """Read a message of `ReceiveMessage`."""
+        attributes = message.get("MessageAttributes", {})
+        texts = {name: of.get("StringValue", "") for name, of in attributes.items()}
+        return cls(message["MessageId"], message["Body"], texts)
 
 
 @dataclass
@@ -35,36 +51,29 @@ class Receiver:
     receipts: dict[str, str] = field(default_factory=dict)
     """Receipt handles of what was received and not deleted, by message id."""
 
-    def receive(self, wait_seconds: int = 0) -> list[Received]:
+    def receive(self, wait_seconds: int = 0) -> list[dict[str, Any]]:
         """Receive at most ten messages, and return those that did not come before."""
-        answer = self.sqs.receive_message(
+        messages = self.sqs.receive_message(
             QueueUrl=self.queue_url,
             MaxNumberOfMessages=MAX_ENTRIES,
             WaitTimeSeconds=wait_seconds,
             VisibilityTimeout=self.visibility_seconds,
             MessageAttributeNames=["All"],
-        )
-        handles = {
-            message["MessageId"]: message["ReceiptHandle"]
-            for message in answer.get("Messages", [])
-        }
-        new = [
-            _received(message)
-            for message in answer.get("Messages", [])
-            if message["MessageId"] not in self.receipts
-        ]
-        self.receipts |= handles
+            MessageSystemAttributeNames=["All"],
+        ).get("Messages", [])
+        new = [one for one in messages if one["MessageId"] not in self.receipts]
+        self.receipts |= {one["MessageId"]: one["ReceiptHandle"] for one in messages}
         return new
 
-    def delete(self, messages: Collection[Received]) -> None:
+    def delete(self, message_ids: Collection[str]) -> None:
         """Delete at most ten messages that were received.
 
         Raises:
             CloudError: SQS says that it will not delete one.
         """
-        if not messages:
+        if not message_ids:
             return
-        handles = [self.receipts.pop(message.message_id) for message in messages]
+        handles = [self.receipts.pop(message_id) for message_id in message_ids]
         answer = self.sqs.delete_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
@@ -80,36 +89,42 @@ class Receiver:
 
     def give_back(self) -> None:
         """Let others see at once what was received and not deleted."""
-        handles = iter(self.receipts.values())
+        handles, still_hidden = iter(self.receipts.values()), 0
         while batch := [*islice(handles, MAX_ENTRIES)]:
-            self.sqs.change_message_visibility_batch(
+            answer = self.sqs.change_message_visibility_batch(
                 QueueUrl=self.queue_url,
                 Entries=[
                     {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
                     for place, handle in enumerate(batch)
                 ],
             )
+            still_hidden += len(answer.get("Failed", []))
+        if still_hidden:
+            remark(
+                f"{still_hidden} messages stay hidden for up to "
+                f"{self.visibility_seconds} s"
+            )
 
 
 def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
-    """Receive some messages of a queue, and delete them.
-
-    Raises:
-        CloudError: SQS says that it will not delete one.
-    """
+    """Receive some messages of a queue, and delete them."""
     receiver = Receiver(stack.client("sqs"), queue_url)
     messages = receiver.receive(wait_seconds)
-    receiver.delete(messages)
-    return messages
+    receiver.delete([*receiver.receipts])
+    return [*map(Received.of, messages)]
+
+
+def message_counts(stack: System, output: str) -> dict[str, int]:
+    """Return about how many messages wait on the queue that an output names."""
+    attributes = stack.client("sqs").get_queue_attributes(
+        QueueUrl=stack.outputs[output], AttributeNames=[*_COUNTS.values()]
+    )["Attributes"]
+    return {name: int(attributes[attribute]) for name, attribute in _COUNTS.items()}
 
 
 def messages_on(stack: System, output: str) -> int:
     """Return how many messages lie on the queue that an output names, seen or not."""
-    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    attributes = stack.client("sqs").get_queue_attributes(
-        QueueUrl=stack.outputs[output], AttributeNames=names
-    )["Attributes"]
-    return sum(int(attributes[name]) for name in names)
+    return sum(message_counts(stack, output).values())
 
 
 def subscribe(stack: System, name: str) -> str:
@@ -125,7 +140,9 @@ def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]
     if topic_arn.endswith(FIFO_SUFFIX):
         name += FIFO_SUFFIX
         attributes["FifoQueue"] = "true"
-    queue_arn = arn_start(stack) + name
+    # Of the topic's account and Region.
+    arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
+    queue_arn = f"{arn_start}:{name}"
     # All in one request: what is changed later, SQS takes up to a minute to heed.
     policy = topic_may_send(queue_arn, topic_arn)
     queue_url: str = stack.client("sqs").create_queue(
@@ -146,12 +163,6 @@ def subscribe_queue(stack: System, queue_arn: str, **attributes: str) -> str:
     return subscription_arn
 
 
-def arn_start(stack: System) -> str:
-    """Return what the ARNs of queues in the topic's account and Region start with."""
-    topic_arn = stack.outputs["AssignmentsTopicArn"]
-    return topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1) + ":"
-
-
 def topic_may_send(queue_arn: str, topic_arn: str) -> str:
     """Return the policy of a queue that the topic, and no other, may send to."""
     policy = {
@@ -167,9 +178,3 @@ def topic_may_send(queue_arn: str, topic_arn: str) -> str:
         ],
     }
     return json.dumps(policy)
-
-
-def _received(message: dict[str, Any]) -> Received:
-    attributes = message.get("MessageAttributes", {})
-    texts = {name: value.get("StringValue", "") for name, value in attributes.items()}
-    return Received(message["MessageId"], message["Body"], texts)

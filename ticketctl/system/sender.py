@@ -14,14 +14,13 @@ from uuid import uuid4
 from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError
 from ticketctl.system.contract import Fields, is_project_id, json_fields
-from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES
+from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.stack import System
 
 MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
 _FIRST_BACKOFF_SECONDS: Final = 0.2
-_NO_PROJECT: Final = "-"  # A FIFO queue demands a group.
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Request:
     def group(self) -> str:
         """The project: one tenant of a fair queue, and in order on a FIFO queue."""
         project = self.fields.get("project_id")
-        return str(project) if is_project_id(project) else _NO_PROJECT
+        return str(project) if is_project_id(project) else NO_GROUP
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,7 @@ class Sender:
     sleep: Callable[[float], None] = time.sleep
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Send them, and yield what became of each batch before the next is sent.
-
-        Raises:
-            BotoCoreError: SQS cannot be reached.
-            ClientError: SQS refuses a whole batch.
-        """
+        """Send them, and yield what became of each batch before the next is sent."""
         for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
             self.sleep(self.limiter.delay(len(batch)))
             yield from self._send(batch)
@@ -78,7 +72,9 @@ class Sender:
             if not retryable or attempt == MAX_ATTEMPTS:
                 yield from retryable
                 return
-            self.sleep(_backoff_seconds(attempt))
+            # Full jitter.
+            limit = _FIRST_BACKOFF_SECONDS * 2**attempt
+            self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
             batch = retryable
 
     def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
@@ -145,9 +141,3 @@ def _batches(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
 
 def _reason(failure: Mapping[str, Any]) -> str:
     return " ".join(f"{failure['Code']} {failure.get('Message', '')}".split())
-
-
-def _backoff_seconds(attempt: int) -> float:
-    """Return a backoff with full jitter."""
-    limit = _FIRST_BACKOFF_SECONDS * 2**attempt
-    return random.uniform(0, limit)  # noqa: S311 - no secret.

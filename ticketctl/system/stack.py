@@ -74,6 +74,11 @@ class Stack:
     # Clients may be shared by threads; creating them may not.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def retention_days(self) -> int:
+        """How long idempotency keys are kept; 0 stands for ever."""
+        return int(self.parameters.get("IdempotencyRetentionDays", "0"))
+
     def client(self, service_name: str) -> Any:
         """Return the thread-safe boto3 client of a service, such as `sqs`."""
         with self._lock:
@@ -87,8 +92,6 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
 
     Raises:
         CloudError: There is none of that name, or it lacks outputs that ours have.
-        BotoCoreError: No credentials, no Region, no such profile, no connection.
-        ClientError: CloudFormation refuses.
     """
     # boto3 does not look at the variable that the AWS CLI looks at first.
     region = region or os.environ.get("AWS_REGION")

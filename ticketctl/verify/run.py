@@ -9,20 +9,13 @@ from typing import Any, Final
 from ticket_numbering.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.system.sender import send
 from ticketctl.system.stack import System
+from ticketctl.system.table_reader import TableReader
 from ticketctl.system.tickets import tickets_above
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import (
-    Announced,
-    Observed,
-    Project,
-    Sent,
-    Verdict,
-    judge,
-)
+from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict, judge
 from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10
@@ -144,9 +137,10 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
     deadline = time.monotonic() + _LOOK_SECONDS
     try:
         while time.monotonic() < deadline and (messages := receiver.receive()):
-            sources = {_source_of(message): message for message in messages}
+            received = map(Received.of, messages)
+            sources = {_source_of(message): message for message in received}
             own = {one: sources[one] for one in sources if one in sent}
-            receiver.delete(own.values())
+            receiver.delete([message.message_id for message in own.values()])
             found |= own
     finally:
         receiver.give_back()

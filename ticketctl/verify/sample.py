@@ -98,11 +98,7 @@ def _mistakes() -> Iterator[Fields]:
 
 
 def _poison(project_id: str) -> list[str]:
-    valid = {
-        "project_id": project_id,
-        "idempotency_key": "poison",
-        "title": "Poison",
-    }
+    valid = {"project_id": project_id, "idempotency_key": "poison", "title": "Poison"}
     return [
         body_of(valid)[:-10],
         body_of({"project_id": project_id, "title": "No idempotency key"}),

@@ -66,16 +66,34 @@ class Observed:
     """By the id of the message that was sent."""
     projects: Sequence[Project]
 
-    @property
+    @cached_property
     def announced_keys(self) -> set[str]:
         """The ticket keys of all numbers that were announced."""
         return set().union(*(one.ticket_keys for one in self.announced.values()))
+
+    @cached_property
+    def stored(self) -> dict[str, Mapping[str, Any]]:
+        """The tickets by ticket key, in order."""
+        return {
+            ticket_key(project.project_id, number): project.tickets[number]
+            for project in self.projects
+            for number in sorted(project.tickets)
+        }
+
+    @cached_property
+    def ticket_keys(self) -> dict[RequestKey, str]:
+        """The ticket keys by the requests that have them."""
+        return {
+            RequestKey(ticket["project_id"], ticket["idempotency_key"]): key
+            for key, ticket in self.stored.items()
+        }
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Whether the promise was kept."""
 
+    observed: Observed
     missing: tuple[str, ...]
     """What may still come: numbers, announcements, dead letters."""
     wrong: tuple[str, ...]
@@ -94,62 +112,44 @@ def judge(observed: Observed) -> Verdict:
     for project in observed.projects:
         # Where nothing is numbered yet, that is missing.
         wrong += map(str, project.audit.findings if project.tickets else ())
-    return Verdict(tuple(missing), tuple(wrong))
+    return Verdict(observed, tuple(missing), tuple(wrong))
 
 
 def _missing_messages(observed: Observed) -> Iterator[str]:
     """Name each message that is neither numbered as it reads nor a dead letter."""
     replayed = {key for key, found in observed.announced.items() if found.replayed}
-    tickets = {
-        RequestKey(project.project_id, ticket["idempotency_key"]): ticket
-        for project in observed.projects
-        for ticket in project.tickets.values()
-    }
     for message in observed.sent:
         if message.message_id in observed.dead_letters:
             continue
         request = message.request
         if isinstance(request, PoisonMessageError):
             yield f"poison, and no dead letter: {_shown(message.body)}"
-        elif not _asks_for(request, tickets.get(request.key, {})):
+        elif not _is_stored(request, observed):
             yield f"neither a number nor a dead letter: {_shown(message.body)}"
         elif message.is_repeat and request.key not in replayed:
             yield f"sent again, and not announced again: {_shown(message.body)}"
 
 
-def _asks_for(request: CreateTicket, ticket: Mapping[str, Any]) -> bool:
-    """Tell whether a stored ticket holds all that the request asks for."""
+def _is_stored(request: CreateTicket, observed: Observed) -> bool:
+    """Tell whether the ticket under the request's key holds all that it asks for."""
+    ticket = observed.stored.get(observed.ticket_keys.get(request.key, ""), {})
     asked = request.model_dump(exclude_defaults=True) | {"priority": request.priority}
     return all(ticket.get(name) == value for name, value in asked.items())
 
 
 def _missing_announcements(observed: Observed) -> Iterator[str]:
-    announced = observed.announced_keys
-    for project in observed.projects:
-        for number in sorted(project.tickets):
-            key = ticket_key(project.project_id, number)
-            if key not in announced:
-                yield f"{key}: stored, and not announced"
+    for key in observed.stored:
+        if key not in observed.announced_keys:
+            yield f"{key}: stored, and not announced"
 
 
 def _wrong_announcements(observed: Observed) -> Iterator[str]:
-    stored = {
-        ticket_key(project.project_id, number)
-        for project in observed.projects
-        for number in project.tickets
-    }
-    for key in sorted(observed.announced_keys - stored):
+    for key in sorted(observed.announced_keys - observed.stored.keys()):
         yield f"{key}: announced, and not stored"
-    own = {
-        RequestKey(project.project_id, ticket["idempotency_key"]): ticket_key(
-            project.project_id, number
-        )
-        for project in observed.projects
-        for number, ticket in project.tickets.items()
-    }
     for request, announced in observed.announced.items():
-        others = announced.ticket_keys - {own.get(request)}
-        if request in own and others:
+        own = observed.ticket_keys.get(request)
+        others = announced.ticket_keys - {own}
+        if own and others:
             yield f"{request.idempotency_key}: announced as {', '.join(sorted(others))}"
 
 

@@ -68,4 +68,4 @@ def _messages(receiver: Receiver, clock: Callable[[], float]) -> Iterator[Receiv
         # A long poll asks all of SQS's servers.
         if not (messages := receiver.receive(wait_seconds=1)):
             return
-        yield from messages
+        yield from map(Received.of, messages)

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.cli.output import notes, visible
+from ticketctl.cli.output import remark, visible
 from ticketctl.system.aws_errors import explained, is_not_there, is_refused
 from ticketctl.system.queues import create_queue, subscribe_queue
 from ticketctl.system.stack import NamedSystem, System
@@ -31,11 +31,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 def temporary_queue(
     stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[str]:
-    """Subscribe a queue of one's own for a while, and give its URL.
-
-    Raises:
-        ClientError: AWS refuses something; nothing is left behind then.
-    """
+    """Subscribe a queue of one's own for a while, and give its URL."""
     _check_right_to_unsubscribe(stack)
     _remove_leftovers(stack)
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
@@ -61,11 +57,7 @@ def name_start(stack: NamedSystem) -> str:
 
 
 def remove_old(stack: NamedSystem, now: float) -> None:
-    """Remove the stack's temporary queues and subscriptions that are over a day old.
-
-    Raises:
-        ClientError: AWS does not let us look, or remove.
-    """
+    """Remove the stack's temporary queues and subscriptions that are over a day old."""
     pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
         for subscription in page["Subscriptions"]:
@@ -103,24 +95,21 @@ def _remove_leftovers(stack: NamedSystem) -> None:
         remove_old(stack, time.time())
     except (BotoCoreError, ClientError) as error:
         why = visible(str(explained(error)))
-        notes().print(f"leftover queues are not removed: {why}", markup=False)
+        remark(f"leftover queues are not removed: {why}")
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:
-    with _gone_already():
-        stack.client("sns").unsubscribe(SubscriptionArn=subscription_arn)
+    _remove(stack.client("sns").unsubscribe, SubscriptionArn=subscription_arn)
 
 
 def _delete_queue(stack: System, queue_url: str) -> None:
-    with _gone_already():
-        stack.client("sqs").delete_queue(QueueUrl=queue_url)
+    _remove(stack.client("sqs").delete_queue, QueueUrl=queue_url)
 
 
-@contextmanager
-def _gone_already() -> Iterator[None]:
-    """Let it be no failure that another watch was faster to remove a thing."""
+def _remove(operation: Callable[..., object], **thing: str) -> None:
+    """Remove a thing, or see that another watch was faster."""
     try:
-        yield
+        operation(**thing)
     except ClientError as error:
         if not is_not_there(error):
             raise

@@ -9,7 +9,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import console, notes, print_json_line
+from ticketctl.cli.output import console, print_json_line, remark
 from ticketctl.system.aws_errors import is_not_there
 from ticketctl.system.queues import Received, take
 from ticketctl.system.stack import NamedSystem
@@ -54,10 +54,9 @@ def watch_topic(stack: NamedSystem, screen: Screen, seconds: float = math.inf) -
 
     Raises:
         CloudError: The temporary queue is gone.
-        ClientError: SNS or SQS refuses.
     """
     with temporary_queue(stack) as queue_url:
-        notes().print("watching; Ctrl-C ends it")
+        remark("watching; Ctrl-C ends it")
         deadline = time.monotonic() + seconds
         while screen.left and (left := deadline - time.monotonic()) > 0:
             wait_seconds = math.ceil(min(left, _MAX_WAIT_SECONDS))

@@ -44,12 +44,10 @@ class DeadLetters:
 
     @property
     def url(self) -> str:
-        """The queue's URL."""
         return self.system.stack.outputs["DeadLetterQueueUrl"]
 
     @property
     def sqs(self) -> Any:
-        """A client."""
         return self.system.stack.client("sqs")
 
     def put(self, fields: dict[str, Any] | None = None) -> str:
@@ -64,7 +62,6 @@ class DeadLetters:
             return {message["MessageId"]: message["Body"] for message in messages}
 
     def count(self) -> int:
-        """Return about how many dead letters there are."""
         name = "ApproximateNumberOfMessages"
         attributes = self.sqs.get_queue_attributes(
             QueueUrl=self.url, AttributeNames=[name]

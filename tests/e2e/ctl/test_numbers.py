@@ -22,7 +22,6 @@ def number(system: System, project: str, *messages: dict[str, Any]) -> None:
 
 
 def announced(system: System, project: str) -> dict[str, int]:
-    """Return the announced numbers by key."""
     return {
         event["data"]["idempotency_key"]: event["data"]["number"]
         for event in system.events(project)
@@ -108,20 +107,3 @@ def test_repeat_keeps_its_number_when_the_ticket_was_erased(
     assert "description" not in shown
     assert {event["subject"] for event in system.events(project)} == {f"{project}-1"}
     assert ctl("audit", "--project", project).status == Status.OK
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("seed", "PROJ#1", "--last", "5"),
-        ("seed", "PROJ", "--last", "0"),
-        ("seed", "PROJ", "--last", str(10**15 + 1)),
-        ("seed", "PROJ", "--last", "5", "--reason", "two\nlines"),
-        ("import", "/nowhere/tickets.jsonl"),
-        ("void", "PROJ", "--reason", "spam"),
-    ],
-)
-def test_command_is_refused_when_an_argument_is_wrong(
-    ctl: Ctl, command: tuple[str, ...]
-) -> None:
-    assert ctl(*command, "--yes").status == Status.USAGE

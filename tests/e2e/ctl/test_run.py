@@ -15,7 +15,6 @@ pytestmark = pytest.mark.emulator
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command without a terminal."""
     return subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
         [sys.executable, "-m", "ticketctl", "run", *arguments],
         cwd=ROOT,

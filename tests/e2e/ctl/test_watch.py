@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -17,7 +16,7 @@ from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.local.stack import LocalStack
 from ticketctl.system.queues import create_queue, subscribe_queue, take
-from ticketctl.watch.temporary_queue import MAX_AGE_SECONDS, name_start
+from ticketctl.watch.temporary_queue import name_start
 
 pytestmark = pytest.mark.emulator
 
@@ -96,24 +95,6 @@ class TestWatch:
 
         assert (process.returncode, out, err) == (status, "", "")
         assert not temporary(deployed)
-
-    def test_next_one_removes_what_is_left_when_it_is_over_a_day_old(
-        self, deployed: LocalStack, ctl: Ctl
-    ) -> None:
-        """Of a watch that was killed; a younger one may be alive."""
-        now = int(time.time())
-        old, young = (
-            create_queue(deployed, f"{name_start(deployed)}{made}-00c0ffee")
-            for made in (now - MAX_AGE_SECONDS - 60, now)
-        )
-        subscriptions = [subscribe_queue(deployed, arn) for _, arn in (old, young)]
-
-        ended = ctl("watch", "--count", "1", "--for", "1")
-
-        assert (ended.status, ended.out) == (1, "")
-        assert temporary(deployed) == {young[0].rpartition("/")[2]}
-        deployed.client("sqs").delete_queue(QueueUrl=young[0])
-        deployed.client("sns").unsubscribe(SubscriptionArn=subscriptions[1])
 
 
 @pytest.fixture(params=["true", "false"], ids=["raw", "enveloped"])

@@ -21,16 +21,14 @@ from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.audit.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.table_reader import TableReader
 
-MONTH = timedelta(days=30)
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
 
 def days_ago(days: int) -> str:
-    """Return a time as items hold it."""
     return (datetime.now(UTC) - timedelta(days=days)).isoformat()
 
 
@@ -179,7 +177,7 @@ class TestKeys:
         tables.ticket("A", 1, "x", assigned_at=first)
         tables.both("A", 2, "x", assigned_at=again)
 
-        assert only(audited(tables, retention=MONTH)).is_clean is is_clean
+        assert only(audited(tables, retention_days=30)).is_clean is is_clean
         assert not only(audited(tables)).is_clean
 
 
@@ -303,11 +301,9 @@ class Clock:
     now: float = 0.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         self.now += seconds
 
 
@@ -364,7 +360,6 @@ class TestLargeTables:
 
 
 def report_of(*projects: ProjectAudit) -> AuditReport:
-    """Return a report on these projects."""
     reading = AuditReading(TableReader(None), AuditPlan("t", "k"))
     return AuditReport(reading, projects, datetime.now(UTC))
 

@@ -14,7 +14,7 @@ from tests.support.dead_letter_queue import (
     dead_letters,
 )
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.commands.dead_letters import list_, show
+from ticketctl.commands.dead_letters import list_, redrive, show
 from ticketctl.dead_letters.dead_letter_queue import (
     VISIBILITY_SECONDS,
     DeadLetterQueue,
@@ -22,6 +22,7 @@ from ticketctl.dead_letters.dead_letter_queue import (
 )
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import age, print_table
+from ticketctl.system.queues import Receiver
 
 
 def with_ids(*starts: str) -> Site:
@@ -84,6 +85,16 @@ class TestSelection:
         with pytest.raises(NotThereError, match="dddd in 2 of about 2 dead letters"):
             select(with_ids("aaa0", "aab0"), Selection(["dddd"]))
 
+    def test_nothing_is_redriven_silently_when_another_consumer_holds_all(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        sqs = Sqs(dead_letters(2))
+        sqs.hidden = {*sqs.ids}
+
+        redrive(Site(sqs).context, everything=True, yes=True)
+
+        assert "2 are hidden for up to 60 s" in capsys.readouterr().err
+
 
 class TestVisibility:
     """No dead letter is hidden from others for longer than a minute."""
@@ -98,23 +109,12 @@ class TestVisibility:
         assert sqs.hidden == set()
         assert sqs.longest_seconds <= 60
 
-    def test_dead_letters_are_visible_when_the_work_is_cut_short(self) -> None:
-        sqs = Sqs(dead_letters(3))
-
-        def look_at_one() -> None:
-            with dead_letter_queue(Site(sqs)) as queue:
-                next(queue.receive())
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            look_at_one()
-
-        assert sqs.hidden == set()
-
     def test_receiving_ends_before_the_first_one_would_come_again(self) -> None:
         seconds = iter(range(0, 1000, 20))
         sqs = Sqs(dead_letters(100))
-        queue = DeadLetterQueue(sqs, "dead", lambda: next(seconds))
+        queue = DeadLetterQueue(
+            Receiver(sqs, "dead", 60), 100, clock=lambda: next(seconds)
+        )
 
         seen = list(queue.receive())
 
@@ -129,7 +129,7 @@ class TestVisibility:
 
         list_(Site(sqs).context)
 
-        assert "1 dead letters stay hidden for up to 60 s" in capsys.readouterr().err
+        assert "1 messages stay hidden for up to 60 s" in capsys.readouterr().err
 
 
 class TestShown:

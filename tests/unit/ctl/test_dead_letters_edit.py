@@ -15,7 +15,7 @@ from tests.support.builders import ticket_fields
 from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, refusal
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
-from ticketctl.dead_letters.edit import laid_out
+from ticketctl.dead_letters.views import laid_out
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
@@ -41,7 +41,6 @@ def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Editor:
 
 
 def kept_texts(folder: Path) -> list[str]:
-    """Return the texts that were kept for a person."""
     return [path.read_text() for path in folder.glob("*.json")]
 
 

@@ -21,13 +21,12 @@ from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import delete, redrive
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.resend import resend, successor
+from ticketctl.dead_letters.redrive import resend, successor
 
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
 def redrive_by_project(sqs: Sqs) -> None:
-    """Redrive the dead letters of PROJ."""
     redrive(Site(sqs).context, project="PROJ", yes=True)
 
 
@@ -225,7 +224,6 @@ class TestDeleted:
 
 
 def asking(key: str, **attributes: str) -> DeadLetter:
-    """Return a dead letter that asks under this key."""
     return dead_letter(body=json.dumps(ticket_fields("PROJ", key)), **attributes)
 
 

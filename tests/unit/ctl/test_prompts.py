@@ -13,7 +13,6 @@ class Terminal(io.StringIO):
     """A person, who types."""
 
     def isatty(self) -> bool:
-        """Return that it is one."""
         return True
 
 

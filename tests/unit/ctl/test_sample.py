@@ -12,7 +12,6 @@ from ticketctl.verify.sample import many_messages, read_messages, sample_message
 
 
 def request_of(body: str) -> CreateTicket | None:
-    """Return what the worker takes a message for, by itself."""
     try:
         return CreateTicket.parse(body)
     except PoisonMessageError:

@@ -17,7 +17,7 @@ from ticket_numbering.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import DerivedKeys, checked_prefix
+from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.request_file import Format, Line, read_lines
 from ticketctl.send.waiting import Answer, wait_for_numbers
 from ticketctl.system.rate_limiter import RateLimiter
@@ -46,7 +46,6 @@ def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Check:
 
 
 def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]:
-    """Return the keys that these lines get."""
     requests = checked(lines, keys=DerivedKeys(prefix)).requests
     return [request.fields["idempotency_key"] for request in requests]
 
@@ -165,7 +164,7 @@ class TestKeysOfAFile:
     @pytest.mark.parametrize("prefix", ["", "a b", "\u00e9", "x" * 65])
     def test_prefix_is_refused_when_it_cannot_begin_a_key(self, prefix: str) -> None:
         with pytest.raises(InputError, match="--key-prefix"):
-            checked_prefix(prefix)
+            keys_of("a.csv", prefix)
 
 
 class TestChecked:
@@ -190,7 +189,7 @@ class TestChecked:
     def test_line_is_bad_when_its_key_is_used_for_another_ticket(self) -> None:
         """The same ticket again is a repeat; another project's key is another."""
         line = ticket_fields("A", "k")
-        repeat = line | {"priority": "medium"}
+        repeat = line | {"priority": "medium", "max_number": 9}
 
         found = checked(
             [line, line | {"title": "u"}, line | {"project_id": "B"}, repeat]
@@ -209,6 +208,13 @@ class TestChecked:
         assert json.loads(request.body) == line
         assert request.group == "-"
 
+    def test_line_is_bad_when_it_is_too_long_for_sqs(self) -> None:
+        """Else SQS would refuse the batch, and so end the command, at every run."""
+        found = checked([{"title": "x" * 2**20}, ticket_fields()], unchecked=True)
+
+        assert [number for number, _ in found.problems] == [1]
+        assert len(found.requests) == 1
+
 
 class TestRefused:
     """What cannot be sent is refused before a system is even looked for."""
@@ -221,6 +227,10 @@ class TestRefused:
             (
                 ("send", "--project", "P", "--title", "t", "--priority", "HIGH"),
                 "priority: ",
+            ),
+            (
+                ("send", "--project", "P", "--title", "t", "--key", ""),
+                "idempotency_key: ",
             ),
             (("send-file", "a.jsonl", "--unchecked", "--wait"), "--wait "),
             (("send-file", "a.jsonl", "--key-prefix", "a b"), "--key-prefix: "),
@@ -240,7 +250,6 @@ class TestRefused:
         [
             ("", "holds no ticket"),
             ("title\n", "holds no ticket"),
-            ("titel\na\n", "no field 'titel'"),
             (None, "cannot be read: No such file or directory"),
         ],
     )
@@ -305,7 +314,6 @@ class TestRefused:
 
 
 def requests(count: int, size: int = 1) -> list[Request]:
-    """Return so many requests, with so long a description each."""
     lines = [ticket_fields(description="x" * size) for _ in range(count)]
     return checked(lines, unchecked=size > 1).requests
 
@@ -349,7 +357,6 @@ class Queue:
         return (self.replies.pop(0) if self.replies else take_all)(Entries)
 
     def bodies(self) -> list[list[str]]:
-        """Return the bodies of each call."""
         return [[entry["MessageBody"] for entry in call] for call in self.calls]
 
 
@@ -372,10 +379,6 @@ class Table:
 
     clock: Clock = field(default_factory=Clock)
     records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
-    calls: list[int] = field(default_factory=list)
-    """How many keys each call asked for."""
-    leaves_out: int = 0
-    """How many calls leave all keys unprocessed."""
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after so many seconds."""
@@ -385,17 +388,14 @@ class Table:
     def batch_get_item(
         self,
         RequestItems: dict[str, Any],  # noqa: N803 - boto3's name.
+        **_: Any,
     ) -> dict[str, Any]:
         asked = RequestItems[TABLE]
         assert asked["ConsistentRead"]
         ids = [key["id"]["S"] for key in asked["Keys"]]
-        self.calls.append(len(ids))
-        if self.leaves_out:
-            self.leaves_out -= 1
-            return {"Responses": {}, "UnprocessedKeys": RequestItems}
         due = (self.records[own] for own in ids if own in self.records)
         found = [item for time, item in due if time <= self.clock.now]
-        return {"Responses": {TABLE: found}, "UnprocessedKeys": {}}
+        return {"Responses": {TABLE: found}}
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,6 @@ class FakeStack:
 
 
 def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
-    """Send requests, and return what became of them."""
     return [*Sender(queue, QUEUE_URL, sleep=lambda _: None).send(given)]
 
 
@@ -585,23 +584,6 @@ class TestWaiting:
 
         assert [answer.ticket for answer in found] == [second, first]
         assert [answer.number for answer in found] == [1, 2]
-
-    def test_keys_are_read_a_hundred_at_a_time_when_there_are_many(self) -> None:
-        tickets = [create_ticket() for _ in range(250)]
-        for number, ticket in enumerate(tickets, 1):
-            self.table.put(ticket, number)
-
-        found = self.answers(tickets)
-
-        assert self.table.calls == [100, 100, 50]
-        assert {answer.number for answer in found} == set(range(1, 251))
-
-    def test_keys_are_read_again_when_dynamodb_leaves_them_unprocessed(self) -> None:
-        ticket = create_ticket()
-        self.table.put(ticket, 1)
-        self.table.leaves_out = 3
-
-        assert [answer.number for answer in self.answers([ticket])] == [1]
 
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
         """Each number starts the timeout again."""

@@ -95,7 +95,6 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
 
 
 def refusal(code: str, message: str = "said\nso") -> ClientError:
-    """Return an error as boto3 raises it."""
     said = {"Error": {"Code": code, "Message": message}}
     return ClientError(said, "DescribeStacks")  # type: ignore[arg-type]
 
@@ -110,17 +109,25 @@ class TestStack:
 
         assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
-        assert stack.parameters["IdempotencyRetentionDays"] == "30"
+        assert stack.retention_days == 30
 
-    def test_error_names_stack_and_region_when_there_is_none(
-        self, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("code", "error", "said"),
+        [
+            ("ValidationError", CloudError, "no stack mine in eu-west-1"),
+            ("AccessDenied", ClientError, "AccessDenied"),
+        ],
+    )
+    def test_error_says_there_is_no_stack_only_when_there_is_none(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        code: str,
+        error: type[Exception],
+        said: str,
     ) -> None:
-        with pytest.raises(CloudError, match="no stack mine in eu-west-1"):
+        with pytest.raises(error, match=said):
             found(
-                lambda stub: stub.add_client_error(
-                    "describe_stacks", "ValidationError"
-                ),
-                monkeypatch,
+                lambda stub: stub.add_client_error("describe_stacks", code), monkeypatch
             )
 
     @pytest.mark.parametrize("missing", NEEDED_OUTPUTS)
@@ -134,15 +141,6 @@ class TestStack:
         why = f"not one of.*CREATE_IN_PROGRESS.*no output {missing}"
         with pytest.raises(CloudError, match=why):
             found(answer, monkeypatch)
-
-    def test_error_of_cloudformation_stays_when_the_stack_may_exist(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with pytest.raises(ClientError, match="AccessDenied"):
-            found(
-                lambda stub: stub.add_client_error("describe_stacks", "AccessDenied"),
-                monkeypatch,
-            )
 
     @pytest.mark.parametrize(
         ("region", "profile", "error"),
@@ -247,8 +245,6 @@ def command(function: Callable[..., None]) -> Iterator[None]:
 
 
 def failing(error: BaseException) -> Callable[[], None]:
-    """Return a command that fails so."""
-
     def look() -> None:
         raise error
 
@@ -324,7 +320,6 @@ class TestCommand:
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, (*words, name))

@@ -19,7 +19,6 @@ NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 
 
 def alarm(name: str, state: str = "OK", reason: str = "") -> dict[str, Any]:
-    """Return an alarm as CloudWatch describes it."""
     return {
         "AlarmName": name,
         "StateValue": state,

@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
@@ -20,8 +21,8 @@ from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
 from ticketctl.system.queues import Received
 from ticketctl.system.stack import Stack
-from ticketctl.verify.report import percentile
-from ticketctl.verify.run import take_own
+from ticketctl.verify.report import as_json
+from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
@@ -30,7 +31,6 @@ BROKEN = json.dumps(FIRST)[:-1]
 
 
 def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) -> Sent:
-    """Return a message that was sent."""
     return Sent(message_id, json.dumps(fields), is_repeat)
 
 
@@ -43,7 +43,6 @@ def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Projec
 
 
 def announced(**keys: Announced) -> dict[RequestKey, Announced]:
-    """Return what was announced, by the idempotency key."""
     return {RequestKey("A", key): found for key, found in keys.items()}
 
 
@@ -186,15 +185,19 @@ class TestVerdict:
 
         assert judge(observed).is_clean
 
-    @pytest.mark.parametrize(("percent", "expected"), [(50, 2.0), (99, 4.0)])
-    def test_percentile_is_the_nearest_rank(
-        self, percent: int, expected: float
-    ) -> None:
-        assert percentile([4.0, 1.0, 3.0, 2.0], percent) == expected
+    def test_percentiles_are_nearest_ranks(self) -> None:
+        run = Run(
+            Stack("numbers", "eu-west-1", {}, {}, boto3.Session()),
+            "url",
+            seconds=[4.0, 1.0, 3.0, 2.0],
+        )
+
+        times = as_json(run, judge(WELL))["seconds_to_announced"]
+
+        assert times == {"p50": 2.0, "p99": 4.0}
 
 
 def received(message_id: str, **attributes: str) -> dict[str, Any]:
-    """Return a dead letter as SQS gives it."""
     return {
         "MessageId": message_id,
         "ReceiptHandle": f"receipt of {message_id}",
@@ -231,6 +234,33 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
         if "Entries" in call
     ]
     assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
+
+
+def test_verify_says_that_dead_letters_may_come_when_aws_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are its own, and nothing else removes them."""
+    sqs, sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
+    sns.add_response("unsubscribe", {})
+    sns.add_response("list_subscriptions_by_topic", {"Subscriptions": []})
+    sqs.add_response("list_queues", {})
+    sqs.add_response("create_queue", {"QueueUrl": "https://q"})
+    sns.add_response("subscribe", {"SubscriptionArn": "arn"})
+    sqs.add_client_error("send_message_batch", "InternalError")
+    sns.add_response("unsubscribe", {})
+    sqs.add_response("delete_queue", {})
+    sqs.activate()
+    sns.activate()
+    outputs = {"AssignmentsTopicArn": "arn:aws:sns:x:1:t", "CreateTicketQueueUrl": "u"}
+    clients = {"sqs": sqs.client, "sns": sns.client}
+    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+
+    with pytest.raises(ClientError, match="InternalError"):
+        verify(command_context(stack), yes=True)
+
+    assert "see: ticketctl dead-letters list --project VERIFY-" in (
+        capsys.readouterr().err
+    )
 
 
 def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(

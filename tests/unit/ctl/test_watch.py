@@ -65,14 +65,12 @@ class FakeSystem:
         self.sqs.add_response("list_queues", {"QueueUrls": urls})
 
     def is_done(self) -> bool:
-        """Tell whether every answer was asked for."""
         self.sqs.assert_no_pending_responses()
         self.sns.assert_no_pending_responses()
         return True
 
 
 def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
-    """Return an event."""
     fields = {"project_id": "P", "ticket_key": f"P-{number}", "priority": "low"}
     return {
         "id": f"P-{number}",
@@ -288,7 +286,6 @@ class TestTemporaryQueue:
 
 
 def delivered(*message_ids: str) -> dict[str, Any]:
-    """Return messages as SQS gives them."""
     return {
         "Messages": [
             {

@@ -6,11 +6,14 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
-from ticketctl.cli.output import console, notes
+from ticketctl.cli.output import console, remark
+from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import reasons, warn_of_poison
 from ticketctl.system.aws_errors import error_code
-from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID
+from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
 from ticketctl.system.stack import System
 
 MAX_RATE: Final = 500
@@ -21,7 +24,27 @@ _UNKNOWN_OPERATION: Final = frozenset(
     {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}
 )
 
-_NO_GROUP: Final = "-"  # A FIFO queue demands a group.
+
+_PREVIEW: Final = 100
+
+
+def redrive_selected(
+    stack: System, selection: Selection, rate: int | None, *, yes: bool
+) -> None:
+    """Send the selected dead letters back, once a person agrees."""
+    is_all = selection.everything
+    found = select(stack, selection, _PREVIEW if is_all else None)
+    if not found:
+        console().print("nothing to redrive")
+        return
+    warn_of_poison(found)
+    number = "all" if is_all else str(len(found))
+    confirm(f"Redrive {number} dead letters: {reasons(found)}?", yes=yes)
+    if is_all:
+        if move_all(stack, rate):
+            return
+        found = select(stack, selection)
+    console().print(f"dead letters redriven: {resend(stack, found)}")
 
 
 def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
@@ -53,7 +76,7 @@ def successor(dead_letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
     if GROUP_ID.fullmatch(group):
         message["MessageGroupId"] = group
     if fifo:
-        message.setdefault("MessageGroupId", _NO_GROUP)
+        message.setdefault("MessageGroupId", NO_GROUP)
         message["MessageDeduplicationId"] = str(uuid4())
     return message
 
@@ -62,10 +85,8 @@ def move_all(stack: System, rate: int | None) -> bool:
     """Let SQS move all dead letters back, and say how to see and to stop it.
 
     The destination is always named: a dead letter that the worker sent has no source
-    to go back to, and fails a task without a destination.
-
-    Returns:
-        Whether it moves them; an emulator may not be able to.
+    to go back to, and fails a task without a destination. An emulator may not be able
+    to: then False is returned.
     """
     source = stack.outputs["DeadLetterQueueArn"]
     limit = {} if rate is None else {"MaxNumberOfMessagesPerSecond": rate}
@@ -78,7 +99,7 @@ def move_all(stack: System, rate: int | None) -> bool:
     except ClientError as error:
         if error_code(error) not in _UNKNOWN_OPERATION:
             raise
-        notes().print("this service moves no messages itself; sending them one by one")
+        remark("this service moves no messages itself; sending them one by one")
         return False
     console().print(
         "SQS moves the dead letters now; `ticketctl status` shows what is left.\n"

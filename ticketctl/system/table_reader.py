@@ -6,11 +6,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from ticket_numbering.dynamodb_items import key_id
+from ticket_numbering.messages import RequestKey
 from ticketctl.cli.errors import InputError
-from ticketctl.system.items import TICKET_ATTRIBUTES
+from ticketctl.system.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
 from ticketctl.system.rate_limiter import RateLimiter
 
 Item = Mapping[str, Any]
+
+Place = tuple[str, int]
+"""Project and number: where a ticket is."""
 
 _MAX_KEYS: Final = 100  # BatchGetItem API.
 _BUSY_SECONDS: Final = 0.2
@@ -30,7 +35,6 @@ class TableReader:
 
         Raises:
             InputError: Its key is another one.
-            ClientError: There is no such table.
         """
         found = self.dynamodb.describe_table(TableName=table)["Table"]
         actual = tuple(part["AttributeName"] for part in found["KeySchema"])
@@ -49,10 +53,7 @@ class TableReader:
     ) -> Iterator[Sequence[Item]]:
         """Read a project's tickets in ascending order, page by page.
 
-        Args:
-            table: The tickets' table.
-            project_id: Whose tickets.
-            numbers: The first and the last; all, even negative ones, if not given.
+        Those from the first to the last number; all, even negative ones, without.
         """
         # The projection's aliases of project_id and number, which is a reserved word.
         condition, values = "#0 = :project", {":project": {"S": project_id}}
@@ -68,10 +69,23 @@ class TableReader:
             **_projection(TICKET_ATTRIBUTES),
         )
 
-    def items(
+    def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
+        """Read the tickets of some numbers, each given once."""
+        keys = (
+            {"project_id": {"S": project_id}, "number": {"N": str(number)}}
+            for project_id, number in places
+        )
+        return map(ticket, self._items(table, keys, TICKET_ATTRIBUTES))
+
+    def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
+        """Read the records of some idempotency keys, each given once."""
+        ids = ({"id": {"S": key_id(key)}} for key in keys)
+        return self._items(table, ids, KEY_ATTRIBUTES)
+
+    def _items(
         self, table: str, keys: Iterable[Item], attributes: Sequence[str]
     ) -> Iterator[Item]:
-        """Read the items of these keys, each given once; absent ones are left out."""
+        """Read the items of these keys; absent ones are left out."""
         rest = iter(keys)
         while batch := [*islice(rest, _MAX_KEYS)]:
             while batch:

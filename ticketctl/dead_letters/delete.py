@@ -1,0 +1,54 @@
+"""Deletes dead letters for ever."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import console, notes
+from ticketctl.cli.prompts import confirm
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.numbered import refuse_numbered
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import print_table
+from ticketctl.system.stack import System
+
+_SHOWN: Final = 20
+
+
+def delete_selected(
+    stack: System, selection: Selection, save: Path | None, *, yes: bool
+) -> None:
+    """Delete the selected dead letters, once a person agrees and they are saved.
+
+    Raises:
+        InputError: Some have a number, or cannot be saved.
+    """
+    found = select(stack, selection)
+    if not found:
+        console().print("nothing to delete")
+        return
+    refuse_numbered(stack, found)
+    if not yes:
+        print_table(notes(), found[:_SHOWN])
+    kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
+    confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
+    if save:
+        _save(found, save)
+    console().print(f"dead letters deleted: {settle(stack, found)}")
+
+
+def _save(found: Sequence[DeadLetter], path: Path) -> None:
+    """Write a line of JSON for each dead letter into a new file, and to the disk."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(json.dumps(one.as_json()) + "\n" for one in found)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path} ({error.strerror}); nothing was deleted"
+        ) from error
