@@ -14,16 +14,13 @@ from ticket_numbering.errors import (
 )
 
 BASE_DELAY_SECONDS: Final = 0.04
-"""Before contention is known: several transactions, for others may start as well."""
+"""Several transactions: workers that meet their first conflict often start together."""
 
 MIN_DELAY_SECONDS: Final = 0.01
-"""About a transaction: whoever was in the way is then done."""
+"""Most of a transaction: the one that was in the way is probably over."""
 
 MAX_DELAY_SECONDS: Final = 60.0
-"""The invocation's time bounds the wait itself; this bounds how long it is remembered.
-
-It takes ten blocks to decay from a minute to a wait that an invocation has time for.
-"""
+"""More than an invocation can wait: such a delay takes several blocks to decay."""
 
 CONTENTION_MULTIPLIER: Final = 1.25
 """Another worker was faster."""
