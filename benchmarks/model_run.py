@@ -28,11 +28,10 @@ from simulation.aws.latency import Latency
 from simulation.aws.network import Network
 from simulation.aws.tables import PARTITION_UNITS, Tables
 from simulation.aws.topics import Topic
-from simulation.clocks import Clock
 from simulation.engine.choices import RandomChoices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import ExecutionEnvironment
+from simulation.execution_environment import Clock, ExecutionEnvironment
 from simulation.faults import RandomFaults
 from simulation.monitor import TICKETS
 from simulation.play import quiet

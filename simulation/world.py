@@ -9,7 +9,6 @@ from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
 from simulation.caps import Caps
-from simulation.clocks import Clock
 from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -18,6 +17,7 @@ from simulation.execution_environment import (
     NEXT_VERSION,
     SHIPPED,
     Algorithm,
+    Clock,
     ExecutionEnvironment,
 )
 from simulation.faults import Fault, FaultPlan

@@ -224,24 +224,6 @@ class TestBrokenPromises:
             scene.play(steps)
 
 
-class AnnouncesFirst(DynamoDBTicketStore):
-    """Announces a block before it commits it."""
-
-    publisher: SNSPublisher
-
-    def write_block(self, block: Block) -> Any:
-        self.publisher.publish(
-            [
-                Announcement(
-                    TicketNumberAssigned.of(ticket, number, "-"), replayed=False
-                )
-                for number, ticket in enumerate(block.requests, block.first_number)
-            ],
-            lambda: 30.0,
-        )
-        return super().write_block(block)
-
-
 class RefusesAll(SNSPublisher):
     """Fails every announcement."""
 
@@ -256,15 +238,25 @@ class RefusesAll(SNSPublisher):
 
 
 def announcing_first(environment: ExecutionEnvironment) -> Any:
-    """Build the worker with a store that announces first."""
-    store: Any = environment.store(AnnouncesFirst)
-    store.publisher = environment.publisher()
-    return environment.handler(allocator=environment.allocator(store))
+    """Build the worker with a store that announces a block before it commits it."""
+
+    class Store(DynamoDBTicketStore):
+        def write_block(self, block: Block) -> Any:
+            announcements = [
+                Announcement(
+                    TicketNumberAssigned.of(ticket, number, "-"), replayed=False
+                )
+                for number, ticket in enumerate(block.requests, block.first_number)
+            ]
+            environment.publisher().publish(announcements, lambda: 30.0)
+            return super().write_block(block)
+
+    return environment.handler(store=Store)
 
 
 def announcing_nothing(environment: ExecutionEnvironment) -> Any:
     """Build the worker with a publisher that always fails."""
-    return environment.handler(publisher=environment.publisher(RefusesAll))
+    return environment.handler(publisher=RefusesAll)
 
 
 class TestWorld:

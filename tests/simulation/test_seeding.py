@@ -17,7 +17,6 @@ from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import RandomChoices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.faults import RandomFaults
-from simulation.monitor import KEYS, TICKETS
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
@@ -156,8 +155,9 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
 
     def build(environment: ExecutionEnvironment) -> Any:
         client: Any = Blind(environment.dynamodb, is_hidden)
-        store = DynamoDBTicketStore(client, TICKETS, KEYS)
-        return environment.handler(allocator=environment.allocator(store))
+        return environment.handler(
+            store=lambda _, *tables: DynamoDBTicketStore(client, *tables)
+        )
 
     return Algorithm(name, build)
 
