@@ -32,7 +32,7 @@ from simulation.engine.choices import RandomChoices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment
-from simulation.faults import RandomFaults
+from simulation.faults import FaultPlan
 from simulation.monitor import TICKETS
 from simulation.play import quiet
 from simulation.services import SCHEMA
@@ -81,7 +81,7 @@ class ModelRun:
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._clock)
         self._history = CountingHistory(self._clock, lambda: "", meter=self._meter)
-        self._faults = RandomFaults(self._choices, 0.0)
+        self._faults = FaultPlan()
         self._network = Network(
             self._scheduler, self._choices, self._faults, LATENCY, self._history
         )

@@ -6,8 +6,8 @@ A reader follows one history by opening the modules in this order:
 2. `world` sets it up, with its `services`, and runs it.
 3. `aws.lambda_service` polls and invokes the shipped handler, which
    `execution_environment` builds.
-4. `aws.clients` and `aws.network` carry the handler's calls; `faults` and `outages`
-   make them fail.
+4. `aws.clients` and `aws.network` carry the handler's calls; `faults` make
+   them fail.
 5. `aws.dynamodb`, `aws.topics` and `aws.queues` answer; `aws.transactions` has the
    part that matters most.
 6. `monitor` checks every promise at every decision, `neighbours` one of them after

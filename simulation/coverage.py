@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.messages import reason_of
+from simulation.faults import SERVICES
 from simulation.history import History
 from simulation.monitor import FULL
 from simulation.neighbours import Neighbours
-from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
 
@@ -55,9 +55,9 @@ def tickets_with(name: str) -> str:
     return f"tickets with {name}"
 
 
-def outages_of(service: ServiceName) -> str:
+def outages_of(service: str) -> str:
     """Return the name of the row that counts the outages of a service."""
-    return f"outages of {service.value}"
+    return f"outages of {service}"
 
 
 ROWS: Final = (
@@ -75,7 +75,7 @@ ROWS: Final = (
     WITH_ATTRIBUTES,
     SHORT_VISIBILITY,
     WRONG_CLOCKS,
-    *(outages_of(service) for service in ServiceName),
+    *(outages_of(service) for service in SERVICES),
     OUTAGE_MINUTES,
     FAIR_DAYS,
     FAIR_DELIVERIES,

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from simulation.engine.choices import RandomChoices
 from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import RandomFaults
 from simulation.scenario import random_scenario
 from simulation.world import Outcome, World
 from ticket_numbering.observability import logger
@@ -20,9 +19,7 @@ from ticket_numbering.observability import logger
 def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
     """Play the history of a seed."""
     choices = RandomChoices(seed)
-    scenario = random_scenario(choices)
-    faults = RandomFaults(choices, scenario.fault_rate)
-    return World(scenario, choices, faults, algorithm).run()
+    return World(random_scenario(choices), choices, algorithm).run()
 
 
 @contextlib.contextmanager

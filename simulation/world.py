@@ -20,11 +20,10 @@ from simulation.execution_environment import (
     Clock,
     ExecutionEnvironment,
 )
-from simulation.faults import Fault, FaultPlan
+from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import OUTSIDE, History, actor
 from simulation.monitor import TICKETS, Monitor, Violation, broken
 from simulation.neighbours import Neighbours
-from simulation.outages import WithOutages
 from simulation.scenario import Scenario
 from simulation.services import SCHEMA, Services
 from ticket_numbering.sequence_cache import SequenceCache
@@ -54,12 +53,14 @@ class World:
         self,
         scenario: Scenario,
         choices: Choices,
-        faults: FaultPlan,
         algorithm: Algorithm = SHIPPED,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)
-        self.faults = WithOutages(faults, scenario.outages, self.scheduler.clock)
+        self.faults = faults or RandomFaults(
+            choices, self.scheduler.clock, scenario.fault_rate, scenario.outages
+        )
         self.history = History(self.scheduler.clock, actor)
         self.services = Services(
             scenario, choices, self.scheduler, self.faults, self.history, observer=self

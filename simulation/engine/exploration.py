@@ -162,7 +162,7 @@ class Configuration:
     ) -> World:
         """Return the world of one run, without botocore's retries and timeouts."""
         faults = EveryFault(choices, self.faults, self.kinds)
-        world = World(self.scenario, choices, faults, algorithm)
+        world = World(self.scenario, choices, algorithm, faults)
         world.services.network.attempts = 1
         world.services.network.read_timeout = FOREVER
         world.scheduler.before_choice = lambda: choices.at(world.state)

@@ -7,7 +7,7 @@ import pytest
 
 from simulation.aws.latency import Latency
 from simulation.engine.choices import RandomChoices
-from simulation.faults import Fault
+from simulation.faults import Fault, FaultPlan
 from tests.integration.conformance.case import CANCELLED, FAILED
 from tests.integration.conformance.messages import entries, send
 from tests.integration.conformance.single_items import batch_get
@@ -131,10 +131,10 @@ def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
     assert set(others) == {FAILED, "None"}
 
 
-class AlwaysPartial:
+class AlwaysPartial(FaultPlan):
     """Each batch call fails in part."""
 
-    def next(self, _: str) -> Fault:
+    def draw(self, _: str) -> Fault:
         """Return the fault."""
         return Fault.PARTIAL
 

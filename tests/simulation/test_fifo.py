@@ -9,7 +9,6 @@ import pytest
 
 from simulation.aws.messages import reason_of
 from simulation.engine.choices import RandomChoices
-from simulation.faults import RandomFaults
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario, random_scenario
@@ -57,7 +56,7 @@ class Played:
 
 def played(scenario: Scenario, choices: RandomChoices) -> Played:
     """Play a scenario to its end, with its faults."""
-    world = World(scenario, choices, RandomFaults(choices, scenario.fault_rate))
+    world = World(scenario, choices)
     with quiet():
         return Played(world, world.run())
 

@@ -24,8 +24,7 @@ from simulation.coverage import (
     outages_of,
     tickets_with,
 )
-from simulation.faults import Fault
-from simulation.outages import ServiceName
+from simulation.faults import SERVICES, Fault
 from simulation.requests import OPTIONAL
 from simulation.totals import Totals, play_on_all_cores
 
@@ -92,7 +91,7 @@ class TestCoverage:
             (WITH_ATTRIBUTES, 1),
             (SHORT_VISIBILITY, 5),
             (WRONG_CLOCKS, 3),
-            *((outages_of(service), 40) for service in ServiceName),
+            *((outages_of(service), 40) for service in SERVICES),
             (OUTAGE_MINUTES, 1),
             (FAIR_DAYS, 20),
             (FAIR_DELIVERIES, 1),

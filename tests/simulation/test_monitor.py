@@ -15,7 +15,6 @@ from simulation.aws.queues import Queue
 from simulation.aws.topics import Topic
 from simulation.engine.choices import RandomChoices
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.faults import RandomFaults
 from simulation.monitor import KEYS, TICKETS, Monitor, Violation
 from simulation.play import quiet
 from simulation.producers import Sending, request
@@ -272,16 +271,14 @@ class TestWorld:
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(
         self, build: Any, violation: str
     ) -> None:
-        choices = RandomChoices(1)
         day = replace(DAY, is_fair=True)
-        faults = RandomFaults(choices, 0.0)
         with quiet():
-            outcome = World(day, choices, faults, Algorithm("bad", build)).run()
+            outcome = World(day, RandomChoices(1), Algorithm("bad", build)).run()
 
         assert outcome.violation == violation
 
     def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
-        world = quiet_world()
+        world = World(DAY, RandomChoices(1))
         world.scenario = replace(DAY, max_attempts=0)
         with quiet():
             outcome = world.run()
@@ -289,15 +286,9 @@ class TestWorld:
         assert outcome.violation == "worker0.1 tried 1 times in P, not 0"
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
-        world = quiet_world()
+        world = World(DAY, RandomChoices(1))
         world.services.tables.units_written = 1.0
         with quiet():
             outcome = world.run()
 
         assert outcome.violation == "5.0 units written, at most 4 due"
-
-
-def quiet_world() -> World:
-    """Return a day of one message, without faults."""
-    choices = RandomChoices(1)
-    return World(DAY, choices, RandomFaults(choices, 0.0))

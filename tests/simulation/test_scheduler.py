@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
 
 import pytest
 
 from simulation.engine.choices import RandomChoices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
-from simulation.faults import RandomFaults
 from simulation.play import play, quiet
 from simulation.scenario import random_scenario
 from simulation.world import World
@@ -98,7 +98,7 @@ class TestDeath:
     def test_world_is_collected_when_its_history_is_over(self) -> None:
         """Millions of tasks that wait for ever would fill the memory."""
         choices = RandomChoices(3)
-        world = World(random_scenario(choices), choices, RandomFaults(choices, 0.1))
+        world = World(replace(random_scenario(choices), fault_rate=0.1), choices)
         with quiet():
             world.run()
 

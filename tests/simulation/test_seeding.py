@@ -16,7 +16,6 @@ from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import RandomChoices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
-from simulation.faults import RandomFaults
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
@@ -81,8 +80,7 @@ def play(
                 outages=(),
                 fifo=number % FIFO_EVERY == 0,
             )
-            faults = RandomFaults(choices, scenario.fault_rate)
-            world = SeededWorld(scenario, choices, faults, algorithm, wrapper)
+            world = SeededWorld(scenario, choices, algorithm, wrapper)
             outcome = world.run()
             played.outcomes += world.outcomes
             played.refusals += outcome.history.refusals()

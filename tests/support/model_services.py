@@ -16,7 +16,7 @@ from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices, RandomChoices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from simulation.faults import FaultPlan, RandomFaults
+from simulation.faults import FaultPlan
 from simulation.history import History
 from simulation.services import SCHEMA
 
@@ -42,7 +42,7 @@ class ModelServices:
         network = Network(
             self.scheduler,
             choices,
-            faults or RandomFaults(choices, 0.0),
+            faults or FaultPlan(),
             latency or Latency(),
             History(lambda: self.scheduler.now, lambda: "caller"),
             attempts=1,

@@ -14,7 +14,6 @@ from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import FaultPlan
 from simulation.history import OUTSIDE
 from simulation.monitor import KEYS, TICKETS, broken
 from simulation.scenario import Scenario
@@ -79,11 +78,10 @@ class SeededWorld(World):
         self,
         scenario: Scenario,
         choices: Choices,
-        faults: FaultPlan,
         algorithm: Algorithm = SHIPPED,
         wrapper: Wrapper = lambda client: client,
     ) -> None:
-        super().__init__(scenario, choices, faults, algorithm)
+        super().__init__(scenario, choices, algorithm)
         network = self.services.network
         if choices.chance(0.5):
             network = replace(network, latency=QUICK)
