@@ -16,6 +16,7 @@ from aws_lambda_powertools.utilities.idempotency import (
 )
 
 from simulation.aws.lambda_service import Handler
+from simulation.aws.tables import KEYS
 from simulation.execution_environment import SHIPPED, ExecutionEnvironment
 from simulation.known_bad.samples import (
     NOT_THERE,
@@ -25,7 +26,6 @@ from simulation.known_bad.samples import (
     textbook,
     ticket_put,
 )
-from simulation.monitor import KEYS
 from ticket_numbering.messages import CreateTicket
 
 

@@ -11,11 +11,9 @@ from benchmarks.figures import Figures, percentile
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
-from simulation.engine.scheduler import Scheduler
-from simulation.engine.tasks import Future
+from simulation.aws.tables import TICKETS
 from simulation.faults import Fault
 from simulation.history import History
-from simulation.monitor import TICKETS
 
 
 @dataclass
@@ -105,18 +103,15 @@ class CountedQueue(Queue):
     """A queue with a batching window, that delivers some messages twice."""
 
     meter: Meter = field(kw_only=True)
-    scheduler: Scheduler = field(kw_only=True)
     window: float = 0.0
     redelivered: float = 0.0
 
     def receive(self, at_most: int) -> list[Message]:
         """Receive, and wait up to the window until the batch is full."""
         received = super().receive(at_most)
-        end = self.clock() + self.window
-        while received and len(received) < at_most and self.clock() < end:
-            future = Future()
-            self.idle.append(future)
-            self.scheduler.wait(future, end - self.clock())
+        end = self.scheduler.now + self.window
+        while received and len(received) < at_most and self.scheduler.now < end:
+            self.wait(end - self.scheduler.now)
             received += super().receive(at_most - len(received))
         return received
 
@@ -125,14 +120,14 @@ class CountedQueue(Queue):
         super().deliver(message)
         if message.receives == 1:
             key = json.loads(message.body)["idempotency_key"]
-            self.meter.received[key] = self.clock(), message.sent_at
+            self.meter.received[key] = self.scheduler.now, message.sent_at
 
     def delete(self, message_id: str) -> None:
         """Delete a message; some come back once instead."""
         message = self.messages.get(message_id)
         if message and message.receives == 1 and self.choices.chance(self.redelivered):
-            message.visible_at = self.clock()
-            self.on_send()
+            message.visible_at = self.scheduler.now
+            self._wake_pollers()
         else:
             super().delete(message_id)
 

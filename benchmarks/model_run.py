@@ -26,25 +26,19 @@ from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.latency import Latency
 from simulation.aws.network import Network
-from simulation.aws.tables import PARTITION_UNITS, Tables
+from simulation.aws.tables import PARTITION_UNITS, TICKETS, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import RandomChoices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment
 from simulation.faults import FaultPlan
-from simulation.monitor import TICKETS
 from simulation.play import quiet
-from simulation.services import SCHEMA
 
-LATENCY: Final = Latency(shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014))
-"""A call and its answer take 5 ms."""
-
-TRANSACTION_SECONDS: Final = (0.005, 0.011)
-"""What a transaction takes in addition to its call and its items' locks and commits.
-
-These take 7 ms, so that it takes 12 to 18 ms in all.
-"""
+LATENCY: Final = Latency(
+    shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014), decision=(0.005, 0.011)
+)
+"""A call and its answer take 5 ms, and a transaction 12 to 18 ms in all."""
 
 UNITS_A_TICKET: Final = 2
 """Of the project's partition: a transactional write of up to 1 KB."""
@@ -89,15 +83,15 @@ class ModelRun:
         self._queue = kind(
             "message",
             self._choices,
-            self._clock,
+            self._scheduler,
             meter=self._meter,
-            scheduler=self._scheduler,
             window=workload.window,
             redelivered=workload.redelivered,
-            on_send=self._wake_workers,
         )
         self._topic = Topic(self._choices, on_publish=self._meter.announced)
-        self._tables = self._make_tables()
+        self._tables = Tables(
+            self._scheduler, self._choices, LATENCY, on_decision=self._decided
+        )
         self._dynamodb = DynamoDB(self._tables)
 
     def run(self) -> Figures:
@@ -114,7 +108,7 @@ class ModelRun:
         self._scheduler.end()
         return self._figures
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+    def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See each ticket at the moment that it is written."""
         counts = self._meter.counts
         before = counts.tickets
@@ -128,21 +122,6 @@ class ModelRun:
 
     def _clock(self) -> float:
         return self._scheduler.now
-
-    def _make_tables(self) -> Tables:
-        return Tables(
-            SCHEMA,
-            self._choices,
-            self,
-            clock=self._clock,
-            step=lambda steps: self._scheduler.sleep(
-                LATENCY.sample_step(self._choices, steps)
-            ),
-            observe=lambda _: None,
-            hold=lambda: self._scheduler.sleep(
-                self._choices.duration(*TRANSACTION_SECONDS)
-            ),
-        )
 
     def _make_poller(self, name: str) -> Poller:
         return Poller(
@@ -231,8 +210,3 @@ class ModelRun:
     def _send(self, messages: int) -> None:
         for project, body in islice(self._bodies, max(0, messages)):
             self._queue.send(body, group=project)
-
-    def _wake_workers(self) -> None:
-        idle, self._queue.idle = self._queue.idle, []
-        for future in idle:
-            self._scheduler.resolve(future)

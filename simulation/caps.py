@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from simulation.aws.items import Address
-from simulation.aws.messages import reason_of
-from simulation.monitor import FULL, TICKETS, Monitor, broken
+from simulation.aws.messages import Message, reason_of
+from simulation.aws.tables import TICKETS
+from simulation.monitor import FULL, Monitor, broken
 from simulation.requests import RequestId, cap_of
 
 
@@ -35,9 +36,8 @@ class Caps:
             ):
                 broken(f"{request[0]}-{number} is above its request's cap")
 
-    def dead_lettered(self) -> None:
+    def dead_lettered(self, letter: Message) -> None:
         """See a dead letter that has just arrived: its cap has been reached."""
-        letter = self.monitor.dead_letters.arrived[-1]
         request = self.monitor.sent[letter.body]
         if reason_of(letter) != FULL or request is None:
             return

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.monitor import FOREIGN, KEYS, TICKETS
+from simulation.monitor import FOREIGN
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore

@@ -9,11 +9,10 @@ from typing import Any, Final, NoReturn
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.messages import Message, reason_of
 from simulation.aws.queues import Queue
+from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
 from simulation.requests import OPTIONAL, RequestId, canonical, content_of, identity
 
-TICKETS: Final = "tickets"
-KEYS: Final = "keys"
 FOREIGN: Final = "of_the_next_version"
 FULL: Final = "SequenceFullError"
 REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from simulation.aws.items import Address
 from simulation.aws.messages import Message
+from simulation.aws.tables import KEYS
 from simulation.history import actor
-from simulation.monitor import KEYS, Monitor, broken
+from simulation.monitor import Monitor, broken
 from simulation.requests import RequestId
 
 

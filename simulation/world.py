@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
+from simulation.aws.tables import SCHEMA, TICKETS
 from simulation.caps import Caps
 from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices
@@ -22,10 +23,10 @@ from simulation.execution_environment import (
 )
 from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import OUTSIDE, History, actor
-from simulation.monitor import TICKETS, Monitor, Violation, broken
+from simulation.monitor import Monitor, Violation, broken
 from simulation.neighbours import Neighbours
 from simulation.scenario import Scenario
-from simulation.services import SCHEMA, Services
+from simulation.services import Services
 from ticket_numbering.sequence_cache import SequenceCache
 
 
@@ -63,7 +64,7 @@ class World:
         )
         self.history = History(self.scheduler.clock, actor)
         self.services = Services(
-            scenario, choices, self.scheduler, self.faults, self.history, observer=self
+            scenario, choices, self.scheduler, self.faults, self.history
         )
         self.monitor: Monitor = self.make_monitor(
             self.services.topic,
@@ -76,7 +77,8 @@ class World:
         self.caps = Caps(self.monitor)
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
-        self.services.dead_letters.on_send = self.caps.dead_lettered
+        self.services.dead_letters.on_arrival = self.caps.dead_lettered
+        self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
@@ -119,7 +121,7 @@ class World:
             self.faults.injected.total(),
         )
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+    def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """Log what is committed, and check it."""
         tickets = {
             "-".join(map(str, address.key)): (

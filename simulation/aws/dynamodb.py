@@ -165,7 +165,7 @@ class DynamoDB:
             wanted = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             members: dict[str, Any] = {"Item": old} if wanted and old else {}
             raise ServiceError("ConditionalCheckFailedException", **members)
-        self.tables.observer.decided({address: item})
+        self.tables.on_decision({address: item})
         self.tables.write(address, item)
 
     def _age(self, request: Request) -> float:

@@ -38,7 +38,7 @@ class Scheduler:
         self,
         process: Process,
         name: str,
-        action: Callable[[], None],
+        action: Callable[[], object],
         delay: float = 0.0,
         *,
         observed: Hashable = (),

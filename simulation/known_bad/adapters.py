@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import ExecutionEnvironment
-from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
 from ticket_numbering.dynamodb_items import assignment
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore

@@ -7,8 +7,8 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from simulation.aws.messages import MILLISECONDS
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import SETTINGS, ExecutionEnvironment
-from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.aws_errors import code_of
 from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.dynamodb_store import serialized

@@ -12,10 +12,12 @@ import pytest
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
 from simulation.engine.choices import RandomChoices
+from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.monitor import KEYS, TICKETS, Monitor, Violation
+from simulation.monitor import Monitor, Violation
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
@@ -48,8 +50,8 @@ class Scene:
     def __init__(self) -> None:
         choices = RandomChoices(1)
         self.topic = Topic(choices)
-        self.queue = Queue("message", choices, lambda: 0.0)
-        self.dead_letters = Queue("dead", choices, lambda: 0.0)
+        self.queue = Queue("message", choices, Scheduler(choices))
+        self.dead_letters = Queue("dead", choices, Scheduler(choices))
         self.monitor = Monitor(self.topic, self.queue, self.dead_letters)
         self.topic.on_publish = self.monitor.announced
         self.queue.on_delete = self.monitor.deleted

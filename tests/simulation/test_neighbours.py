@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.items import Address
+from simulation.aws.tables import KEYS
 from simulation.engine.choices import RandomChoices
-from simulation.monitor import KEYS
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario

@@ -1,12 +1,11 @@
 """The model's services for callers that do not run on its scheduler."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, TypeVar
 
 from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
 from simulation.aws.dynamodb import DynamoDB
-from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network
@@ -18,7 +17,6 @@ from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.faults import FaultPlan
 from simulation.history import History
-from simulation.services import SCHEMA
 
 MAX_RECEIVES: Final = 2
 
@@ -49,17 +47,14 @@ class ModelServices:
             read_timeout=FOREVER,
         )
         tables = Tables(
-            SCHEMA,
+            self.scheduler,
             choices,
-            self,
-            clock=lambda: self.scheduler.now,
-            step=lambda _: self.scheduler.sleep(pace),
-            observe=self.scheduler.observe,
+            Latency(pace, pace, steps_a_call=1),
             partial_reasons=partial_reasons,
         )
         self.topic = Topic(choices)
-        dead = Queue("dead", choices, lambda: self.scheduler.now)
-        source = Queue("source", choices, lambda: self.scheduler.now)
+        dead = Queue("dead", choices, self.scheduler)
+        source = Queue("source", choices, self.scheduler)
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
         self.dynamodb: Any = OutsideClient(
@@ -69,9 +64,6 @@ class ModelServices:
         self.sqs: Any = OutsideQueues(self, network)
         self._serials = count(1)
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Take a decision of the tables, which needs no check here."""
-
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""
         answers: list[Answer] = []
@@ -79,7 +71,7 @@ class ModelServices:
         self.scheduler.run()
         return answers[0]
 
-    def spawn(self, action: Callable[[], None], at: float = 0.0) -> None:
+    def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
         """Plan an action, so many seconds from now."""
         process = Process(f"caller{next(self._serials)}")
         self.scheduler.spawn(process, process.name, action, at)

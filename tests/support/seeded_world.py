@@ -11,11 +11,12 @@ from botocore.parsers import ResponseParserError
 
 from simulation.aws.clients import DynamoDBClient
 from simulation.aws.latency import Latency
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.history import OUTSIDE
-from simulation.monitor import KEYS, TICKETS, broken
+from simulation.monitor import broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
