@@ -7,7 +7,7 @@ from simulation.aws.items import Address
 from simulation.aws.messages import Message, reason_of
 from simulation.aws.tables import TICKETS
 from simulation.monitor import FULL, Monitor, broken
-from simulation.requests import RequestId, cap_of
+from simulation.requests import Request
 
 
 @dataclass
@@ -15,8 +15,7 @@ class Caps:
     """Checks every number and every refused request."""
 
     monitor: Monitor
-    refused: dict[str, RequestId] = field(default_factory=dict)
-    """The bodies that were refused, and their requests."""
+    refused: list[Request] = field(default_factory=list)
 
     def decided(self, addresses: Iterable[Address]) -> None:
         """See the tickets that hold from now on: some message accepts each number."""
@@ -28,28 +27,28 @@ class Caps:
             if address.table == TICKETS
         }
         monitor = self.monitor
-        for request, (number, content) in monitor.numbered.items():
-            if (request[0], number) in given and number > max(
-                cap_of(body)
-                for body, wanted in monitor.sent.items()
-                if wanted == request and monitor.contents[body] == content
+        for (project, key), (number, content) in monitor.numbered.items():
+            if (project, number) in given and number > max(
+                request.cap
+                for request in monitor.sent.values()
+                if request
+                and request.id == (project, key)
+                and request.content == content
             ):
-                broken(f"{request[0]}-{number} is above its request's cap")
+                broken(f"{project}-{number} is above its request's cap")
 
     def dead_lettered(self, letter: Message) -> None:
         """See a dead letter that has just arrived: its cap has been reached."""
         request = self.monitor.sent[letter.body]
         if reason_of(letter) != FULL or request is None:
             return
-        self.refused[letter.body] = request
-        if self.monitor.last[request[0]] < cap_of(letter.body):
+        self.refused.append(request)
+        if self.monitor.last[request.id[0]] < request.cap:
             broken(f"refused below its cap: {letter.body}")
 
     def finish(self) -> None:
         """Check that no refused request had a number that it accepts."""
-        for body, request in self.refused.items():
-            if request in self.monitor.numbered:
-                number, content = self.monitor.numbered[request]
-                is_own = content == self.monitor.contents[body]
-                if is_own and number <= cap_of(body):
-                    broken(f"refused, but has number {number}: {body}")
+        for request in self.refused:
+            number, content = self.monitor.numbered.get(request.id, (0, ""))
+            if content == request.content and number <= request.cap:
+                broken(f"refused, but has number {number}: {request.id}")

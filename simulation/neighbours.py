@@ -43,11 +43,11 @@ class Neighbours:
         monitor = self.monitor
         for message in batch:
             request = monitor.sent[message.body]
-            if request is None or request in self.damaged:
+            if request is None or request.id in self.damaged:
                 continue
-            if (invocation, request[0]) in self.contended:
+            if (invocation, request.id[0]) in self.contended:
                 continue
-            if request in monitor.numbered and not monitor.is_numbered(message.body):
+            if not monitor.is_valid(message.body):
                 continue  # Poison: the key belongs to another ticket.
             if message.id in failed or not monitor.is_done(message.body):
                 broken(f"{message.id} had to wait without contention")

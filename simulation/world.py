@@ -193,7 +193,7 @@ class World:
                 self.scheduler.sleep(pause)
             request = self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
-            project = request[0] if request else "-"
+            project = request.id[0] if request else "-"
             group = project if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:
                 self.history.note("sends again", sending.body[:80])

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from simulation.execution_environment import Algorithm, ExecutionEnvironment
+from simulation.execution_environment import (
+    SHIPPED,
+    Algorithm,
+    ExecutionEnvironment,
+)
 from simulation.known_bad import adapters, allocation, samples
 
 
@@ -68,3 +72,9 @@ CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     _with("a remembered number never gets old", cache=allocation.never_too_old),
 )
 """Correct: what they leave out of the shipped algorithm only saves requests."""
+
+ALGORITHMS: Final = {
+    algorithm.name: algorithm
+    for algorithm in (SHIPPED, *CORRECT_BUT_COSTLY, *KNOWN_BAD)
+}
+"""Those that a command can name."""

@@ -15,9 +15,8 @@ from simulation.configurations import (
 from simulation.engine.exploration import Configuration, explore
 from simulation.execution_environment import Algorithm
 from simulation.faults import Fault
-from simulation.known_bad.algorithms import REPLAY_LEFT_TO_THE_HOLDER
+from simulation.known_bad.algorithms import ALGORITHMS, REPLAY_LEFT_TO_THE_HOLDER
 from simulation.play import quiet
-from simulation.totals import ALGORITHMS
 
 TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
 

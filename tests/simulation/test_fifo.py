@@ -34,13 +34,13 @@ class Played:
         A request that was refused at its cap may come again with a higher one.
         """
         monitor = self.world.monitor
-        refused = self.world.caps.refused.values()
+        refused = {request.id for request in self.world.caps.refused}
         arrived = [
             monitor.sent[message.body] for message in self.world.services.queue.arrived
         ]
         numbers: dict[str, list[int]] = {}
-        for request_id in dict.fromkeys(arrived):
-            if request_id is None or request_id in refused:
+        for request_id in dict.fromkeys(one.id for one in arrived if one):
+            if request_id in refused:
                 continue
             if request_id in monitor.numbered:
                 number, _ = monitor.numbered[request_id]
