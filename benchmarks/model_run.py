@@ -20,7 +20,7 @@ from benchmarks.counting import (
 )
 from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
-from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
@@ -28,7 +28,7 @@ from simulation.aws.latency import Latency
 from simulation.aws.network import Network
 from simulation.aws.tables import PARTITION_UNITS, TICKETS, Tables
 from simulation.aws.topics import Topic
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment
@@ -71,7 +71,7 @@ class ModelRun:
         self._span = span_of(workload, scale, learns=contender == OURS)
         self._bodies = workload.bodies()
         self._numbered: set[tuple[str, str]] = set()
-        self._choices = RandomChoices(seed)
+        self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._clock)
         self._history = CountingHistory(self._clock, lambda: "", meter=self._meter)
@@ -141,10 +141,10 @@ class ModelRun:
         environment = ExecutionEnvironment(
             self._scheduler,
             self._choices,
-            DynamoDBClient(self._dynamodb, self._network),
-            SNSClient(self._topic, self._network),
-            SQSClient(self._queue, self._network),
-            SQSClient(self._queue, self._network),
+            Client("dynamodb", self._dynamodb, self._network),
+            Client("sns", self._topic, self._network),
+            Client("sqs", self._queue, self._network),
+            Client("sqs", self._queue, self._network),
             Clock(self._scheduler, self._choices),
         )
         return self._timed(self._build(environment))

@@ -28,7 +28,7 @@ FAIR_DAYS: Final = "days on which no message may wait for its neighbours"
 
 CONDITIONS: Final[Mapping[str, float]] = {
     "blocks committed of up to 1": 1,
-    "blocks committed of up to 5": 1,
+    "blocks committed of up to 5": 3,
     "blocks committed of up to 10": 20,
     "blocks committed of up to 49": 20,
     "blocks committed of up to 50": 20,

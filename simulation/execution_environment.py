@@ -145,6 +145,8 @@ class Algorithm:
 
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
+    breaks: str = ""
+    """Of a known-bad algorithm, what its first violation says."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from greenlet import getcurrent
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import write_units
-from simulation.aws.service import ServiceError
 from simulation.aws.transactions import UNITS_FACTOR
 from simulation.engine.tasks import Task
 from simulation.faults import Fault
@@ -96,30 +96,23 @@ class History:
         ]
 
 
-def _shown(detail: Any) -> str:  # noqa: C901, PLR0911 - a table of forms.
+def _shown(detail: Any) -> str:  # noqa: PLR0911 - a table of forms.
     match detail:
         case None:
             return ""
-        case (request, Fault() as fault):
-            return f"{_shown(request)}  !! {fault.value}"
         case (request, None):
             return _shown(request)
+        case (request, Fault() as fault):
+            return f"{_shown(request)}  {_shown(fault)}"
         case Fault():
             return f"!! {detail.value}"
         case ServiceError():
             reasons = detail.members.get("CancellationReasons", ())
-            codes = " ".join(reason["Code"] for reason in reasons)
-            return f"{detail.code} {codes}".rstrip()
+            return " ".join([detail.code, *(reason["Code"] for reason in reasons)])
         case {"TransactItems": actions}:
             return "  ".join(_action(action) for action in actions)
-        case {"Items": items} | {"Responses": items}:
-            return str(items)
         case {"PublishBatchRequestEntries": entries}:
             return "  ".join(_announced(entry) for entry in entries)
-        case {"Entries": entries}:
-            return "  ".join(str(entry["MessageBody"])[:60] for entry in entries)
-        case {"Successful": sent, "Failed": failed}:
-            return f"sent {[e['Id'] for e in sent]} failed {[e['Id'] for e in failed]}"
         case {"TableName": _}:
             kept = ("Key", "Item", "ExpressionAttributeValues")
             return "  ".join(str(detail[name]) for name in kept if name in detail)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.scenario import random_scenario
@@ -25,7 +25,7 @@ SEEDS_AT_A_TIME: Final = 50
 
 def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
     """Play the history of a seed."""
-    choices = RandomChoices(seed)
+    choices = Choices(seed)
     return World(random_scenario(choices), choices, algorithm).run()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
 from simulation.aws.tables import SCHEMA, TICKETS
@@ -159,10 +159,10 @@ class World:
         environment = ExecutionEnvironment(
             self.scheduler,
             self.choices,
-            DynamoDBClient(services.dynamodb, services.network),
-            SNSClient(services.topic, services.network),
-            SQSClient(services.dead_letters, services.network),
-            SQSClient(services.queue, services.network),
+            Client("dynamodb", services.dynamodb, services.network),
+            Client("sns", services.topic, services.network),
+            Client("sqs", services.dead_letters, services.network),
+            Client("sqs", services.queue, services.network),
             Clock(self.scheduler, self.choices, scenario.clock_error),
             scenario.max_attempts,
             SequenceCache(scenario.cache_ttl),

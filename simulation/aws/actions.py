@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simulation.aws.errors import ServiceError, validation
 from simulation.aws.items import (
     MAX_ITEM_BYTES,
     Address,
@@ -11,7 +12,6 @@ from simulation.aws.items import (
     KeyMismatchError,
     size_of,
 )
-from simulation.aws.service import ServiceError, validation
 from simulation.aws.tables import Tables
 
 MAX_ACTIONS: Final = 100

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar, Final
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
-from simulation.aws.service import ServiceError
 
 DEDUPLICATION_SECONDS: Final = 300.0
 

@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any, ClassVar, Final
 
 from simulation.aws.batches import entries_of, take
+from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
-from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, Item, Key, KeyMismatchError, key_of
 from simulation.aws.latency import Latency
-from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, holds, write_units
-from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.engine.tasks import FOREVER
 

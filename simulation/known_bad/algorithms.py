@@ -12,50 +12,92 @@ from simulation.execution_environment import (
 from simulation.known_bad import adapters, allocation, samples
 
 
-def _with(name: str, **parts: Any) -> Algorithm:
+def _with(name: str, breaks: str = "", **parts: Any) -> Algorithm:
     """Return the shipped algorithm but for these parts."""
-    return Algorithm(name, partial(ExecutionEnvironment.handler, **parts))
+    return Algorithm(name, partial(ExecutionEnvironment.handler, **parts), breaks)
 
 
-def _by_record(name: str, number: samples.Number) -> Algorithm:
+def _by_record(name: str, breaks: str, number: samples.Number) -> Algorithm:
     build = partial(samples.RecordByRecord, number=number)
-    return Algorithm(name, build, has_key_records=False)
+    return Algorithm(name, build, breaks, has_key_records=False)
 
 
 KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
-        "increment on any cancellation", decide=allocation.increment_on_any_cancellation
+        "increment on any cancellation",
+        "was committed after",
+        decide=allocation.increment_on_any_cancellation,
     ),
-    _with("a conflict is a number taken", decide=allocation.conflict_is_taken),
     _with(
-        "increment by the block's length", decide=allocation.increment_by_block_length
+        "a conflict is a number taken",
+        "was committed after",
+        decide=allocation.conflict_is_taken,
+    ),
+    _with(
+        "increment by the block's length",
+        "was committed after",
+        decide=allocation.increment_by_block_length,
     ),
     Algorithm(
-        "a number remembered from a block only tried", allocation.caching_what_it_tries
+        "a number remembered from a block only tried",
+        allocation.caching_what_it_tries,
+        "was committed after",
     ),
-    _with("one memory for all projects", cache=allocation.OneForAll),
-    _by_record("the textbook loop: query, put, plus one", samples.textbook),
-    _by_record("a counter row with ADD, then the ticket", samples.counter),
+    _with(
+        "one memory for all projects", "was committed after", cache=allocation.OneForAll
+    ),
     _by_record(
-        "read and retry everything, no idempotency key", samples.retry_everything
+        "the textbook loop: query, put, plus one", "has two numbers", samples.textbook
     ),
-    _by_record("a three-step idempotency wrapper", samples.three_steps),
-    _with("a replay is not announced", publisher=adapters.SilentReplays),
-    Algorithm("the message id as key", adapters.keyed_by_message_id),
+    _by_record(
+        "a counter row with ADD, then the ticket",
+        "was committed after",
+        samples.counter,
+    ),
+    _by_record(
+        "read and retry everything, no idempotency key",
+        "has two numbers",
+        samples.retry_everything,
+    ),
+    _by_record(
+        "a three-step idempotency wrapper", "has two numbers", samples.three_steps
+    ),
+    _with(
+        "a replay is not announced",
+        "was deleted before it was done",
+        publisher=adapters.SilentReplays,
+    ),
+    Algorithm("the message id as key", adapters.keyed_by_message_id, "has two numbers"),
     Algorithm(
         "deleted before it is sent to the dead-letter queue",
         adapters.deleting_too_early,
+        "was deleted before it was done",
     ),
-    _with("`Failed` is ignored", publisher=adapters.DeafPublisher),
-    _with("a stale read is trusted", store=adapters.StaleAndTrusted),
-    _with("a cap is refused without a look at its key", store=adapters.RefusesUnseen),
-    _with("a cap is refused on a half-seen block", store=adapters.RefusesHalfSeen),
     _with(
-        "a cap is refused by its place in a block", allocator=allocation.RefusesByPlace
+        "`Failed` is ignored",
+        "was deleted before it was done",
+        publisher=adapters.DeafPublisher,
+    ),
+    _with("a stale read is trusted", "was given twice", store=adapters.StaleAndTrusted),
+    _with(
+        "a cap is refused without a look at its key",
+        "refused, but has number",
+        store=adapters.RefusesUnseen,
+    ),
+    _with(
+        "a cap is refused on a half-seen block",
+        "refused, but has number",
+        store=adapters.RefusesHalfSeen,
+    ),
+    _with(
+        "a cap is refused by its place in a block",
+        "refused below its cap",
+        allocator=allocation.RefusesByPlace,
     ),
     Algorithm(
         "the newest ticket gets deleted",
         adapters.deleting_the_top,
+        "was given twice",
         has_key_records=False,
         deletes_tickets=True,
     ),
@@ -64,6 +106,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
 REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
     "a replay found beside a conflict is not announced",
     allocation.leaving_replays_to_the_holder,
+    "was deleted before it was done",
 )
 """Its interleaving is so rare that only the exhaustive exploration must find it."""
 

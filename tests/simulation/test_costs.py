@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from simulation.aws.latency import Latency
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
@@ -24,7 +24,7 @@ def calm_day(messages: int, pollers: int, times: int = 1) -> Scenario:
 def played(scenario: Scenario, seed: int = 1) -> Outcome:
     """Play a scenario without a fault."""
     with quiet():
-        outcome = World(scenario, RandomChoices(seed)).run()
+        outcome = World(scenario, Choices(seed)).run()
     assert outcome.violation is None
     return outcome
 

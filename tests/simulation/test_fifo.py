@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from simulation.aws.messages import reason_of
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario, random_scenario
@@ -54,7 +54,7 @@ class Played:
         return any(reason_of(letter) is None for letter in letters)
 
 
-def played(scenario: Scenario, choices: RandomChoices) -> Played:
+def played(scenario: Scenario, choices: Choices) -> Played:
     """Play a scenario to its end, with its faults."""
     world = World(scenario, choices)
     with quiet():
@@ -64,7 +64,7 @@ def played(scenario: Scenario, choices: RandomChoices) -> Played:
 def histories(*, fifo: bool) -> Iterator[Played]:
     """Play random histories in one of the modes."""
     for seed in HISTORIES:
-        choices = RandomChoices(seed)
+        choices = Choices(seed)
         day = random_scenario(choices)
         batch_size = min(day.batch_size, MAX_BATCH) if fifo else day.batch_size
         yield played(replace(day, fifo=fifo, batch_size=batch_size), choices)
@@ -91,7 +91,7 @@ def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
     """Play calm days on which ten full batches of one project wait."""
     bodies = [request("P", f"key-{number}") for number in range(100)]
     day = Scenario([Sending(0.0, body) for body in bodies], workers, fifo=fifo)
-    return [played(day, RandomChoices(seed)).outcome for seed in CALM_DAYS]
+    return [played(day, Choices(seed)).outcome for seed in CALM_DAYS]
 
 
 class TestContention:
@@ -129,7 +129,7 @@ class TestDeduplication:
         body = request("P", "key")
         sendings = [Sending(0.0, body), Sending(seconds, body)]
 
-        day = played(Scenario(sendings, fifo=True), RandomChoices(1))
+        day = played(Scenario(sendings, fifo=True), Choices(1))
 
         assert (day.outcome.violation, day.outcome.tickets) == (None, 1)
         assert len(day.world.services.queue.arrived) == deliveries
@@ -138,7 +138,7 @@ class TestDeduplication:
         """It would be dropped if the key were the deduplication id."""
         sendings = [Sending(0.0, request("P", "key", title)) for title in "AB"]
 
-        day = played(Scenario(sendings, fifo=True), RandomChoices(1))
+        day = played(Scenario(sendings, fifo=True), Choices(1))
 
         [letter] = day.world.services.dead_letters.arrived
         assert day.outcome.violation is None

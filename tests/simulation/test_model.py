@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from simulation.aws import actions, dynamodb, items
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
-from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from ticket_numbering import ports
 
-CHOICES = RandomChoices(1)
+CHOICES = Choices(1)
 AT_ONCE = Latency(0.0, 0.0)
 
 

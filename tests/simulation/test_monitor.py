@@ -14,7 +14,7 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.monitor import Monitor, Violation
@@ -48,7 +48,7 @@ class Scene:
     """A monitor, what it looks at, and the actions of a history."""
 
     def __init__(self) -> None:
-        choices = RandomChoices(1)
+        choices = Choices(1)
         self.topic = Topic(choices)
         self.queue = Queue("message", choices, Scheduler(choices))
         self.dead_letters = Queue("dead", choices, Scheduler(choices))
@@ -275,12 +275,12 @@ class TestWorld:
     ) -> None:
         day = replace(DAY, is_fair=True)
         with quiet():
-            outcome = World(day, RandomChoices(1), Algorithm("bad", build)).run()
+            outcome = World(day, Choices(1), Algorithm("bad", build)).run()
 
         assert outcome.violation == violation
 
     def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
-        world = World(DAY, RandomChoices(1))
+        world = World(DAY, Choices(1))
         world.scenario = replace(DAY, max_attempts=0)
         with quiet():
             outcome = world.run()
@@ -288,7 +288,7 @@ class TestWorld:
         assert outcome.violation == "worker0.1 tried 1 times in P, not 0"
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
-        world = World(DAY, RandomChoices(1))
+        world = World(DAY, Choices(1))
         world.services.tables.units_written = 1.0
         with quiet():
             outcome = world.run()

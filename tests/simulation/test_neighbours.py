@@ -7,7 +7,7 @@ import pytest
 
 from simulation.aws.items import Address
 from simulation.aws.tables import KEYS
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
@@ -30,7 +30,7 @@ def test_neighbours_are_numbered_at_once_when_a_key_record_is_damaged(
     """On a day on which all services work; only the damaged request has no number."""
     bodies = [request("P", f"key-{serial}") for serial in range(REQUESTS)]
     day = Scenario([Sending(0.0, body) for body in bodies], pollers=2, is_fair=True)
-    world = World(day, RandomChoices(seed))
+    world = World(day, Choices(seed))
     world.services.tables.write(
         Address(KEYS, (ITEM_ID,)), {"id": {"S": ITEM_ID}, **record}
     )

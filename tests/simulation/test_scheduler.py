@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
 from simulation.play import play, quiet
@@ -20,7 +20,7 @@ from simulation.world import World
 @pytest.fixture
 def scheduler() -> Scheduler:
     """Return a scheduler at time 0."""
-    return Scheduler(RandomChoices(1))
+    return Scheduler(Choices(1))
 
 
 class TestVirtualTime:
@@ -97,7 +97,7 @@ class TestDeath:
 
     def test_world_is_collected_when_its_history_is_over(self) -> None:
         """Millions of tasks that wait for ever would fill the memory."""
-        choices = RandomChoices(3)
+        choices = Choices(3)
         world = World(replace(random_scenario(choices), fault_rate=0.1), choices)
         with quiet():
             world.run()

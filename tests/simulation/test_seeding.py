@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.engine.choices import RandomChoices, one_of
+from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.play import quiet
 from simulation.producers import Sending, request
@@ -45,7 +45,7 @@ class Played:
     """Tickets numbered between the two steps of a seed."""
 
 
-def busy_scenario(choices: RandomChoices) -> Scenario:
+def busy_scenario(choices: Choices) -> Scenario:
     """Draw a day on which workers number the project that operators seed."""
     count = 20 + choices.pick(40)
     sendings = [
@@ -71,7 +71,7 @@ def play(
     played = Played()
     with quiet():
         for number in seeds:
-            choices = RandomChoices(number)
+            choices = Choices(number)
             draw = busy_scenario if number % 2 else random_scenario
             scenario = replace(
                 draw(choices),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
@@ -12,7 +12,7 @@ from simulation.aws.network import Network
 from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
-from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.faults import FaultPlan
@@ -35,7 +35,7 @@ class ModelServices:
         partial_reasons: float = 0.0,
     ) -> None:
         """Create the services; a transaction takes a step each `pace` seconds."""
-        choices = choices or RandomChoices(7)
+        choices = choices or Choices(7)
         self.scheduler = Scheduler(choices)
         network = Network(
             self.scheduler,
@@ -58,9 +58,9 @@ class ModelServices:
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
         self.dynamodb: Any = OutsideClient(
-            self, DynamoDBClient(DynamoDB(tables), network)
+            self, Client("dynamodb", DynamoDB(tables), network)
         )
-        self.sns: Any = OutsideClient(self, SNSClient(self.topic, network))
+        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network))
         self.sqs: Any = OutsideQueues(self, network)
         self._serials = count(1)
 
@@ -103,7 +103,7 @@ class OutsideQueues:
         """Serve the queues."""
         self._queues = services.queues
         self._clients = {
-            url: OutsideClient(services, SQSClient(queue, network))
+            url: OutsideClient(services, Client("sqs", queue, network))
             for url, queue in services.queues.items()
         }
 

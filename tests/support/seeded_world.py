@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from simulation.aws.clients import DynamoDBClient
+from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices, one_of
@@ -87,7 +87,7 @@ class SeededWorld(World):
         if choices.chance(0.5):
             network = replace(network, latency=QUICK)
         self.stack = SimulatedStack(
-            wrapper(DynamoDBClient(self.services.dynamodb, network))
+            wrapper(Client("dynamodb", self.services.dynamodb, network))
         )
         self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
