@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
@@ -12,6 +12,7 @@ from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
+from simulation.engine.scheduler import Scheduler
 from simulation.faults import Fault
 from simulation.history import History
 
@@ -63,7 +64,7 @@ class Counts:
 class Meter:
     """Counts, and forgets what was counted when the measuring begins."""
 
-    clock: Callable[[], float]
+    scheduler: Scheduler
     counts: Counts = field(default_factory=Counts)
     received: dict[str, tuple[float, float]] = field(default_factory=dict)
     """When each idempotency key was first received, and when it was sent."""
@@ -73,8 +74,8 @@ class Meter:
         key = event["data"]["idempotency_key"]
         if key in self.received:
             received_at, sent_at = self.received.pop(key)
-            self.counts.waits.append(self.clock() - received_at)
-            self.counts.delays.append(self.clock() - sent_at)
+            self.counts.waits.append(self.scheduler.now - received_at)
+            self.counts.delays.append(self.scheduler.now - sent_at)
 
 
 @dataclass

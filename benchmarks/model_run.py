@@ -73,8 +73,8 @@ class ModelRun:
         self._numbered: set[tuple[str, str]] = set()
         self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
-        self._meter = Meter(self._clock)
-        self._history = CountingHistory(self._clock, lambda: "", meter=self._meter)
+        self._meter = Meter(self._scheduler)
+        self._history = CountingHistory(self._scheduler, meter=self._meter)
         self._faults = FaultPlan()
         self._network = Network(
             self._scheduler, self._choices, self._faults, LATENCY, self._history
@@ -120,9 +120,6 @@ class ModelRun:
                 self._numbered.add(request)
         counts.commits += counts.tickets > before
 
-    def _clock(self) -> float:
-        return self._scheduler.now
-
     def _make_poller(self, name: str) -> Poller:
         return Poller(
             name,
@@ -153,7 +150,7 @@ class ModelRun:
         """Count invocations, and let half of the overhead precede the work."""
 
         def handle(event: dict[str, Any], context: Any) -> Any:
-            start, starved = self._clock(), len(event["Records"])
+            start, starved = self._scheduler.now, len(event["Records"])
             half = self._choices.duration(*self._workload.overhead) / 2
             try:
                 self._scheduler.sleep(half)
@@ -161,7 +158,7 @@ class ModelRun:
                 self._scheduler.sleep(half)
                 starved = len(answer["batchItemFailures"])
             finally:  # Lambda ends what runs into its timeout.
-                self._meter.counts.batches.append(self._clock() - start)
+                self._meter.counts.batches.append(self._scheduler.now - start)
                 self._meter.counts.starved += starved
             return answer
 
@@ -172,10 +169,14 @@ class ModelRun:
         span, tables = self._span, self._tables
         self._send_until(span.warm_up, span.calls)
         self._meter.counts = counts = Counts()
-        start, written, read = self._clock(), tables.units_written, tables.units_read
+        start, written, read = (
+            self._scheduler.now,
+            tables.units_written,
+            tables.units_read,
+        )
         self._send_until(start + span.seconds, self._network.calls + span.calls)
         self._figures = counts.figures(
-            self._clock() - start,
+            self._scheduler.now - start,
             tables.units_written - written,
             tables.units_read - read,
         )
@@ -186,7 +187,7 @@ class ModelRun:
         workload = self._workload
         if workload.burst and end:
             self._send(workload.burst)
-        while self._clock() < end and self._network.calls < most_calls:
+        while self._scheduler.now < end and self._network.calls < most_calls:
             if workload.burst and not self._queue.messages:
                 break
             if workload.rate:
@@ -196,11 +197,11 @@ class ModelRun:
                 self._scheduler.sleep(-pause * math.log(1.0 - chance))
             else:
                 self._send(0 if workload.burst else self._missing())
-                self._scheduler.sleep(min(REFILL_SECONDS, end - self._clock()))
+                self._scheduler.sleep(min(REFILL_SECONDS, end - self._scheduler.now))
 
     def _missing(self) -> int:
         """Return how many must be sent so that more wait than the workers can take."""
-        now = self._clock()
+        now = self._scheduler.now
         messages = self._queue.messages.values()
         waiting = sum(message.visible_at <= now for message in messages)
         # Hardly one in ten asks for a batch before the next refill.

@@ -1,12 +1,13 @@
 """The faults of calls, outages of whole services, and the plans that draw them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from simulation.engine.choices import Choices, one_of
+from simulation.engine.scheduler import Scheduler
 
 
 class Fault(Enum):
@@ -132,13 +133,13 @@ class RandomFaults(FaultPlan):
     """Each call has one of its faults at random; in an outage each has its fault."""
 
     choices: Choices
-    clock: Callable[[], float]
+    scheduler: Scheduler
     rate: float
     outages: Sequence[Outage]
 
     def draw(self, call: str) -> Fault | None:
         """Return the outage's fault, or one of the possible faults."""
-        now = self.clock()
+        now = self.scheduler.now
         for outage in self.outages:
             if outage.start <= now < outage.end and call in SERVICES[outage.service]:
                 return Fault.NOT_DELETED if call == "delete" else outage.fault

@@ -1,7 +1,7 @@
 """The log of one run: who did what, and what was answered."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from greenlet import getcurrent
 from simulation.aws.errors import ServiceError
 from simulation.aws.items import write_units
 from simulation.aws.transactions import UNITS_FACTOR
+from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Task
 from simulation.faults import Fault
 
@@ -37,13 +38,12 @@ ANSWERS: Final = {"< transact_write_items", "< transact_get_items"}
 class History:
     """The events of a run in their order; formatted on demand."""
 
-    clock: Callable[[], float]
-    actor: Callable[[], str]
+    scheduler: Scheduler
     events: list[tuple[float, str, str, Any]] = field(default_factory=list)
 
     def note(self, what: str, detail: Any = None) -> None:
         """Add an event of the running task."""
-        self.events.append((self.clock(), self.actor(), what, detail))
+        self.events.append((self.scheduler.now, actor(), what, detail))
 
     def called(
         self, operation: str, request: Mapping[str, Any], fault: Fault | None

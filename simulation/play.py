@@ -75,26 +75,10 @@ def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     with quiet():
         for seed in seeds:
             outcome = play(seed, algorithm)
-            totals.counts += _counts(outcome)
+            totals.counts += outcome.counts
             if outcome.violation:
                 totals.violations.append((seed, outcome.violation))
     return totals
-
-
-def _counts(outcome: Outcome) -> Counter[str]:
-    refusals = outcome.history.refusals()
-    return outcome.coverage + Counter(
-        {
-            "histories": 1,
-            "messages delivered to the queue": outcome.messages,
-            "tickets": outcome.tickets,
-            "calls to AWS": outcome.calls,
-            "scheduling points": outcome.steps,
-            "faults": outcome.faults.total(),
-            **{f"fault: {kind.value}": n for kind, n in outcome.faults.items()},
-            **{f"refused: {code}": n for code, n in refusals.items()},
-        }
-    )
 
 
 def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[Totals]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from simulation.aws.clients import Client
@@ -22,7 +22,7 @@ from simulation.execution_environment import (
     ExecutionEnvironment,
 )
 from simulation.faults import Fault, FaultPlan, RandomFaults
-from simulation.history import OUTSIDE, History, actor
+from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation, broken
 from simulation.neighbours import Neighbours
 from simulation.scenario import Scenario
@@ -37,12 +37,10 @@ class Outcome:
     violation: str | None
     history: History
     tickets: int
-    messages: int
     calls: int
-    steps: int
     write_units: float
-    faults: Counter[Fault] = field(default_factory=Counter)
-    coverage: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str]
+    """What happened, and the conditions that were met."""
 
 
 class World:
@@ -60,9 +58,9 @@ class World:
         self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)
         self.faults = faults or RandomFaults(
-            choices, self.scheduler.clock, scenario.fault_rate, scenario.outages
+            choices, self.scheduler, scenario.fault_rate, scenario.outages
         )
-        self.history = History(self.scheduler.clock, actor)
+        self.history = History(self.scheduler)
         self.services = Services(
             scenario, choices, self.scheduler, self.faults, self.history
         )
@@ -103,12 +101,9 @@ class World:
             violation,
             self.history,
             tickets=len(self.monitor.numbered),
-            messages=len(self.services.queue.arrived),
             calls=self.services.network.calls,
-            steps=self.scheduler.steps,
             write_units=tables.units_written,
-            faults=self.faults.injected,
-            coverage=coverage_of(self.scenario, self.history, self.neighbours),
+            counts=self._counts(),
         )
 
     def state(self) -> Hashable:
@@ -120,6 +115,21 @@ class World:
             tuple(sorted(self.monitor.numbered.items())),
             self.faults.injected.total(),
         )
+
+    def _counts(self) -> Counter[str]:
+        faults, refusals = self.faults.injected, self.history.refusals()
+        happened = {
+            "histories": 1,
+            "messages delivered to the queue": len(self.services.queue.arrived),
+            "tickets": len(self.monitor.numbered),
+            "calls to AWS": self.services.network.calls,
+            "scheduling points": self.scheduler.steps,
+            "faults": faults.total(),
+            **{f"fault: {kind.value}": number for kind, number in faults.items()},
+            **{f"refused: {code}": number for code, number in refusals.items()},
+        }
+        met = coverage_of(self.scenario, self.history, self.neighbours)
+        return Counter(happened) + met
 
     def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """Log what is committed, and check it."""

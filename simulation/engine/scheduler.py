@@ -101,10 +101,6 @@ class Scheduler:
 
     # Called by the owner.
 
-    def clock(self) -> float:
-        """Return the time."""
-        return self.now
-
     def run(self) -> None:
         """Run until no task is left that can go on.
 

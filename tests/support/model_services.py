@@ -42,7 +42,7 @@ class ModelServices:
             choices,
             faults or FaultPlan(),
             latency or Latency(),
-            History(lambda: self.scheduler.now, lambda: "caller"),
+            History(self.scheduler),
             attempts=1,
             read_timeout=FOREVER,
         )
