@@ -80,6 +80,7 @@ SERVICES: Final[Mapping[str, Collection[str]]] = {
         "put_item",
         "update_item",
         "delete_item",
+        "transact_get_items",
         "transact_write_items",
     },
     "SNS": {"publish_batch"},
