@@ -31,9 +31,8 @@ from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import Clock, ExecutionEnvironment
+from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
 from simulation.faults import FaultPlan
-from simulation.play import quiet
 
 LATENCY: Final = Latency(
     shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014), decision=(0.005, 0.011)

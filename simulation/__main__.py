@@ -15,7 +15,7 @@ from simulation.known_bad.algorithms import (
     CORRECT_BUT_COSTLY,
     KNOWN_BAD,
 )
-from simulation.play import Totals, play, play_on_all_cores, quiet
+from simulation.play import Totals, play, play_on_all_cores
 from simulation.world import Outcome
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -49,7 +49,7 @@ def seeds(
             console.print("interrupted; so far:")
     console.print(_table(totals))
     for seed, violation in totals.violations[:1]:
-        _show(play_quietly(seed, algorithm))
+        _show(play(seed, ALGORITHMS[algorithm]))
         console.print(f"seed {seed}: {violation}", style="red", markup=False)
         raise typer.Exit(FOUND)
 
@@ -62,7 +62,7 @@ def seed(
     ] = SHIPPED.name,
 ) -> None:
     """Show one history: every call and its answer."""
-    outcome = play_quietly(number, algorithm)
+    outcome = play(number, ALGORITHMS[algorithm])
     _show(outcome)
     console.print(outcome.violation or "every promise was kept", markup=False)
     if outcome.violation:
@@ -129,12 +129,6 @@ def _exploration_table(found: Sequence[Findings]) -> list[str]:
 
 def _missing(found: Findings) -> str:
     return f"none, but {found.missing} not in the graph" if found.missing else "none"
-
-
-def play_quietly(number: int, algorithm: str) -> Outcome:
-    """Play one history without its log lines."""
-    with quiet():
-        return play(number, ALGORITHMS[algorithm])
 
 
 def _show(outcome: Outcome) -> None:

@@ -16,7 +16,7 @@ from simulation.engine.tasks import FOREVER
 from simulation.engine.walks import walk
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.faults import EveryFault, Fault
-from simulation.play import all_cores, quiet
+from simulation.play import all_cores
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
@@ -138,14 +138,13 @@ class Findings:
 
 def explore_and_check(configuration: Configuration) -> Findings:
     """Explore up to the first violation; check the graph with random walks."""
-    with quiet():
-        found = configuration.explore()
-        figures = configuration, found.states, found.transitions
-        if found.violation:
-            lines = found.violation.history.lines()
-            return Findings(*figures, found.violation.violation, lines)
-        missing = configuration.missing(found.graph)
-        return Findings(*figures, None, missing=missing)
+    found = configuration.explore()
+    figures = configuration, found.states, found.transitions
+    if found.violation:
+        lines = found.violation.history.lines()
+        return Findings(*figures, found.violation.violation, lines)
+    missing = configuration.missing(found.graph)
+    return Findings(*figures, None, missing=missing)
 
 
 def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:

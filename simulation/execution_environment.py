@@ -1,9 +1,14 @@
 """The execution environment of a worker: shipped code on the model's clients."""
 
-from collections.abc import Callable, Hashable, Sequence
+import logging
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from simulation.aws.lambda_service import Handler, TaskPool
@@ -16,6 +21,7 @@ from ticket_numbering.allocation import Allocator
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.handler import build_handler
+from ticket_numbering.observability import logger
 from ticket_numbering.ports import (
     Block,
     DeadLetterQueue,
@@ -45,6 +51,24 @@ SETTINGS: Final = Settings(
     ASSIGNMENTS_TOPIC_ARN="topic",
     DEAD_LETTER_QUEUE_URL="dead-letters",
 )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress the function's log lines and metrics."""
+    level = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with (
+            Path(os.devnull).open("w", encoding="utf-8") as devnull,
+            redirect_stdout(devnull),
+            warnings.catch_warnings(),
+        ):
+            # All execution environments share one process, and so one set of metrics.
+            warnings.filterwarnings("ignore", "No application metrics")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 @dataclass

@@ -1,16 +1,12 @@
-"""Plays the histories of seeds, in silence and on all cores, and sums them up."""
+"""Plays the histories of seeds, on one core or on all, and sums them up."""
 
-import contextlib
-import logging
 import multiprocessing
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Final, Self
 
 from simulation.engine.choices import Choices
@@ -18,7 +14,6 @@ from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.scenario import random_scenario
 from simulation.world import Outcome, World
-from ticket_numbering.observability import logger
 
 SEEDS_AT_A_TIME: Final = 50
 
@@ -27,24 +22,6 @@ def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
     """Play the history of a seed."""
     choices = Choices(seed)
     return World(random_scenario(choices), choices, algorithm).run()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress the function's log lines and metrics."""
-    level = logger.log_level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        with (
-            Path(os.devnull).open("w", encoding="utf-8") as devnull,
-            contextlib.redirect_stdout(devnull),
-            warnings.catch_warnings(),
-        ):
-            # All execution environments share one process, and so one set of metrics.
-            warnings.filterwarnings("ignore", "No application metrics")
-            yield
-    finally:
-        logger.setLevel(level)
 
 
 def all_cores() -> ProcessPoolExecutor:
@@ -72,12 +49,11 @@ class Totals:
 def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     """Play these histories one after the other."""
     totals = Totals()
-    with quiet():
-        for seed in seeds:
-            outcome = play(seed, algorithm)
-            totals.counts += outcome.counts
-            if outcome.violation:
-                totals.violations.append((seed, outcome.violation))
+    for seed in seeds:
+        outcome = play(seed, algorithm)
+        totals.counts += outcome.counts
+        if outcome.violation:
+            totals.violations.append((seed, outcome.violation))
     return totals
 
 

@@ -20,6 +20,7 @@ from simulation.execution_environment import (
     Algorithm,
     Clock,
     ExecutionEnvironment,
+    quiet,
 )
 from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import OUTSIDE, History
@@ -81,30 +82,36 @@ class World:
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
     def run(self) -> Outcome:
-        """Play the history to its end."""
+        """Play the history to its end, without log lines and metrics."""
         outside = Process(OUTSIDE)
         self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
         self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
         for poller in self.pollers:
             self.scheduler.spawn(outside, poller.name, poller.run)
-        tables, violation = self.services.tables, None
+        with quiet():
+            violation = self._run()
+        return Outcome(
+            violation,
+            self.history,
+            tickets=len(self.monitor.numbered),
+            calls=self.services.network.calls,
+            write_units=self.services.tables.units_written,
+            counts=self._counts(),
+        )
+
+    def _run(self) -> str | None:
+        """Run every task to its end; return the first violation."""
+        tables = self.services.tables
         try:
             self.scheduler.run()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
             self.caps.finish()
             self._check_costs()
         except Violation as error:
-            violation = str(error)
+            return str(error)
         finally:
             self.scheduler.end()
-        return Outcome(
-            violation,
-            self.history,
-            tickets=len(self.monitor.numbered),
-            calls=self.services.network.calls,
-            write_units=tables.units_written,
-            counts=self._counts(),
-        )
+        return None
 
     def state(self) -> Hashable:
         """Return what stands for everything that can still happen."""

@@ -7,7 +7,6 @@ import pytest
 
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
@@ -23,8 +22,7 @@ def calm_day(messages: int, pollers: int, times: int = 1) -> Scenario:
 
 def played(scenario: Scenario, seed: int = 1) -> Outcome:
     """Play a scenario without a fault."""
-    with quiet():
-        outcome = World(scenario, Choices(seed)).run()
+    outcome = World(scenario, Choices(seed)).run()
     assert outcome.violation is None
     return outcome
 

@@ -16,7 +16,6 @@ from simulation.configurations import (
 from simulation.execution_environment import Algorithm
 from simulation.faults import Fault
 from simulation.known_bad.algorithms import ALGORITHMS, REPLAY_LEFT_TO_THE_HOLDER
-from simulation.play import quiet
 
 TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
 
@@ -61,8 +60,7 @@ class TestEveryInterleaving:
     def test_exploration_finds_the_violation_when_the_algorithm_is_known_bad(
         self, configuration: Configuration, algorithm: Algorithm
     ) -> None:
-        with quiet():
-            found = configuration.explore(algorithm)
+        found = configuration.explore(algorithm)
 
         assert found.violation is not None
         assert algorithm.breaks in str(found.violation.violation)

@@ -9,7 +9,6 @@ import pytest
 
 from simulation.aws.messages import reason_of
 from simulation.engine.choices import Choices
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario, random_scenario
 from simulation.world import Outcome, World
@@ -57,8 +56,7 @@ class Played:
 def played(scenario: Scenario, choices: Choices) -> Played:
     """Play a scenario to its end, with its faults."""
     world = World(scenario, choices)
-    with quiet():
-        return Played(world, world.run())
+    return Played(world, world.run())
 
 
 def histories(*, fifo: bool) -> Iterator[Played]:

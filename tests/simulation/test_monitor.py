@@ -18,7 +18,6 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.monitor import Monitor, Violation
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
@@ -274,23 +273,20 @@ class TestWorld:
         self, build: Any, violation: str
     ) -> None:
         day = replace(DAY, is_fair=True)
-        with quiet():
-            outcome = World(day, Choices(1), Algorithm("bad", build)).run()
+        outcome = World(day, Choices(1), Algorithm("bad", build)).run()
 
         assert outcome.violation == violation
 
     def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
         world = World(DAY, Choices(1))
         world.scenario = replace(DAY, max_attempts=0)
-        with quiet():
-            outcome = world.run()
+        outcome = world.run()
 
         assert outcome.violation == "worker0.1 tried 1 times in P, not 0"
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
         world = World(DAY, Choices(1))
         world.services.tables.units_written = 1.0
-        with quiet():
-            outcome = world.run()
+        outcome = world.run()
 
         assert outcome.violation == "5.0 units written, at most 4 due"

@@ -8,7 +8,6 @@ import pytest
 from simulation.aws.items import Address
 from simulation.aws.tables import KEYS
 from simulation.engine.choices import Choices
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
@@ -36,8 +35,7 @@ def test_neighbours_are_numbered_at_once_when_a_key_record_is_damaged(
     )
     world.neighbours.damaged.add(DAMAGED)
 
-    with quiet():
-        outcome = world.run()
+    outcome = world.run()
 
     assert outcome.violation is None
     assert outcome.tickets == REQUESTS - 1

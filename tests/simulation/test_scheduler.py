@@ -12,7 +12,7 @@ import pytest
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
-from simulation.play import play, quiet
+from simulation.play import play
 from simulation.scenario import random_scenario
 from simulation.world import World
 
@@ -99,8 +99,7 @@ class TestDeath:
         """Millions of tasks that wait for ever would fill the memory."""
         choices = Choices(3)
         world = World(replace(random_scenario(choices), fault_rate=0.1), choices)
-        with quiet():
-            world.run()
+        world.run()
 
         remains = weakref.ref(world)
         del world
@@ -127,14 +126,12 @@ class TestReplay:
         assert len(stories) == 1
 
     def test_histories_differ_when_their_seeds_differ(self) -> None:
-        with quiet():
-            histories = {tuple(play(seed).history.lines()) for seed in range(1, 20)}
+        histories = {tuple(play(seed).history.lines()) for seed in range(1, 20)}
 
         assert len(histories) == 19
 
     def test_history_shows_calls_answers_and_faults_when_printed(self) -> None:
-        with quiet():
-            lines = play(4).history.lines()
+        lines = play(4).history.lines()
 
         written = [line for line in lines if "> transact_write_items" in line]
         assert "worker" in written[0]

@@ -16,7 +16,6 @@ from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
@@ -69,28 +68,27 @@ def play(
 ) -> Played:
     """Play histories until one breaks a promise."""
     played = Played()
-    with quiet():
-        for number in seeds:
-            choices = Choices(number)
-            draw = busy_scenario if number % 2 else random_scenario
-            scenario = replace(
-                draw(choices),
-                # With less throughput or in an outage a seed would not end in time.
-                partition_units=PARTITION_UNITS,
-                outages=(),
-                fifo=number % FIFO_EVERY == 0,
-            )
-            world = SeededWorld(scenario, choices, algorithm, wrapper)
-            outcome = world.run()
-            played.outcomes += world.outcomes
-            played.refusals += outcome.history.refusals()
-            for jumps in world.monitor.jumps.values():
-                played.jumps += len(jumps)
-                played.given += sum(len(jump.given) for jump in jumps)
-            played.imported += sum(map(len, world.monitor.imported.values()))
-            if outcome.violation:
-                played.violations.append(f"seed {number}: {outcome.violation}")
-                break
+    for number in seeds:
+        choices = Choices(number)
+        draw = busy_scenario if number % 2 else random_scenario
+        scenario = replace(
+            draw(choices),
+            # With less throughput or in an outage a seed would not end in time.
+            partition_units=PARTITION_UNITS,
+            outages=(),
+            fifo=number % FIFO_EVERY == 0,
+        )
+        world = SeededWorld(scenario, choices, algorithm, wrapper)
+        outcome = world.run()
+        played.outcomes += world.outcomes
+        played.refusals += outcome.history.refusals()
+        for jumps in world.monitor.jumps.values():
+            played.jumps += len(jumps)
+            played.given += sum(len(jump.given) for jump in jumps)
+        played.imported += sum(map(len, world.monitor.imported.values()))
+        if outcome.violation:
+            played.violations.append(f"seed {number}: {outcome.violation}")
+            break
     return played
 
 
