@@ -12,7 +12,6 @@ from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
-from simulation.engine.scheduler import Scheduler
 from simulation.faults import Fault
 from simulation.history import History
 
@@ -61,13 +60,26 @@ class Counts:
 
 
 @dataclass
-class Meter:
-    """Counts, and forgets what was counted when the measuring begins."""
+class Meter(History):
+    """Counts calls and announcements, and keeps none."""
 
-    scheduler: Scheduler
     counts: Counts = field(default_factory=Counts)
+    """Emptied when the measuring begins."""
     received: dict[str, tuple[float, float]] = field(default_factory=dict)
     """When each idempotency key was first received, and when it was sent."""
+
+    def called(
+        self, operation: str, request: Mapping[str, Any], fault: Fault | None
+    ) -> None:
+        """Count a call."""
+        del fault
+        self.counts.requests[operation] += 1
+        self.counts.attempts += operation == "transact_write_items" or (
+            operation == "put_item" and request["TableName"] == TICKETS
+        )
+
+    def note(self, what: str, detail: Any = None) -> None:
+        """Keep nothing."""
 
     def announced(self, event: Mapping[str, Any]) -> None:
         """Count an announcement, if it is the request's first."""
@@ -76,27 +88,6 @@ class Meter:
             received_at, sent_at = self.received.pop(key)
             self.counts.waits.append(self.scheduler.now - received_at)
             self.counts.delays.append(self.scheduler.now - sent_at)
-
-
-@dataclass
-class CountingHistory(History):
-    """Counts calls, and keeps nothing."""
-
-    meter: Meter = field(kw_only=True)
-
-    def called(
-        self, operation: str, request: Mapping[str, Any], fault: Fault | None
-    ) -> None:
-        """Count a call."""
-        del fault
-        counts = self.meter.counts
-        counts.requests[operation] += 1
-        counts.attempts += operation == "transact_write_items" or (
-            operation == "put_item" and request["TableName"] == TICKETS
-        )
-
-    def note(self, what: str, detail: Any = None) -> None:
-        """Keep nothing."""
 
 
 @dataclass

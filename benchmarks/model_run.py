@@ -14,7 +14,6 @@ from benchmarks.contenders import CONTENDERS, OURS
 from benchmarks.counting import (
     CountedFifoQueue,
     CountedQueue,
-    CountingHistory,
     Counts,
     Meter,
 )
@@ -73,10 +72,9 @@ class ModelRun:
         self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._scheduler)
-        self._history = CountingHistory(self._scheduler, meter=self._meter)
         self._faults = FaultPlan()
         self._network = Network(
-            self._scheduler, self._choices, self._faults, LATENCY, self._history
+            self._scheduler, self._choices, self._faults, LATENCY, self._meter
         )
         kind = CountedFifoQueue if workload.is_fifo else CountedQueue
         self._queue = kind(
@@ -124,7 +122,7 @@ class ModelRun:
             name,
             self._scheduler,
             self._faults,
-            self._history,
+            self._meter,
             self._queue,
             self._make_handler,
             self._workload.batch_size,

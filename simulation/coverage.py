@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.messages import reason_of
+from simulation.checks import Neighbours
 from simulation.faults import SERVICES
 from simulation.history import History
 from simulation.monitor import FULL
-from simulation.neighbours import Neighbours
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
 

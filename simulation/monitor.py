@@ -169,7 +169,7 @@ class Monitor:
 
     def _check_dead_letter(self, message: Message) -> None:
         if reason_of(message) == FULL:
-            return  # `caps` checks these.
+            return  # `Caps` checks these.
         if reason_of(message):
             if self.is_valid(message.body):
                 broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")

@@ -9,7 +9,7 @@ from simulation.aws.clients import Client
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
 from simulation.aws.tables import SCHEMA, TICKETS
-from simulation.caps import Caps
+from simulation.checks import Caps, Neighbours
 from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -25,7 +25,6 @@ from simulation.execution_environment import (
 from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation, broken
-from simulation.neighbours import Neighbours
 from simulation.scenario import Scenario
 from simulation.services import Services
 from ticket_numbering.sequence_cache import SequenceCache
