@@ -4,21 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from benchmarks.cells import (
-    CALM,
-    CALM_PROJECTS,
-    COLD_BURST,
-    IN_TENS,
-    MANY_PROJECTS,
-    NO_OVERHEAD,
-    OVERHEAD,
-    REDELIVERED,
-    SINGLY,
-    TWICE,
-    WORKERS,
-    Cell,
-    hot,
-)
+from benchmarks import cells
+from benchmarks.cells import Cell
 from benchmarks.contenders import CONTENDERS, OURS
 from benchmarks.costs import SERVICES, SUM, dollars
 from benchmarks.figures import Figures
@@ -103,29 +90,41 @@ SETTINGS: Final = {
         workers=2, batch_size=50, window=1.0
     ),
     "QueueType=fifo": setting(is_fifo=True),
-    "the default, 1,000 projects": MANY_PROJECTS,
+    "the default, 1,000 projects": cells.MANY_PROJECTS,
 }
 
 CLAIMS: Final = (
     Claim(
         "One hot project, 20 ms of overhead a batch",
         CONTENTION,
-        ours({f"N = {workers}": hot(workers, OVERHEAD) for workers in WORKERS}),
+        ours(
+            {
+                f"N = {workers}": cells.hot(workers, cells.OVERHEAD)
+                for workers in cells.WORKERS
+            }
+        ),
     ),
     Claim(
         "One hot project, no overhead",
         CONTENTION,
-        ours({f"N = {workers}": hot(workers, NO_OVERHEAD) for workers in WORKERS}),
+        ours(
+            {
+                f"N = {workers}": cells.hot(workers, cells.NO_OVERHEAD)
+                for workers in cells.WORKERS
+            }
+        ),
     ),
     Claim(
         "One hot project, compared with other algorithms",
         ("requests", "write units", "share of the ceiling"),
-        all_contenders({f"N = {workers}": hot(workers) for workers in WORKERS}),
+        all_contenders(
+            {f"N = {workers}": cells.hot(workers) for workers in cells.WORKERS}
+        ),
     ),
     Claim(
         "A tenth delivered again after it was done, N = 10",
         ("requests", "write units", "second tickets"),
-        all_contenders({"": REDELIVERED}),
+        all_contenders({"": cells.REDELIVERED}),
     ),
     Claim(
         "Settings, more messages than the workers can take",
@@ -140,7 +139,7 @@ CLAIMS: Final = (
                 label: replace(workload, rate=CEILING / 2)
                 for label, workload in SETTINGS.items()
             }
-            | {"the default, messages in tens": IN_TENS}
+            | {"the default, messages in tens": cells.IN_TENS}
         ),
     ),
     Claim(
@@ -149,7 +148,7 @@ CLAIMS: Final = (
         ours(
             {
                 f"{kind}, N = {workers}": replace(
-                    COLD_BURST, workers=workers, is_fifo=kind == "FIFO"
+                    cells.COLD_BURST, workers=workers, is_fifo=kind == "FIFO"
                 )
                 for workers in (10, 5, 2)
                 for kind in ("standard", "FIFO")
@@ -161,9 +160,9 @@ CLAIMS: Final = (
         ("attempts", "write units", "requests", "wait p50 / p99 / max, s"),
         ours(
             {
-                "a batch of one project": CALM,
-                "a batch of ten projects": CALM_PROJECTS,
-                "a batch that comes twice": TWICE,
+                "a batch of one project": cells.CALM,
+                "a batch of ten projects": cells.CALM_PROJECTS,
+                "a batch that comes twice": cells.TWICE,
             }
         ),
     ),
@@ -172,10 +171,10 @@ CLAIMS: Final = (
         SERVICES,
         all_contenders(
             {
-                "ten workers on one project": hot(10),
-                "one worker, full batches": hot(1),
-                "many projects": MANY_PROJECTS,
-                "single messages": SINGLY,
+                "ten workers on one project": cells.hot(10),
+                "one worker, full batches": cells.hot(1),
+                "many projects": cells.MANY_PROJECTS,
+                "single messages": cells.SINGLY,
             }
         ),
     ),

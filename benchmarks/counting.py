@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
@@ -11,11 +11,9 @@ from benchmarks.figures import Figures, percentile
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
-from simulation.engine.scheduler import Scheduler
-from simulation.engine.tasks import Future
+from simulation.aws.tables import TICKETS
 from simulation.faults import Fault
 from simulation.history import History
-from simulation.monitor import TICKETS
 
 
 @dataclass
@@ -62,42 +60,34 @@ class Counts:
 
 
 @dataclass
-class Meter:
-    """Counts, and forgets what was counted when the measuring begins."""
+class Meter(History):
+    """Counts calls and announcements, and keeps none."""
 
-    clock: Callable[[], float]
     counts: Counts = field(default_factory=Counts)
+    """Emptied when the measuring begins."""
     received: dict[str, tuple[float, float]] = field(default_factory=dict)
     """When each idempotency key was first received, and when it was sent."""
-
-    def announced(self, event: Mapping[str, Any]) -> None:
-        """Count an announcement, if it is the request's first."""
-        key = event["data"]["idempotency_key"]
-        if key in self.received:
-            received_at, sent_at = self.received.pop(key)
-            self.counts.waits.append(self.clock() - received_at)
-            self.counts.delays.append(self.clock() - sent_at)
-
-
-@dataclass
-class CountingHistory(History):
-    """Counts calls, and keeps nothing."""
-
-    meter: Meter = field(kw_only=True)
 
     def called(
         self, operation: str, request: Mapping[str, Any], fault: Fault | None
     ) -> None:
         """Count a call."""
         del fault
-        counts = self.meter.counts
-        counts.requests[operation] += 1
-        counts.attempts += operation == "transact_write_items" or (
+        self.counts.requests[operation] += 1
+        self.counts.attempts += operation == "transact_write_items" or (
             operation == "put_item" and request["TableName"] == TICKETS
         )
 
     def note(self, what: str, detail: Any = None) -> None:
         """Keep nothing."""
+
+    def announced(self, event: Mapping[str, Any]) -> None:
+        """Count an announcement, if it is the request's first."""
+        key = event["data"]["idempotency_key"]
+        if key in self.received:
+            received_at, sent_at = self.received.pop(key)
+            self.counts.waits.append(self.scheduler.now - received_at)
+            self.counts.delays.append(self.scheduler.now - sent_at)
 
 
 @dataclass
@@ -105,18 +95,15 @@ class CountedQueue(Queue):
     """A queue with a batching window, that delivers some messages twice."""
 
     meter: Meter = field(kw_only=True)
-    scheduler: Scheduler = field(kw_only=True)
     window: float = 0.0
     redelivered: float = 0.0
 
     def receive(self, at_most: int) -> list[Message]:
         """Receive, and wait up to the window until the batch is full."""
         received = super().receive(at_most)
-        end = self.clock() + self.window
-        while received and len(received) < at_most and self.clock() < end:
-            future = Future()
-            self.idle.append(future)
-            self.scheduler.wait(future, end - self.clock())
+        end = self.scheduler.now + self.window
+        while received and len(received) < at_most and self.scheduler.now < end:
+            self.wait(end - self.scheduler.now)
             received += super().receive(at_most - len(received))
         return received
 
@@ -125,14 +112,14 @@ class CountedQueue(Queue):
         super().deliver(message)
         if message.receives == 1:
             key = json.loads(message.body)["idempotency_key"]
-            self.meter.received[key] = self.clock(), message.sent_at
+            self.meter.received[key] = self.scheduler.now, message.sent_at
 
     def delete(self, message_id: str) -> None:
         """Delete a message; some come back once instead."""
         message = self.messages.get(message_id)
         if message and message.receives == 1 and self.choices.chance(self.redelivered):
-            message.visible_at = self.clock()
-            self.on_send()
+            message.visible_at = self.scheduler.now
+            self._wake_pollers()
         else:
             super().delete(message_id)
 

@@ -14,38 +14,29 @@ from benchmarks.contenders import CONTENDERS, OURS
 from benchmarks.counting import (
     CountedFifoQueue,
     CountedQueue,
-    CountingHistory,
     Counts,
     Meter,
 )
 from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
-from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.latency import Latency
 from simulation.aws.network import Network
-from simulation.aws.tables import PARTITION_UNITS, Tables
+from simulation.aws.tables import PARTITION_UNITS, TICKETS, Tables
 from simulation.aws.topics import Topic
-from simulation.clocks import Clock
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import ExecutionEnvironment
-from simulation.faults import RandomFaults
-from simulation.monitor import TICKETS
-from simulation.play import quiet
-from simulation.services import SCHEMA
+from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
+from simulation.faults import FaultPlan
 
-LATENCY: Final = Latency(shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014))
-"""A call and its answer take 5 ms."""
-
-TRANSACTION_SECONDS: Final = (0.005, 0.011)
-"""What a transaction takes in addition to its call and its items' locks and commits.
-
-These take 7 ms, so that it takes 12 to 18 ms in all.
-"""
+LATENCY: Final = Latency(
+    shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014), decision=(0.005, 0.011)
+)
+"""A call and its answer take 5 ms, and a transaction 12 to 18 ms in all."""
 
 UNITS_A_TICKET: Final = 2
 """Of the project's partition: a transactional write of up to 1 KB."""
@@ -78,27 +69,26 @@ class ModelRun:
         self._span = span_of(workload, scale, learns=contender == OURS)
         self._bodies = workload.bodies()
         self._numbered: set[tuple[str, str]] = set()
-        self._choices = RandomChoices(seed)
+        self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
-        self._meter = Meter(self._clock)
-        self._history = CountingHistory(self._clock, lambda: "", meter=self._meter)
-        self._faults = RandomFaults(self._choices, 0.0)
+        self._meter = Meter(self._scheduler)
+        self._faults = FaultPlan()
         self._network = Network(
-            self._scheduler, self._choices, self._faults, LATENCY, self._history
+            self._scheduler, self._choices, self._faults, LATENCY, self._meter
         )
         kind = CountedFifoQueue if workload.is_fifo else CountedQueue
         self._queue = kind(
             "message",
             self._choices,
-            self._clock,
+            self._scheduler,
             meter=self._meter,
-            scheduler=self._scheduler,
             window=workload.window,
             redelivered=workload.redelivered,
-            on_send=self._wake_workers,
         )
         self._topic = Topic(self._choices, on_publish=self._meter.announced)
-        self._tables = self._make_tables()
+        self._tables = Tables(
+            self._scheduler, self._choices, LATENCY, on_decision=self._decided
+        )
         self._dynamodb = DynamoDB(self._tables)
 
     def run(self) -> Figures:
@@ -115,7 +105,7 @@ class ModelRun:
         self._scheduler.end()
         return self._figures
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+    def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See each ticket at the moment that it is written."""
         counts = self._meter.counts
         before = counts.tickets
@@ -127,30 +117,12 @@ class ModelRun:
                 self._numbered.add(request)
         counts.commits += counts.tickets > before
 
-    def _clock(self) -> float:
-        return self._scheduler.now
-
-    def _make_tables(self) -> Tables:
-        return Tables(
-            SCHEMA,
-            self._choices,
-            self,
-            clock=self._clock,
-            step=lambda steps: self._scheduler.sleep(
-                LATENCY.sample_step(self._choices, steps)
-            ),
-            observe=lambda _: None,
-            hold=lambda: self._scheduler.sleep(
-                self._choices.duration(*TRANSACTION_SECONDS)
-            ),
-        )
-
     def _make_poller(self, name: str) -> Poller:
         return Poller(
             name,
             self._scheduler,
             self._faults,
-            self._history,
+            self._meter,
             self._queue,
             self._make_handler,
             self._workload.batch_size,
@@ -163,10 +135,10 @@ class ModelRun:
         environment = ExecutionEnvironment(
             self._scheduler,
             self._choices,
-            DynamoDBClient(self._dynamodb, self._network),
-            SNSClient(self._topic, self._network),
-            SQSClient(self._queue, self._network),
-            SQSClient(self._queue, self._network),
+            Client("dynamodb", self._dynamodb, self._network),
+            Client("sns", self._topic, self._network),
+            Client("sqs", self._queue, self._network),
+            Client("sqs", self._queue, self._network),
             Clock(self._scheduler, self._choices),
         )
         return self._timed(self._build(environment))
@@ -175,7 +147,7 @@ class ModelRun:
         """Count invocations, and let half of the overhead precede the work."""
 
         def handle(event: dict[str, Any], context: Any) -> Any:
-            start, starved = self._clock(), len(event["Records"])
+            start, starved = self._scheduler.now, len(event["Records"])
             half = self._choices.duration(*self._workload.overhead) / 2
             try:
                 self._scheduler.sleep(half)
@@ -183,7 +155,7 @@ class ModelRun:
                 self._scheduler.sleep(half)
                 starved = len(answer["batchItemFailures"])
             finally:  # Lambda ends what runs into its timeout.
-                self._meter.counts.batches.append(self._clock() - start)
+                self._meter.counts.batches.append(self._scheduler.now - start)
                 self._meter.counts.starved += starved
             return answer
 
@@ -194,10 +166,14 @@ class ModelRun:
         span, tables = self._span, self._tables
         self._send_until(span.warm_up, span.calls)
         self._meter.counts = counts = Counts()
-        start, written, read = self._clock(), tables.units_written, tables.units_read
+        start, written, read = (
+            self._scheduler.now,
+            tables.units_written,
+            tables.units_read,
+        )
         self._send_until(start + span.seconds, self._network.calls + span.calls)
         self._figures = counts.figures(
-            self._clock() - start,
+            self._scheduler.now - start,
             tables.units_written - written,
             tables.units_read - read,
         )
@@ -208,7 +184,7 @@ class ModelRun:
         workload = self._workload
         if workload.burst and end:
             self._send(workload.burst)
-        while self._clock() < end and self._network.calls < most_calls:
+        while self._scheduler.now < end and self._network.calls < most_calls:
             if workload.burst and not self._queue.messages:
                 break
             if workload.rate:
@@ -218,11 +194,11 @@ class ModelRun:
                 self._scheduler.sleep(-pause * math.log(1.0 - chance))
             else:
                 self._send(0 if workload.burst else self._missing())
-                self._scheduler.sleep(min(REFILL_SECONDS, end - self._clock()))
+                self._scheduler.sleep(min(REFILL_SECONDS, end - self._scheduler.now))
 
     def _missing(self) -> int:
         """Return how many must be sent so that more wait than the workers can take."""
-        now = self._clock()
+        now = self._scheduler.now
         messages = self._queue.messages.values()
         waiting = sum(message.visible_at <= now for message in messages)
         # Hardly one in ten asks for a batch before the next refill.
@@ -232,8 +208,3 @@ class ModelRun:
     def _send(self, messages: int) -> None:
         for project, body in islice(self._bodies, max(0, messages)):
             self._queue.send(body, group=project)
-
-    def _wake_workers(self) -> None:
-        idle, self._queue.idle = self._queue.idle, []
-        for future in idle:
-            self._scheduler.resolve(future)

@@ -1,6 +1,6 @@
 """Tables in Markdown, which a terminal shows as they are."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmarks.cells import Results
 from benchmarks.claims import CLAIMS, COLUMNS, Claim
@@ -45,10 +45,5 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
     lines = [columns, *rows]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
-    return "\n".join([f"## {title}", "", *_padded(lines, widths), ""])
-
-
-def _padded(lines: Iterable[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    for line in lines:
-        cells = (text.ljust(width) for text, width in zip(line, widths, strict=True))
-        yield f"| {' | '.join(cells)} |"
+    padded = [f"| {' | '.join(map(str.ljust, line, widths))} |" for line in lines]
+    return "\n".join([f"## {title}", "", *padded, ""])

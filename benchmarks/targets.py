@@ -3,16 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from benchmarks.cells import (
-    CALM,
-    CALM_PROJECTS,
-    IN_TENS,
-    ONE_BY_ONE,
-    TWICE,
-    Cell,
-    Results,
-    hot,
-)
+from benchmarks import cells
+from benchmarks.cells import Cell, Results
 from benchmarks.contenders import OURS, TEXTBOOK
 from benchmarks.figures import Figures
 from benchmarks.model_run import CEILING
@@ -47,30 +39,30 @@ def targets(results: Results) -> Iterator[Target]:
         return results[Cell(OURS, workload)]
 
     for workers, share in ((2, 0.85), (10, 0.80), (100, 0.72)):
-        reached = ours(hot(workers)).tickets_a_second / CEILING
+        reached = ours(cells.hot(workers)).tickets_a_second / CEILING
         name = f"share of the ceiling, N = {workers}"
         yield Target(name, share, reached, is_least=True)
-    yield Target("attempts a block, N = 2", 1.1, ours(hot(2)).attempts)
-    yield Target("attempts a block, N = 10", 1.6, ours(hot(10)).attempts)
-    yield Target("write units a ticket, N = 10", 5.5, ours(hot(10)).write_units)
-    yield Target("messages starved, N = 100", 0, ours(hot(100)).starved)
-    yield Target("requests a ticket, N = 1", 0.3, ours(hot(1)).requests)
-    yield Target("write units a ticket, N = 1", 4.0, ours(hot(1)).write_units)
+    yield Target("attempts a block, N = 2", 1.1, ours(cells.hot(2)).attempts)
+    yield Target("attempts a block, N = 10", 1.6, ours(cells.hot(10)).attempts)
+    yield Target("write units a ticket, N = 10", 5.5, ours(cells.hot(10)).write_units)
+    yield Target("messages starved, N = 100", 0, ours(cells.hot(100)).starved)
+    yield Target("requests a ticket, N = 1", 0.3, ours(cells.hot(1)).requests)
+    yield Target("write units a ticket, N = 1", 4.0, ours(cells.hot(1)).write_units)
 
-    calm = ours(CALM)
-    singly = ours(replace(ONE_BY_ONE, workers=2)).p99 / calm.p99
+    calm = ours(cells.CALM)
+    singly = ours(replace(cells.ONE_BY_ONE, workers=2)).p99 / calm.p99
     yield Target("p99 by a calm batch's, one by one, N = 2", 3.0, singly)
-    tens = ours(IN_TENS).p99 / calm.p99
+    tens = ours(cells.IN_TENS).p99 / calm.p99
     yield Target("p99 by a calm batch's, in tens, N = 10", 10.0, tens)
-    wall = ours(CALM_PROJECTS).batch_seconds / calm.batch_seconds
+    wall = ours(cells.CALM_PROJECTS).batch_seconds / calm.batch_seconds
     yield Target("time of a batch of ten projects by that of one", 1.3, wall)
-    twice = ours(TWICE)
+    twice = ours(cells.TWICE)
     yield Target("reads of a batch that was done before", 1, twice.lookups * BATCH)
     written = twice.write_units - calm.write_units
     yield Target("write units of a batch that was done before", 0, written)
 
     for workers, least in ((1, 10), (100, 30)):
-        textbook = results[Cell(TEXTBOOK, hot(workers))].requests
-        ratio = textbook / ours(hot(workers)).requests
+        textbook = results[Cell(TEXTBOOK, cells.hot(workers))].requests
+        ratio = textbook / ours(cells.hot(workers)).requests
         name = f"textbook's requests by ours, N = {workers}"
         yield Target(name, least, ratio, is_least=True)

@@ -9,11 +9,13 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from simulation.configurations import CONFIGURATIONS, Findings, explore_on_all_cores
-from simulation.coverage import ROWS
 from simulation.execution_environment import SHIPPED
-from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
-from simulation.play import play, quiet
-from simulation.totals import ALGORITHMS, Totals, play_on_all_cores
+from simulation.known_bad.algorithms import (
+    ALGORITHMS,
+    CORRECT_BUT_COSTLY,
+    KNOWN_BAD,
+)
+from simulation.play import Totals, play, play_on_all_cores
 from simulation.world import Outcome
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -40,14 +42,14 @@ def seeds(
         try:
             for chunk in play_on_all_cores(range(first, first + count), algorithm):
                 totals += chunk
-                progress.advance(task, chunk.histories)
+                progress.advance(task, chunk.counts["histories"])
                 if totals.violations:
                     break
         except KeyboardInterrupt:
             console.print("interrupted; so far:")
     console.print(_table(totals))
     for seed, violation in totals.violations[:1]:
-        _show(play_quietly(seed, algorithm))
+        _show(play(seed, ALGORITHMS[algorithm]))
         console.print(f"seed {seed}: {violation}", style="red", markup=False)
         raise typer.Exit(FOUND)
 
@@ -60,7 +62,7 @@ def seed(
     ] = SHIPPED.name,
 ) -> None:
     """Show one history: every call and its answer."""
-    outcome = play_quietly(number, algorithm)
+    outcome = play(number, ALGORITHMS[algorithm])
     _show(outcome)
     console.print(outcome.violation or "every promise was kept", markup=False)
     if outcome.violation:
@@ -129,12 +131,6 @@ def _missing(found: Findings) -> str:
     return f"none, but {found.missing} not in the graph" if found.missing else "none"
 
 
-def play_quietly(number: int, algorithm: str) -> Outcome:
-    """Play one history without its log lines."""
-    with quiet():
-        return play(number, ALGORITHMS[algorithm])
-
-
 def _show(outcome: Outcome) -> None:
     _print(outcome.history.lines())
 
@@ -151,21 +147,9 @@ def _progress() -> Progress:
 
 def _table(totals: Totals) -> Table:
     table = Table("count", "total")
-    rows: list[tuple[str, float]] = [
-        ("histories", totals.histories),
-        ("messages delivered to the queue", totals.messages),
-        ("tickets", totals.tickets),
-        ("calls to AWS", totals.calls),
-        ("scheduling points", totals.steps),
-        ("faults", totals.faults.total()),
-        *((f"  {fault.value}", n) for fault, n in totals.faults.most_common()),
-        ("transactions refused", totals.refusals["TransactionCanceledException"]),
-        *((f"  {code}", n) for code, n in totals.refusals.most_common()),
-        *((row, totals.coverage[row]) for row in ROWS),
-        ("violations", len(totals.violations)),
-    ]
+    rows = [*sorted(totals.counts.items()), ("violations", len(totals.violations))]
     for name, number in rows:
-        table.add_row(name, f"{number:,.0f}")
+        table.add_row(name, f"{number:,}")
     return table
 
 

@@ -2,16 +2,77 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
-from simulation.engine.exploration import Configuration, explore
+from simulation.aws.latency import Latency
+from simulation.engine.exploration import (
+    ExhaustiveChoices,
+    Exploration,
+    Graph,
+    explore,
+)
+from simulation.engine.tasks import FOREVER
 from simulation.engine.walks import walk
-from simulation.faults import Fault
-from simulation.play import all_cores, quiet
-from simulation.producers import request
+from simulation.execution_environment import SHIPPED, Algorithm
+from simulation.faults import EveryFault, Fault
+from simulation.play import all_cores
+from simulation.producers import Sending, request
+from simulation.scenario import Scenario
+from simulation.world import World
 
 WALKS: Final = 300
 """Random walks that check the graph of each configuration."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A scenario of two workers, and the faults that can happen in it."""
+
+    name: str
+    bodies: Sequence[str]
+    faults: int = 0
+    """The highest number of faults in a history."""
+    kinds: Sequence[Fault] = ()
+    """The kinds of faults."""
+    batch_size: int = 1
+    reverses: bool = False
+    """Whether lists that a service may reorder are also tried in reverse."""
+    is_quick: bool = True
+    """Whether `make test` explores it, too."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Everything but chance."""
+        return Scenario(
+            [Sending(0.0, body) for body in self.bodies],
+            pollers=2,
+            batch_size=self.batch_size,
+            max_receives=2,
+            max_attempts=2,
+            latency=Latency(0.0, 0.0),
+        )
+
+    def world(
+        self, choices: ExhaustiveChoices, algorithm: Algorithm = SHIPPED
+    ) -> World:
+        """Return the world of one run, without botocore's retries and timeouts."""
+        faults = EveryFault(choices, self.faults, self.kinds)
+        world = World(self.scenario, choices, algorithm, faults)
+        world.services.network.attempts = 1
+        world.services.network.read_timeout = FOREVER
+        world.scheduler.before_choice = lambda: choices.at(world.state)
+        return world
+
+    def explore(self, algorithm: Algorithm = SHIPPED) -> Exploration:
+        """Explore up to the first violation."""
+        make_world = partial(self.world, algorithm=algorithm)
+        return explore(make_world, reverses=self.reverses)
+
+    def missing(self, graph: Graph) -> int:
+        """Return how much random walks meet that is not in the graph."""
+        return walk(self.world, graph, WALKS, reverses=self.reverses).missing
+
 
 ONE, TWO, THREE = (request("P", key) for key in ("one", "two", "three"))
 
@@ -77,14 +138,13 @@ class Findings:
 
 def explore_and_check(configuration: Configuration) -> Findings:
     """Explore up to the first violation; check the graph with random walks."""
-    with quiet():
-        found = explore(configuration)
-        figures = configuration, found.states, found.transitions
-        if found.violation:
-            lines = found.violation.history.lines()
-            return Findings(*figures, found.violation.violation, lines)
-        missing = walk(configuration, found.graph, WALKS).missing
-        return Findings(*figures, None, missing=missing)
+    found = configuration.explore()
+    figures = configuration, found.states, found.transitions
+    if found.violation:
+        lines = found.violation.history.lines()
+        return Findings(*figures, found.violation.violation, lines)
+    missing = configuration.missing(found.graph)
+    return Findings(*figures, None, missing=missing)
 
 
 def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:

@@ -2,84 +2,59 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.messages import reason_of
+from simulation.checks import Neighbours
+from simulation.faults import SERVICES
 from simulation.history import History
 from simulation.monitor import FULL
-from simulation.neighbours import Neighbours
-from simulation.outages import ServiceName
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
 
-ONLY_CASE: Final = "that differ in case only"
+BLOCK_SIZES: Final = (1, 5, 10, 49, 50)
+BATCH_SIZES: Final = (1, 10, 50, 130, 1000)
 LONG_KEY: Final = 100
 FAR_APART_SECONDS: Final = 600.0
 
-BLOCKS: Final = {
-    1: "blocks committed of 1",
-    5: "blocks committed of 2 to 5",
-    10: "blocks committed of 6 to 10",
-    49: "blocks committed of 11 to 49",
-    50: "blocks committed of 50",
-}
-BATCHES: Final = {
-    1: "batches of 1",
-    10: "batches of 2 to 10",
-    50: "batches of 11 to 50",
-    130: "batches of 51 to 130",
-    1000: "batches of 131 to 1,000",
-}
 LATE_COMMITS: Final = "commits after their message was visible again and redelivered"
 LATE_ANNOUNCEMENTS: Final = "first announcements ten minutes or more after the commit"
-SHARED_KEYS: Final = "keys numbered in several projects"
-PROJECTS_BY_CASE: Final = f"projects numbered {ONLY_CASE}"
 PROJECTS_LIKE_TICKETS: Final = "projects numbered that are named like a ticket"
-KEYS_BY_CASE: Final = f"keys numbered in a project {ONLY_CASE}"
-KEYS_BY_END: Final = "keys numbered in a project that differ at the end only"
-REFUSED_CAPS: Final = "requests refused at their caps"
-
-WITH_ATTRIBUTES: Final = "messages with attributes of their own"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
-WRONG_CLOCKS: Final = "histories with wrong clocks"
-OUTAGE_MINUTES: Final = "minutes of outages"
 FAIR_DAYS: Final = "days on which no message may wait for its neighbours"
-FAIR_DELIVERIES: Final = "uncontended deliveries on such days"
 
-
-def tickets_with(name: str) -> str:
-    """Return the name of the row that counts tickets with an optional field."""
-    return f"tickets with {name}"
-
-
-def outages_of(service: ServiceName) -> str:
-    """Return the name of the row that counts the outages of a service."""
-    return f"outages of {service.value}"
-
-
-ROWS: Final = (
-    *BLOCKS.values(),
-    *BATCHES.values(),
-    LATE_COMMITS,
-    LATE_ANNOUNCEMENTS,
-    SHARED_KEYS,
-    PROJECTS_BY_CASE,
-    PROJECTS_LIKE_TICKETS,
-    KEYS_BY_CASE,
-    KEYS_BY_END,
-    REFUSED_CAPS,
-    *(tickets_with(name) for name in OPTIONAL),
-    WITH_ATTRIBUTES,
-    SHORT_VISIBILITY,
-    WRONG_CLOCKS,
-    *(outages_of(service) for service in ServiceName),
-    OUTAGE_MINUTES,
-    FAIR_DAYS,
-    FAIR_DELIVERIES,
-)
+CONDITIONS: Final[Mapping[str, float]] = {
+    "blocks committed of up to 1": 1,
+    "blocks committed of up to 5": 3,
+    "blocks committed of up to 10": 20,
+    "blocks committed of up to 49": 20,
+    "blocks committed of up to 50": 20,
+    "batches of up to 1": 1,
+    "batches of up to 10": 1,
+    "batches of up to 50": 10,
+    "batches of up to 130": 10,
+    "batches of up to 1000": 60,
+    LATE_COMMITS: 400,
+    LATE_ANNOUNCEMENTS: 50,
+    "keys numbered in several projects": 10,
+    "projects numbered that differ in case only": 10,
+    PROJECTS_LIKE_TICKETS: 30,
+    "keys numbered that differ in case only": 10,
+    "keys numbered that differ at the end only": 2,
+    "requests refused at their caps": 2,
+    **{f"tickets with {name}": 2 for name in OPTIONAL},
+    "messages with attributes of their own": 1,
+    SHORT_VISIBILITY: 5,
+    "histories with wrong clocks": 3,
+    **{f"outages of {service}": 40 for service in SERVICES},
+    "minutes of outages": 1,
+    FAIR_DAYS: 20,
+    "uncontended deliveries on such days": 1,
+}
+"""What makes numbering hard, and in how many histories it is met at least once."""
 
 
 def coverage_of(
@@ -89,34 +64,37 @@ def coverage_of(
     monitor = neighbours.monitor
     messages = _Messages(
         {
-            message.id: monitor.sent.get(message.body)
+            message.id: request.id
             for message in monitor.queue.arrived
+            if (request := monitor.sent.get(message.body))
         }
     )
     for event in history.events:
         messages.see(*event)
-    counts = messages.counts
-    counts.update(_names(monitor.numbered))
+    counts = messages.counts + _names(monitor.numbered) + _conditions(scenario)
     for _, content in monitor.numbered.values():
         ticket = json.loads(content)
-        given = [name for name, default in OPTIONAL.items() if ticket[name] != default]
-        counts.update(map(tickets_with, given))
+        for name, default in OPTIONAL.items():
+            counts[f"tickets with {name}"] += ticket[name] != default
     letters = monitor.dead_letters.arrived
-    counts[REFUSED_CAPS] = sum(reason_of(letter) == FULL for letter in letters)
-    counts[FAIR_DELIVERIES] = neighbours.deliveries
-    return counts + _conditions(scenario)
+    refused = sum(reason_of(letter) == FULL for letter in letters)
+    counts["requests refused at their caps"] = refused
+    counts["uncontended deliveries on such days"] = neighbours.deliveries
+    return counts
 
 
 def _conditions(scenario: Scenario) -> Counter[str]:
     seconds = sum(outage.end - outage.start for outage in scenario.outages)
     return Counter(
         {
-            WITH_ATTRIBUTES: sum(bool(one.attributes) for one in scenario.sendings),
+            "messages with attributes of their own": sum(
+                bool(sending.attributes) for sending in scenario.sendings
+            ),
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
-            WRONG_CLOCKS: scenario.clock_error > 0,
-            OUTAGE_MINUTES: round(seconds / 60),
+            "histories with wrong clocks": scenario.clock_error > 0,
+            "minutes of outages": round(seconds / 60),
             FAIR_DAYS: scenario.is_fair,
-            **Counter(outages_of(outage.service) for outage in scenario.outages),
+            **Counter(f"outages of {outage.service}" for outage in scenario.outages),
         }
     )
 
@@ -125,7 +103,7 @@ def _conditions(scenario: Scenario) -> Counter[str]:
 class _Messages:
     """Follows the messages from their receipts to their commits."""
 
-    requests: Mapping[str, RequestId | None]
+    requests: Mapping[str, RequestId]
     counts: Counter[str] = field(default_factory=Counter)
     _invocations: Counter[str] = field(default_factory=Counter)
     _batches: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
@@ -153,7 +131,7 @@ class _Messages:
         invocation = f"{poller}.{self._invocations[poller]}"
         receipt = len(self._batches)
         self._batches[invocation] = receipt, messages
-        self.counts[_row(BATCHES, len(messages))] += 1
+        self.counts[_row("batches", BATCH_SIZES, len(messages))] += 1
         for message in messages:
             if message not in self._duplicates:
                 self._receipt[message] = receipt
@@ -164,41 +142,50 @@ class _Messages:
     ) -> None:
         sizes = Counter(project for project, _ in tickets.values())
         for size in sizes.values():
-            self.counts[_row(BLOCKS, size)] += 1
+            self.counts[_row("blocks committed", BLOCK_SIZES, size)] += 1
         self._committed |= dict.fromkeys(tickets, time)
         receipt, messages = self._batches.get(actor.rpartition("/")[0], (0, ()))
         written = {*tickets.values()}
         self.counts[LATE_COMMITS] += any(
             self._receipt.get(message, receipt) > receipt
             for message in messages
-            if self.requests[message] in written
+            if self.requests.get(message) in written
         )
 
 
-def _names(numbered: Iterable[RequestId]) -> Iterator[str]:
-    """Yield the row of every request that is easily mistaken for another one."""
+def _names(numbered: Iterable[RequestId]) -> Counter[str]:
+    """Count the requests that are easily mistaken for another one."""
     keys: dict[str, list[str]] = defaultdict(list)
     projects: dict[str, list[str]] = defaultdict(list)
     for project, key in numbered:
         keys[project].append(key)
         projects[key].append(project)
-    yield from (SHARED_KEYS for sharing in projects.values() if len(sharing) > 1)
-    yield from [PROJECTS_BY_CASE] * _similar([*keys], str.lower)
-    yield from (
-        PROJECTS_LIKE_TICKETS
-        for project in keys
-        if project.rpartition("-")[0] in keys and project[-1].isdigit()
+    counts = Counter(
+        {
+            "keys numbered in several projects": sum(
+                len(sharing) > 1 for sharing in projects.values()
+            ),
+            "projects numbered that differ in case only": _similar(keys, str.lower),
+            PROJECTS_LIKE_TICKETS: sum(
+                project.rpartition("-")[0] in keys and project[-1].isdigit()
+                for project in keys
+            ),
+        }
     )
     for some in keys.values():
-        yield from [KEYS_BY_CASE] * _similar(some, str.lower)
+        counts["keys numbered that differ in case only"] += _similar(some, str.lower)
         long = [key for key in some if len(key) > LONG_KEY]
-        yield from [KEYS_BY_END] * _similar(long, lambda key: key[:-1])
+        counts["keys numbered that differ at the end only"] += _similar(
+            long, lambda key: key[:-1]
+        )
+    return counts
 
 
-def _similar(names: list[str], normalize: Any) -> int:
+def _similar(names: Collection[str], normalize: Callable[[str], str]) -> int:
     """Count the names that become equal to another one when normalized."""
     return len(names) - len({normalize(name) for name in names})
 
 
-def _row(rows: Mapping[int, str], size: int) -> str:
-    return next(row for most, row in rows.items() if size <= most)
+def _row(name: str, sizes: Sequence[int], size: int) -> str:
+    most = next(most for most in sizes if size <= most)
+    return f"{name} of up to {most}"

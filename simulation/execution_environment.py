@@ -1,32 +1,95 @@
 """The execution environment of a worker: shipped code on the model's clients."""
 
-from collections.abc import Callable, Hashable
+import logging
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from simulation.aws.lambda_service import Handler, TaskPool
-from simulation.clocks import Clock
+from simulation.aws.messages import EPOCH_SECONDS
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.monitor import FOREIGN, KEYS, TICKETS
+from simulation.monitor import FOREIGN
 from ticket_numbering.allocation import Allocator
+from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.handler import build_handler
+from ticket_numbering.observability import logger
+from ticket_numbering.ports import (
+    Block,
+    DeadLetterQueue,
+    Publisher,
+    Slot,
+    TicketStore,
+)
 from ticket_numbering.sequence_cache import SequenceCache
 from ticket_numbering.settings import Settings
 from ticket_numbering.sns_publisher import SNSPublisher
 from ticket_numbering.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.worker import Worker
 
-NEXT_RETENTION_DAYS = 365
+NEXT_RETENTION_DAYS: Final = 365
 
-SETTINGS = Settings(
+CHANGES: Final = 0.1
+"""The share of readings at which the clock has jumped or stands still."""
+
+STANDS_STILL: Final = 0.3
+
+Decision = Callable[[Block, Sequence[Slot]], NextStep]
+"""What to do after a cancelled block."""
+
+SETTINGS: Final = Settings(
     TICKETS_TABLE=TICKETS,
     IDEMPOTENCY_KEYS_TABLE=KEYS,
     ASSIGNMENTS_TOPIC_ARN="topic",
     DEAD_LETTER_QUEUE_URL="dead-letters",
 )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress the function's log lines and metrics."""
+    level = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with (
+            Path(os.devnull).open("w", encoding="utf-8") as devnull,
+            redirect_stdout(devnull),
+            warnings.catch_warnings(),
+        ):
+            # All execution environments share one process, and so one set of metrics.
+            warnings.filterwarnings("ignore", "No application metrics")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+@dataclass
+class Clock:
+    """The time of day, wrong by up to `error` seconds."""
+
+    scheduler: Scheduler
+    choices: Choices
+    error: float = 0.0
+    _offset: float = 0.0
+    _stopped_at: float | None = None
+
+    def now(self) -> datetime:
+        """Return the time of day."""
+        if self.error and self.choices.chance(CHANGES):
+            self._offset = self.choices.duration(-self.error, self.error)
+            stops = self.choices.chance(STANDS_STILL)
+            self._stopped_at = self.scheduler.now if stops else None
+        stopped = self._stopped_at
+        passed = self.scheduler.now if stopped is None else stopped
+        return datetime.fromtimestamp(EPOCH_SECONDS + passed + self._offset, UTC)
 
 
 @dataclass(frozen=True)
@@ -58,41 +121,42 @@ class ExecutionEnvironment:
             for project_id in self.cache.entries
         )
 
-    def store(
-        self, kind: type[DynamoDBTicketStore] = DynamoDBTicketStore, **settings: Any
-    ) -> DynamoDBTicketStore:
-        """Return the real adapter of DynamoDB, or another one."""
-        return kind(self.dynamodb, TICKETS, KEYS, **settings)
+    def store(self) -> DynamoDBTicketStore:
+        """Return the real adapter of DynamoDB."""
+        return DynamoDBTicketStore(self.dynamodb, TICKETS, KEYS)
 
-    def allocator(self, store: Any = None) -> Allocator:
-        """Return the real algorithm with an empty cache."""
-        self.cache.entries.clear()
-        return Allocator(
-            store or self.store(),
-            self.max_attempts,
-            SETTINGS.deadline_reserve_seconds,
-            self.cache,
-            jitter=self.choices.duration,
-            now=self.clock.now,
-        )
-
-    def publisher(self, kind: type[SNSPublisher] = SNSPublisher) -> SNSPublisher:
-        """Return the real adapter of SNS, or another one."""
-        return kind(self.sns, SETTINGS.assignments_topic_arn)
+    def publisher(self) -> SNSPublisher:
+        """Return the real adapter of SNS."""
+        return SNSPublisher(self.sns, SETTINGS.assignments_topic_arn)
 
     def dead_letters(self) -> SQSDeadLetters:
         """Return the real adapter of SQS."""
         return SQSDeadLetters(self.sqs, self.dead_letter_queue)
 
-    def handler(self, **parts: Any) -> Handler:
-        """Return the real handler, but for these parts of its worker."""
-        real: dict[str, Any] = {
-            "allocator": self.allocator(),
-            "publisher": self.publisher(),
-            "dead_letters": self.dead_letters(),
-        }
+    def handler(  # noqa: PLR0913 - the parts that a known-bad algorithm replaces.
+        self,
+        *,
+        store: Callable[..., TicketStore] = DynamoDBTicketStore,
+        cache: Callable[..., SequenceCache] = SequenceCache,
+        decide: Decision = next_step,
+        allocator: type[Allocator] = Allocator,
+        publisher: Callable[..., Publisher] = SNSPublisher,
+        dead_letters: DeadLetterQueue | None = None,
+    ) -> Handler:
+        """Return the real handler with an empty cache, but for the parts given."""
+        self.cache.entries.clear()
         worker = Worker(
-            **(real | parts),
+            allocator(
+                store(self.dynamodb, TICKETS, KEYS),
+                self.max_attempts,
+                SETTINGS.deadline_reserve_seconds,
+                cache(self.cache.ttl, self.cache.entries),
+                jitter=self.choices.duration,
+                now=self.clock.now,
+                decide=decide,
+            ),
+            publisher(self.sns, SETTINGS.assignments_topic_arn),
+            dead_letters or self.dead_letters(),
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
         )
@@ -105,6 +169,8 @@ class Algorithm:
 
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
+    breaks: str = ""
+    """Of a known-bad algorithm, what its first violation says."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False
@@ -123,9 +189,10 @@ class NextStore(DynamoDBTicketStore):
             yield {"Put": put["Put"] | {"Item": item}}
 
 
-def _next_version(environment: ExecutionEnvironment) -> Handler:
-    store = environment.store(NextStore, retention_days=NEXT_RETENTION_DAYS)
-    return environment.handler(allocator=environment.allocator(store))
-
-
-NEXT_VERSION = Algorithm("a later release: other items, other settings", _next_version)
+NEXT_VERSION = Algorithm(
+    "a later release: other items, other settings",
+    partial(
+        ExecutionEnvironment.handler,
+        store=partial(NextStore, retention_days=NEXT_RETENTION_DAYS),
+    ),
+)

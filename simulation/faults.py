@@ -1,11 +1,13 @@
-"""The faults of a call, and the plans that decide when they happen."""
+"""The faults of calls, outages of whole services, and the plans that draw them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final
 
 from simulation.engine.choices import Choices, one_of
+from simulation.engine.scheduler import Scheduler
 
 
 class Fault(Enum):
@@ -60,41 +62,104 @@ def possible(call: str) -> tuple[Fault, ...]:
     return FAULTS_OF_A_CALL + ((Fault.PARTIAL,) * 3 if call in BATCH_CALLS else ())
 
 
-class FaultPlan(Protocol):
-    """Decides which calls fail."""
+SHORTEST_OUTAGE_SECONDS: Final = 60.0
+LONGEST_OUTAGE_SECONDS: Final = 3600.0
+LATEST_OUTAGE_START_SECONDS: Final = 60.0
+FAULTS_OF_AN_OUTAGE: Final = (
+    Fault.HUNG,
+    Fault.REFUSED,
+    Fault.THROTTLED,
+    Fault.FAILED_BEFORE,
+)
 
-    def next(self, call: str) -> Fault | None:
-        """Return the fault of this call, if it has one."""
-        ...
+SERVICES: Final[Mapping[str, Collection[str]]] = {
+    "DynamoDB": {
+        "query",
+        "get_item",
+        "batch_get_item",
+        "put_item",
+        "update_item",
+        "delete_item",
+        "transact_get_items",
+        "transact_write_items",
+    },
+    "SNS": {"publish_batch"},
+    "SQS": {"send_message_batch", "delete"},
+}
+"""The calls that a service answers; SQS answers Lambda's deletions, too."""
 
 
 @dataclass(frozen=True)
-class RandomFaults:
-    """Each call has one of its possible faults with the same probability."""
+class Outage:
+    """A service that fails in one way for a while."""
 
-    choices: Choices
-    rate: float
+    service: str
+    start: float
+    end: float
+    fault: Fault
+
+    @classmethod
+    def random(cls, choices: Choices) -> "Outage":
+        """Draw an outage."""
+        start = choices.duration(0.0, LATEST_OUTAGE_START_SECONDS)
+        return cls(
+            one_of(choices, tuple(SERVICES)),
+            start,
+            start + choices.duration(SHORTEST_OUTAGE_SECONDS, LONGEST_OUTAGE_SECONDS),
+            one_of(choices, FAULTS_OF_AN_OUTAGE),
+        )
+
+
+@dataclass
+class FaultPlan:
+    """Decides which calls fail; of this plan, none does."""
+
+    injected: Counter[Fault] = field(default_factory=Counter, init=False)
 
     def next(self, call: str) -> Fault | None:
         """Return the fault of this call, if it has one."""
+        fault = self.draw(call)
+        if fault:
+            self.injected[fault] += 1
+        return fault
+
+    def draw(self, call: str) -> Fault | None:
+        """Choose a fault of this call, or none."""
+        del call
+        return None
+
+
+@dataclass
+class RandomFaults(FaultPlan):
+    """Each call has one of its faults at random; in an outage each has its fault."""
+
+    choices: Choices
+    scheduler: Scheduler
+    rate: float
+    outages: Sequence[Outage]
+
+    def draw(self, call: str) -> Fault | None:
+        """Return the outage's fault, or one of the possible faults."""
+        now = self.scheduler.now
+        for outage in self.outages:
+            if outage.start <= now < outage.end and call in SERVICES[outage.service]:
+                return Fault.NOT_DELETED if call == "delete" else outage.fault
         if not self.rate or not self.choices.chance(self.rate):
             return None
         return one_of(self.choices, possible(call))
 
 
 @dataclass
-class EveryFault:
+class EveryFault(FaultPlan):
     """Each call has every possible fault in turn, up to the budget of a history."""
 
     choices: Choices
     budget: int
     kinds: Sequence[Fault]
 
-    def next(self, call: str) -> Fault | None:
-        """Return the fault of this call, if it has one."""
+    def draw(self, call: str) -> Fault | None:
+        """Return no fault, or in turn each of the kinds that the call can have."""
         kinds = [fault for fault in possible(call) if fault in self.kinds]
-        if not self.budget or not kinds:
+        if self.injected.total() >= self.budget or not kinds:
             return None
-        fault = one_of(self.choices, [None, *kinds])
-        self.budget -= fault is not None
-        return fault
+        return one_of(self.choices, [None, *kinds])

@@ -1,15 +1,16 @@
 """The log of one run: who did what, and what was answered."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from greenlet import getcurrent
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import write_units
-from simulation.aws.service import ServiceError
 from simulation.aws.transactions import UNITS_FACTOR
+from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Task
 from simulation.faults import Fault
 
@@ -37,13 +38,12 @@ ANSWERS: Final = {"< transact_write_items", "< transact_get_items"}
 class History:
     """The events of a run in their order; formatted on demand."""
 
-    clock: Callable[[], float]
-    actor: Callable[[], str]
+    scheduler: Scheduler
     events: list[tuple[float, str, str, Any]] = field(default_factory=list)
 
     def note(self, what: str, detail: Any = None) -> None:
         """Add an event of the running task."""
-        self.events.append((self.clock(), self.actor(), what, detail))
+        self.events.append((self.scheduler.now, actor(), what, detail))
 
     def called(
         self, operation: str, request: Mapping[str, Any], fault: Fault | None
@@ -96,30 +96,23 @@ class History:
         ]
 
 
-def _shown(detail: Any) -> str:  # noqa: C901, PLR0911 - a table of forms.
+def _shown(detail: Any) -> str:  # noqa: PLR0911 - a table of forms.
     match detail:
         case None:
             return ""
-        case (request, Fault() as fault):
-            return f"{_shown(request)}  !! {fault.value}"
         case (request, None):
             return _shown(request)
+        case (request, Fault() as fault):
+            return f"{_shown(request)}  {_shown(fault)}"
         case Fault():
             return f"!! {detail.value}"
         case ServiceError():
             reasons = detail.members.get("CancellationReasons", ())
-            codes = " ".join(reason["Code"] for reason in reasons)
-            return f"{detail.code} {codes}".rstrip()
+            return " ".join([detail.code, *(reason["Code"] for reason in reasons)])
         case {"TransactItems": actions}:
             return "  ".join(_action(action) for action in actions)
-        case {"Items": items} | {"Responses": items}:
-            return str(items)
         case {"PublishBatchRequestEntries": entries}:
             return "  ".join(_announced(entry) for entry in entries)
-        case {"Entries": entries}:
-            return "  ".join(str(entry["MessageBody"])[:60] for entry in entries)
-        case {"Successful": sent, "Failed": failed}:
-            return f"sent {[e['Id'] for e in sent]} failed {[e['Id'] for e in failed]}"
         case {"TableName": _}:
             kept = ("Key", "Item", "ExpressionAttributeValues")
             return "  ".join(str(detail[name]) for name in kept if name in detail)

@@ -9,11 +9,10 @@ from typing import Any, Final, NoReturn
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.messages import Message, reason_of
 from simulation.aws.queues import Queue
+from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
-from simulation.requests import OPTIONAL, RequestId, canonical, content_of, identity
+from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
 
-TICKETS: Final = "tickets"
-KEYS: Final = "keys"
 FOREIGN: Final = "of_the_next_version"
 FULL: Final = "SequenceFullError"
 REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
@@ -42,10 +41,8 @@ class Monitor:
     """Whether each ticket has a key record, as with the shipped algorithm."""
     forbids_deletion: bool = True
 
-    sent: dict[str, RequestId | None] = field(default_factory=dict)
+    sent: dict[str, Request | None] = field(default_factory=dict)
     """The request of each body; None for poison."""
-    contents: dict[str, str] = field(default_factory=dict)
-    """The content of each valid body."""
     wanted: dict[RequestId, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The contents requested under each key."""
     last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -56,13 +53,11 @@ class Monitor:
     recorded: dict[RequestId, int] = field(default_factory=dict)
     """The number in each key record."""
 
-    def requested(self, body: str) -> RequestId | None:
+    def requested(self, body: str) -> Request | None:
         """See a message before its producer sends it; return its request."""
-        content = content_of(body)
-        request = self.sent[body] = identity(content) if content else None
-        if content and request:
-            self.contents[body] = canonical(content)
-            self.wanted[request].add(self.contents[body])
+        request = self.sent[body] = parse(body)
+        if request:
+            self.wanted[request.id].add(request.content)
         return request
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
@@ -142,11 +137,11 @@ class Monitor:
     def is_done(self, body: str) -> bool:
         """Return whether the body's own ticket is numbered and announced."""
         request = self.sent[body]
-        if request not in self.numbered or request is None:
+        if request is None or request.id not in self.numbered:
             return False
-        number, content = self.numbered[request]
-        announced = self.topic.published.get(f"{request[0]}-{number}")
-        return bool(announced) and self.contents[body] == content
+        number, content = self.numbered[request.id]
+        announced = self.topic.published.get(f"{request.id[0]}-{number}")
+        return bool(announced) and request.content == content
 
     def _is_parked(self, message: Message) -> bool:
         return any(
@@ -176,19 +171,18 @@ class Monitor:
         if reason_of(message) == FULL:
             return  # `Caps` checks these.
         if reason_of(message):
-            if self.is_numbered(message.body):
+            if self.is_valid(message.body):
                 broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
         elif message.receives < self.queue.max_receives:
             broken(f"in the dead-letter queue without a reason: {message.id}")
 
-    def is_numbered(self, body: str) -> bool:
-        """Return whether no other request with the same key has the number."""
+    def is_valid(self, body: str) -> bool:
+        """Return whether it is a request, and no other one with its key is numbered."""
         request = self.sent[body]
         if request is None:
             return False
-        if request not in self.numbered:
-            return True  # Its receives ran out before it was numbered.
-        return self.contents[body] == self.numbered[request][1]
+        _, content = self.numbered.get(request.id, (None, request.content))
+        return request.content == content
 
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
         """Check that everything decided was written."""

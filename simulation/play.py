@@ -1,46 +1,27 @@
-"""Plays the history of a seed, in silence, and on all cores."""
+"""Plays the histories of seeds, on one core or on all, and sums them up."""
 
-import contextlib
-import logging
 import multiprocessing
 import os
-import warnings
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Self
 
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import RandomFaults
+from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.scenario import random_scenario
 from simulation.world import Outcome, World
-from ticket_numbering.observability import logger
+
+SEEDS_AT_A_TIME: Final = 50
 
 
 def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
     """Play the history of a seed."""
-    choices = RandomChoices(seed)
-    scenario = random_scenario(choices)
-    faults = RandomFaults(choices, scenario.fault_rate)
-    return World(scenario, choices, faults, algorithm).run()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress the function's log lines and metrics."""
-    level = logger.log_level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        with (
-            Path(os.devnull).open("w", encoding="utf-8") as devnull,
-            contextlib.redirect_stdout(devnull),
-            warnings.catch_warnings(),
-        ):
-            # All execution environments share one process, and so one set of metrics.
-            warnings.filterwarnings("ignore", "No application metrics")
-            yield
-    finally:
-        logger.setLevel(level)
+    choices = Choices(seed)
+    return World(random_scenario(choices), choices, algorithm).run()
 
 
 def all_cores() -> ProcessPoolExecutor:
@@ -48,3 +29,41 @@ def all_cores() -> ProcessPoolExecutor:
     # To fork a process with threads is unsafe, and pytest has some.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(os.cpu_count() or 1, context)
+
+
+@dataclass
+class Totals:
+    """The sums over some histories."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    violations: list[tuple[int, str]] = field(default_factory=list)
+    """Seeds, and the promise that each of them broke."""
+
+    def __iadd__(self, other: "Totals") -> Self:
+        """Add the sums over other histories."""
+        self.counts += other.counts
+        self.violations += other.violations
+        return self
+
+
+def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
+    """Play these histories one after the other."""
+    totals = Totals()
+    for seed in seeds:
+        outcome = play(seed, algorithm)
+        totals.counts += outcome.counts
+        if outcome.violation:
+            totals.violations.append((seed, outcome.violation))
+    return totals
+
+
+def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[Totals]:
+    """Play these histories on all cores; yield the totals of each chunk."""
+    starts = range(0, len(seeds), SEEDS_AT_A_TIME)
+    chunks = [seeds[start : start + SEEDS_AT_A_TIME] for start in starts]
+    with all_cores() as pool:
+        yield from pool.map(partial(_play_named, algorithm), chunks)
+
+
+def _play_named(algorithm: str, seeds: range) -> Totals:
+    return play_all(seeds, ALGORITHMS[algorithm])

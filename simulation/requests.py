@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ def _is_string(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return _is_string(value) and bool(value)
+    return isinstance(value, str) and bool(value)
 
 
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
@@ -45,35 +46,33 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def content_of(body: str) -> dict[str, Any] | None:
-    """Return every field of a valid request's ticket, defaults included.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A valid request."""
 
-    The cap is none of them. None for poison.
-    """
+    id: RequestId
+    content: str
+    """Every field of its ticket, defaults included; equal for the same ticket only."""
+    cap: float
+    """The highest number that it accepts."""
+
+
+def parse(body: str) -> Request | None:
+    """Return the request; None for poison."""
     try:
         given = json.loads(body)
     except ValueError:
         return None
     if not isinstance(given, dict):
         return None
-    given.pop(CAP, None)
-    if given.keys() - CHECKS.keys():
-        return None
+    cap = given.pop(CAP, inf)
     content = {**OPTIONAL, **given}
-    complete = content.keys() == CHECKS.keys()
-    valid = complete and all(CHECKS[name](value) for name, value in content.items())
-    return content if valid else None
-
-
-def cap_of(body: str) -> float:
-    """Return the highest number that a valid request accepts."""
-    cap: float = json.loads(body).get(CAP, inf)
-    return cap
-
-
-def identity(content: Mapping[str, Any]) -> RequestId:
-    """Return the request's id."""
-    return content["project_id"], content["idempotency_key"]
+    if content.keys() != CHECKS.keys():
+        return None
+    if not all(CHECKS[name](value) for name, value in content.items()):
+        return None
+    request_id = content["project_id"], content["idempotency_key"]
+    return Request(request_id, canonical(content), cap)
 
 
 def canonical(content: Mapping[str, Any]) -> str:

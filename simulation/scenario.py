@@ -9,8 +9,7 @@ from typing import Any, Final
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
-from simulation.faults import Fault
-from simulation.outages import FAULTS_OF_AN_OUTAGE, Outage, ServiceName
+from simulation.faults import FAULTS_OF_AN_OUTAGE, Fault, Outage
 from simulation.producers import (
     KEYS,
     MOST_PADDING,
@@ -149,7 +148,7 @@ def _day_of_poison(choices: Choices) -> Scenario:
     hangs = choices.chance(0.5)
     fault = Fault.HUNG if hangs else one_of(choices, FAULTS_OF_AN_OUTAGE)
     end = choices.duration(60.0, THROTTLED_SECONDS)
-    return _fair(choices, producers, outages=[Outage(ServiceName.SQS, 0.0, end, fault)])
+    return _fair(choices, producers, outages=[Outage("SQS", 0.0, end, fault)])
 
 
 def _day_of_throttling(choices: Choices) -> Scenario:
@@ -173,7 +172,7 @@ def _day_of_repeats(choices: Choices) -> Scenario:
         choices,
         producers,
         # Lambda cannot delete the messages, so all of them are redelivered.
-        outages=[Outage(ServiceName.SQS, 0.0, 60.0, Fault.REFUSED)],
+        outages=[Outage("SQS", 0.0, 60.0, Fault.REFUSED)],
         slow_calls={"batch_get_item": 2.5},
     )
     # The first one keeps the worker busy until the others and the repeats arrive.

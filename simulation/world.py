@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from simulation.aws.clients import DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
-from simulation.caps import Caps
-from simulation.clocks import Clock
+from simulation.aws.tables import SCHEMA, TICKETS
+from simulation.checks import Caps, Neighbours
 from simulation.coverage import coverage_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -18,15 +18,15 @@ from simulation.execution_environment import (
     NEXT_VERSION,
     SHIPPED,
     Algorithm,
+    Clock,
     ExecutionEnvironment,
+    quiet,
 )
-from simulation.faults import Fault, FaultPlan
-from simulation.history import OUTSIDE, History, actor
-from simulation.monitor import TICKETS, Monitor, Violation, broken
-from simulation.neighbours import Neighbours
-from simulation.outages import WithOutages
+from simulation.faults import Fault, FaultPlan, RandomFaults
+from simulation.history import OUTSIDE, History
+from simulation.monitor import Monitor, Violation, broken
 from simulation.scenario import Scenario
-from simulation.services import SCHEMA, Services
+from simulation.services import Services
 from ticket_numbering.sequence_cache import SequenceCache
 
 
@@ -37,12 +37,10 @@ class Outcome:
     violation: str | None
     history: History
     tickets: int
-    messages: int
     calls: int
-    steps: int
     write_units: float
-    faults: Counter[Fault] = field(default_factory=Counter)
-    coverage: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str]
+    """What happened, and the conditions that were met."""
 
 
 class World:
@@ -54,15 +52,17 @@ class World:
         self,
         scenario: Scenario,
         choices: Choices,
-        faults: FaultPlan,
         algorithm: Algorithm = SHIPPED,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)
-        self.faults = WithOutages(faults, scenario.outages, self.scheduler.clock)
-        self.history = History(self.scheduler.clock, actor)
+        self.faults = faults or RandomFaults(
+            choices, self.scheduler, scenario.fault_rate, scenario.outages
+        )
+        self.history = History(self.scheduler)
         self.services = Services(
-            scenario, choices, self.scheduler, self.faults, self.history, observer=self
+            scenario, choices, self.scheduler, self.faults, self.history
         )
         self.monitor: Monitor = self.make_monitor(
             self.services.topic,
@@ -75,38 +75,42 @@ class World:
         self.caps = Caps(self.monitor)
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
-        self.services.dead_letters.on_send = self.caps.dead_lettered
+        self.services.dead_letters.on_arrival = self.caps.dead_lettered
+        self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
 
     def run(self) -> Outcome:
-        """Play the history to its end."""
+        """Play the history to its end, without log lines and metrics."""
         outside = Process(OUTSIDE)
         self.scheduler.spawn(outside, "producer", self._produce, is_local=True)
         self.scheduler.spawn(outside, "operator", self._operate, is_local=True)
         for poller in self.pollers:
             self.scheduler.spawn(outside, poller.name, poller.run)
-        tables, violation = self.services.tables, None
+        with quiet():
+            violation = self._run()
+        return Outcome(
+            violation,
+            self.history,
+            tickets=len(self.monitor.numbered),
+            calls=self.services.network.calls,
+            write_units=self.services.tables.units_written,
+            counts=self._counts(),
+        )
+
+    def _run(self) -> str | None:
+        """Run every task to its end; return the first violation."""
+        tables = self.services.tables
         try:
             self.scheduler.run()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
             self.caps.finish()
             self._check_costs()
         except Violation as error:
-            violation = str(error)
+            return str(error)
         finally:
             self.scheduler.end()
-        return Outcome(
-            violation,
-            self.history,
-            tickets=len(self.monitor.numbered),
-            messages=len(self.services.queue.arrived),
-            calls=self.services.network.calls,
-            steps=self.scheduler.steps,
-            write_units=tables.units_written,
-            faults=self.faults.injected,
-            coverage=coverage_of(self.scenario, self.history, self.neighbours),
-        )
+        return None
 
     def state(self) -> Hashable:
         """Return what stands for everything that can still happen."""
@@ -118,7 +122,22 @@ class World:
             self.faults.injected.total(),
         )
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+    def _counts(self) -> Counter[str]:
+        faults, refusals = self.faults.injected, self.history.refusals()
+        happened = {
+            "histories": 1,
+            "messages delivered to the queue": len(self.services.queue.arrived),
+            "tickets": len(self.monitor.numbered),
+            "calls to AWS": self.services.network.calls,
+            "scheduling points": self.scheduler.steps,
+            "faults": faults.total(),
+            **{f"fault: {kind.value}": number for kind, number in faults.items()},
+            **{f"refused: {code}": number for code, number in refusals.items()},
+        }
+        met = coverage_of(self.scenario, self.history, self.neighbours)
+        return Counter(happened) + met
+
+    def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """Log what is committed, and check it."""
         tickets = {
             "-".join(map(str, address.key)): (
@@ -156,10 +175,10 @@ class World:
         environment = ExecutionEnvironment(
             self.scheduler,
             self.choices,
-            DynamoDBClient(services.dynamodb, services.network),
-            SNSClient(services.topic, services.network),
-            SQSClient(services.dead_letters, services.network),
-            SQSClient(services.queue, services.network),
+            Client("dynamodb", services.dynamodb, services.network),
+            Client("sns", services.topic, services.network),
+            Client("sqs", services.dead_letters, services.network),
+            Client("sqs", services.queue, services.network),
             Clock(self.scheduler, self.choices, scenario.clock_error),
             scenario.max_attempts,
             SequenceCache(scenario.cache_ttl),
@@ -190,7 +209,7 @@ class World:
                 self.scheduler.sleep(pause)
             request = self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
-            project = request[0] if request else "-"
+            project = request.id[0] if request else "-"
             group = project if self.scenario.fifo else None
             if self.faults.next("send_message") is Fault.SENT_TWICE:
                 self.history.note("sends again", sending.body[:80])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simulation.aws.errors import ServiceError, validation
 from simulation.aws.items import (
     MAX_ITEM_BYTES,
     Address,
@@ -11,7 +12,6 @@ from simulation.aws.items import (
     KeyMismatchError,
     size_of,
 )
-from simulation.aws.service import ServiceError, validation
 from simulation.aws.tables import Tables
 
 MAX_ACTIONS: Final = 100
@@ -28,12 +28,7 @@ class Action:
 
     request: Mapping[str, Any]
     address: Address
-
-    @property
-    def item(self) -> Item:
-        """The new item."""
-        item: Item = self.request["Item"]
-        return item
+    item: Item
 
 
 def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
@@ -63,8 +58,10 @@ def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[A
     found: list[Action] = []
     reasons: list[Reason] = []
     for member in members:
+        ((kind, request),) = member.items()
+        assert kind == "Put", kind
         try:
-            found.append(_action(member, tables))
+            found.append(Action(request, tables.address(request), request["Item"]))
             reasons.append({"Code": NONE})
         except KeyMismatchError as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})
@@ -76,9 +73,3 @@ def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[A
 def cancelled(reasons: Sequence[Reason]) -> ServiceError:
     """Return the error that holds a reason for each action."""
     return ServiceError("TransactionCanceledException", CancellationReasons=reasons)
-
-
-def _action(member: Mapping[str, Any], tables: Tables) -> Action:
-    ((kind, request),) = member.items()
-    assert kind == "Put", kind
-    return Action(request, tables.address(request))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from simulation.aws.service import ServiceError
+from simulation.aws.errors import ServiceError
 from simulation.engine.choices import Choices
 
 MAX_ENTRIES: Final = 10

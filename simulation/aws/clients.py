@@ -4,35 +4,40 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.network import Network, Service
-from simulation.aws.service import ServiceError
 
 
 class Client:
     """A boto3 client of a simulated service; any attribute is an operation."""
 
-    service_name: ClassVar[str]
-
-    def __init__(self, service: Service, network: Network) -> None:
-        self.exceptions = _real_client(self.service_name).exceptions
+    def __init__(self, name: str, service: Service, network: Network) -> None:
+        self.exceptions = _real_client(name).exceptions
         self._service = service
         self._network = network
+        # A counter for each process: a request does not depend on earlier processes.
+        self._serials: dict[str, count[int]] = defaultdict(lambda: count(1))
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
-        return lambda **request: self.call(operation, request)
+        return lambda **request: self._call(operation, request)
 
-    def call(self, operation: str, request: dict[str, Any]) -> Any:
+    def _call(self, operation: str, request: dict[str, Any]) -> Any:
         """Make a call.
 
         Raises:
             ClientError: The service refused the request.
             BotoCoreError: No answer arrived.
         """
+        if operation == "transact_write_items":
+            # As botocore does: its retries carry the token of the first try.
+            owner = self._network.scheduler.process.name
+            token = f"{owner}/{next(self._serials[owner])}"
+            request.setdefault("ClientRequestToken", token)
         try:
             return self._network.call(self._service, operation, request)
         except ServiceError as error:
@@ -46,36 +51,6 @@ class Client:
         }
         kind: type[ClientError] = self.exceptions.from_code(error.code)
         return kind(answer, operation)
-
-
-class DynamoDBClient(Client):
-    """A client of DynamoDB."""
-
-    service_name = "dynamodb"
-
-    def __init__(self, service: Service, network: Network) -> None:
-        super().__init__(service, network)
-        # A counter for each process: a request does not depend on earlier processes.
-        self._serials: dict[str, count[int]] = defaultdict(lambda: count(1))
-
-    def transact_write_items(self, **request: Any) -> Any:
-        """Write all or nothing; botocore's retries carry the token of the first try."""
-        owner = self._network.scheduler.process.name
-        token = f"{owner}/{next(self._serials[owner])}"
-        request.setdefault("ClientRequestToken", token)
-        return self.call("transact_write_items", request)
-
-
-class SNSClient(Client):
-    """A client of SNS."""
-
-    service_name = "sns"
-
-
-class SQSClient(Client):
-    """A client of SQS."""
-
-    service_name = "sqs"
 
 
 @cache

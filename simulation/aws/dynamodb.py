@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from simulation.aws.actions import NONE, cancelled
+from simulation.aws.errors import ServiceError, validation
 from simulation.aws.items import (
     MAX_ITEM_BYTES,
     READ_UNIT_BYTES,
@@ -18,7 +19,6 @@ from simulation.aws.items import (
     updated,
     write_units,
 )
-from simulation.aws.service import ServiceError, validation
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
 
@@ -165,7 +165,7 @@ class DynamoDB:
             wanted = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             members: dict[str, Any] = {"Item": old} if wanted and old else {}
             raise ServiceError("ConditionalCheckFailedException", **members)
-        self.tables.observer.decided({address: item})
+        self.tables.on_decision({address: item})
         self.tables.write(address, item)
 
     def _age(self, request: Request) -> float:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar, Final
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
-from simulation.aws.service import ServiceError
 
 DEDUPLICATION_SECONDS: Final = 300.0
 
@@ -35,7 +35,7 @@ class FifoQueue(Queue):
         """Put a message on the queue; drop it if it is a repeat."""
         token = token or hashlib.sha256(body.encode()).hexdigest()
         first = self._seen.get((group, token))
-        if first and first.sent_at > self.clock() - DEDUPLICATION_SECONDS:
+        if first and first.sent_at > self.scheduler.now - DEDUPLICATION_SECONDS:
             return first
         message = super().send(body, attributes, group)
         message.token = token
@@ -45,14 +45,14 @@ class FifoQueue(Queue):
     def delete(self, message_id: str) -> None:
         """Delete a message; the rest of its group can be received."""
         super().delete(message_id)
-        self.on_send()
+        self._wake_pollers()
 
     def next_visible_at(self) -> float:
         """Return when the next group has no message in flight."""
         return min(map(_free_at, self._groups()), default=float("inf"))
 
     def _available(self) -> list[Message]:
-        now = self.clock()
+        now = self.scheduler.now
         free = [group for group in self._groups() if _free_at(group) <= now]
         return [message for group in self.choices.order(free) for message in group]
 

@@ -10,7 +10,7 @@ from moto.dynamodb.comparisons import get_filter_expression
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.dynamo_type import Item as MotoItem
 
-from simulation.aws.service import ServiceError, validation
+from simulation.aws.errors import ServiceError, validation
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB quotas, "Item size"."""

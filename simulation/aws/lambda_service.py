@@ -71,11 +71,7 @@ class Poller:
                     # Any poller may take the group's next batch.
                     self.scheduler.sleep(0.0)
                 continue
-            future = Future()
-            self.queue.idle.append(future)
-            self.scheduler.wait(
-                future, self.queue.next_visible_at() - self.scheduler.now
-            )
+            self.queue.wait(self.queue.next_visible_at() - self.scheduler.now)
 
     def _add_duplicate(self, batch: list[Message]) -> None:
         """Add a message in flight, now and then: delivery is at least once."""

@@ -25,6 +25,8 @@ class Latency:
 
     They go side by side; without it each item takes its own time.
     """
+    decision: tuple[float, float] | None = None
+    """How long a transaction that is prepared waits for its decision."""
 
     def sample(self, choices: Choices) -> float:
         """Return how long a request takes one way."""

@@ -7,9 +7,8 @@ from typing import Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError
 
-from simulation.aws.botocore_errors import error_of, is_retried
+from simulation.aws.errors import ServiceError, error_of, is_retried
 from simulation.aws.latency import Latency
-from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process

@@ -7,9 +7,10 @@ from itertools import count
 from typing import Any, ClassVar, Final
 
 from simulation.aws.batches import entries_of, take
+from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
-from simulation.aws.service import ServiceError
 from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future
 
 MAX_SEND_BYTES: Final = 1024 * 1024
@@ -31,17 +32,17 @@ class Queue:
 
     name: str
     choices: Choices
-    clock: Callable[[], float]
+    scheduler: Scheduler
     visibility_seconds: float = 180.0
     max_receives: int = 10
     dead_letters: "Queue | None" = None
     messages: dict[str, Message] = field(default_factory=dict)
     arrived: list[Message] = field(default_factory=list)
     """Every message that ever arrived."""
-    on_send: Callable[[], None] = lambda: None
-    idle: list[Future] = field(default_factory=list)
-    """Of the pollers that wait for a message."""
+    on_arrival: Callable[[Message], None] = lambda _: None
     on_delete: Callable[[Message], None] = lambda _: None
+    _idle: list[Future] = field(default_factory=list)
+    """Of the pollers that wait for a message."""
     _serial: "count[int]" = field(default_factory=lambda: count(1))
 
     def send(
@@ -53,7 +54,7 @@ class Queue:
     ) -> Message:
         """Put a message on the queue, under a new id."""
         message_id = f"{self.name}-{next(self._serial)}"
-        message = Message(message_id, body, self.clock(), attributes or {}, group)
+        message = Message(message_id, body, self.scheduler.now, attributes or {}, group)
         self._take_in(message)
         return message
 
@@ -73,7 +74,7 @@ class Queue:
 
     def _available(self) -> Sequence[Message]:
         """Return the visible messages in any order."""
-        now = self.clock()
+        now = self.scheduler.now
         return self.choices.order(
             [message for message in self.messages.values() if message.visible_at <= now]
         )
@@ -81,7 +82,7 @@ class Queue:
     def deliver(self, message: Message) -> None:
         """Count a receive and hide the message."""
         message.receives += 1
-        message.visible_at = self.clock() + self.visibility_seconds
+        message.visible_at = self.scheduler.now + self.visibility_seconds
 
     def delete(self, message_id: str) -> None:
         """Delete a message, if it is there."""
@@ -95,6 +96,17 @@ class Queue:
             (message.visible_at for message in self.messages.values()),
             default=float("inf"),
         )
+
+    def wait(self, seconds: float) -> None:
+        """Let a poller wait for a message, this long at most."""
+        future = Future()
+        self._idle.append(future)
+        self.scheduler.wait(future, seconds)
+
+    def _wake_pollers(self) -> None:
+        idle, self._idle = self._idle, []
+        for future in idle:
+            self.scheduler.resolve(future)
 
     def move_to(self, queue: "Queue") -> None:
         """Redrive every message under a new id."""
@@ -119,10 +131,11 @@ class Queue:
         )
 
     def _take_in(self, message: Message) -> None:
-        message.visible_at = self.clock()
+        message.visible_at = self.scheduler.now
         self.messages[message.id] = message
         self.arrived.append(message)
-        self.on_send()
+        self.on_arrival(message)
+        self._wake_pollers()
 
     def serve(
         self, operation: str, request: Mapping[str, Any], *, partly: bool

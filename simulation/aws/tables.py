@@ -4,46 +4,43 @@ from bisect import insort
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, Item, Key, KeyMismatchError, key_of
-from simulation.aws.service import ServiceError
+from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
+
+TICKETS: Final = "tickets"
+KEYS: Final = "keys"
+SCHEMA: Final[Mapping[str, Mapping[str, str]]] = {
+    TICKETS: {"project_id": "S", "number": "N"},
+    KEYS: {"id": "S"},
+}
+"""The names and types of each table's key attributes."""
 
 PARTITION_UNITS: Final = 1000.0
 """Write units a second of one partition; DynamoDB guide, "Partitions"."""
 
 
-class Observer(Protocol):
-    """Sees every change of the tables at the moment of its decision."""
-
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See the items that hold from now on; None stands for a deletion."""
-        ...
-
-
 @dataclass
 class Tables:
-    """The tables, and the hooks that let other tasks run in between."""
+    """The tables of the stack."""
 
-    schema: Mapping[str, Mapping[str, str]]
-    """The names and types of each table's key attributes."""
+    scheduler: Scheduler
     choices: Choices
-    observer: Observer
-    clock: Callable[[], float]
-    step: Callable[[int], None]
-    """Lets other tasks run; gets the number of steps of the transaction's phase."""
-    observe: Callable[[Any], None]
-    """Adds what a transaction saw to the state of its task."""
-    hold: Callable[[], None] = lambda: None
-    """Lets other tasks run between a transaction's preparation and its decision."""
+    latency: Latency
     partition_units: float = PARTITION_UNITS
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
-    on_failed_action: Callable[[Address, str], None] = lambda *_: None
-    """Called with the item for which a transaction is cancelled, and the code."""
     partial_reasons: float = 0.0
     """The share of cancellations that report only some of their reasons."""
+
+    on_decision: Callable[[Mapping[Address, Item | None]], None] = lambda _: None
+    """Called with the items that hold from now on; None stands for a deletion."""
+    on_failed_action: Callable[[Address, str], None] = lambda *_: None
+    """Called with the item for which a transaction is cancelled, and the code."""
 
     locked: set[Address] = field(default_factory=set)
     units_written: float = 0.0
@@ -74,7 +71,7 @@ class Tables:
             ServiceError: The table does not exist.
         """
         try:
-            return self.schema[table]
+            return SCHEMA[table]
         except KeyError:
             raise ServiceError("ResourceNotFoundException") from None
 
@@ -82,7 +79,7 @@ class Tables:
         """Return the committed item as it was this many seconds ago."""
         item = self._items.get(address.table, {}).get(address.key)
         if ago:
-            then = self.clock() - ago
+            then = self.scheduler.now - ago
             for time, changed, before in reversed(self._past):
                 if time <= then:
                     break
@@ -118,7 +115,7 @@ class Tables:
         """Write or delete an item that was decided on."""
         table = self._items.setdefault(address.table, {})
         before = table.get(address.key)
-        self._past.append((self.clock(), address, before))
+        self._past.append((self.scheduler.now, address, before))
         keys = self._sorted.setdefault(address.partition, [])
         if item is None:
             if table.pop(address.key, None) is not None:
@@ -130,12 +127,12 @@ class Tables:
 
     def charge(self, address: Address, units: float) -> bool:
         """Take units of the partition's throughput; return whether it had them."""
-        if self.clock() < self.throttled.get(str(address.key[0]), 0.0):
+        if self.scheduler.now < self.throttled.get(str(address.key[0]), 0.0):
             return False
         filled, since = self._used.get(address.partition, (0.0, 0.0))
-        left = max(0.0, filled - (self.clock() - since) * self.partition_units)
+        left = max(0.0, filled - (self.scheduler.now - since) * self.partition_units)
         if left + units > max(self.partition_units, units):
             return False
-        self._used[address.partition] = (left + units, self.clock())
+        self._used[address.partition] = (left + units, self.scheduler.now)
         self.units_written += units
         return True

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, holds, write_units
-from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.engine.tasks import FOREVER
 
@@ -57,7 +57,7 @@ class Transactions:
         except ServiceError:
             del self._tokens[token]
             raise
-        entry.done_at = self._tables.clock()
+        entry.done_at = self._tables.scheduler.now
         return answer
 
     def state(self) -> Hashable:
@@ -68,7 +68,7 @@ class Transactions:
 
     def _is_replay(self, token: str, content: Mapping[str, Any]) -> bool:
         entry = self._tokens.get(token)
-        if entry is None or self._tables.clock() - entry.done_at >= TOKEN_SECONDS:
+        if entry is None or self._tables.scheduler.now - entry.done_at >= TOKEN_SECONDS:
             return False
         if entry.request != content:
             raise ServiceError("IdempotentParameterMismatchException")
@@ -81,20 +81,21 @@ class Transactions:
         held: list[Address] = []
         reasons: dict[Address, Reason] = {}
         ordered = self._tables.choices.order(actions)
-        self._tables.observe(tuple(action.address for action in ordered))
+        self._observe(tuple(action.address for action in ordered))
         for position, action in enumerate(ordered):
             if position:
-                self._tables.step(len(ordered))
+                self._step(len(ordered))
             reason = self._prepare(action)
             if reason is None:
                 held.append(action.address)
             else:
                 reasons[action.address] = reason
                 self._tables.on_failed_action(action.address, reason["Code"])
-                self._tables.observe((action.address, str(reason)))
+                self._observe((action.address, str(reason)))
         if reasons:
             self._cancel(actions, held, reasons)
-        self._tables.hold()
+        if decision := self._tables.latency.decision:
+            self._tables.scheduler.sleep(self._tables.choices.duration(*decision))
         self._commit(actions)
         return {}
 
@@ -122,7 +123,7 @@ class Transactions:
     ) -> None:
         """Unlock the items; raise with all of the reasons, or with some."""
         for address in held:
-            self._tables.step(len(held))
+            self._step(len(held))
             self._tables.locked.discard(address)
         reported = self._reported(list(reasons))
         listed = [
@@ -141,10 +142,19 @@ class Transactions:
     def _commit(self, actions: Sequence[Action]) -> None:
         """Decide, and then write item by item."""
         tables = self._tables
-        tables.observer.decided({action.address: action.item for action in actions})
+        tables.on_decision({action.address: action.item for action in actions})
         ordered = tables.choices.order(actions)
-        tables.observe(tuple(action.address for action in ordered))
+        self._observe(tuple(action.address for action in ordered))
         for action in ordered:
-            tables.step(len(ordered))
+            self._step(len(ordered))
             tables.write(action.address, action.item)
             tables.locked.discard(action.address)
+
+    def _step(self, steps: int) -> None:
+        """Let other tasks run; a phase has this number of steps."""
+        tables = self._tables
+        tables.scheduler.sleep(tables.latency.sample_step(tables.choices, steps))
+
+    def _observe(self, fact: Hashable) -> None:
+        """Add what a transaction saw to the state of its task."""
+        self._tables.scheduler.observe(fact)

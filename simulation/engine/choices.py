@@ -1,44 +1,17 @@
-"""The choices of a history: drawn from a seed, or every possibility in turn."""
+"""The choices of a history: drawn from a seed, or, in an exploration, all in turn."""
 
 import random
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Thing = TypeVar("Thing")
 
 
-class Choices(Protocol):
-    """Decides what the services and the network leave open."""
-
-    are_exhaustive: bool
-    """Whether every possibility is tried in turn; then nothing takes time."""
-
-    def pick(self, count: int) -> int:
-        """Return one of `range(count)`."""
-        ...
-
-    def chance(self, probability: float) -> bool:
-        """Return whether an event of this probability happens."""
-        ...
-
-    def duration(self, shortest: float, longest: float) -> float:
-        """Return a number of seconds between the two."""
-        ...
-
-    def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return the things in any order."""
-        ...
-
-
-def one_of(choices: Choices, things: Sequence[Thing]) -> Thing:
-    """Return one of the things."""
-    return things[choices.pick(len(things))]
-
-
-class RandomChoices:
-    """Draws every choice from one seed."""
+class Choices:
+    """Decides what the services and the network leave open: draws it from a seed."""
 
     are_exhaustive = False
+    """Whether every possibility is tried in turn; then nothing takes time."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - a history, not a secret.
@@ -59,3 +32,8 @@ class RandomChoices:
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
         """Return the things in any order."""
         return self._random.sample(things, len(things))
+
+
+def one_of(choices: Choices, things: Sequence[Thing]) -> Thing:
+    """Return one of the things."""
+    return things[choices.pick(len(things))]

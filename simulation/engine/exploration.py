@@ -5,30 +5,52 @@ the other choices.
 A run ends where it reaches a known state, for what follows is known as well.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from hashlib import blake2b
+from typing import Final
 
-from simulation.aws.latency import Latency
-from simulation.engine.graph import END, START, Graph, KnownState, Node, digest
-from simulation.engine.tasks import FOREVER
-from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import EveryFault, Fault
-from simulation.producers import Sending
-from simulation.scenario import Scenario
+from simulation.engine.choices import Choices, Thing
 from simulation.world import Outcome, World
 
-Thing = TypeVar("Thing")
+Node = int
+END: Final[Node] = 0
+START: Final[Node] = 1
 
 
-class ExhaustiveChoices(ABC):
+class KnownState(Exception):  # noqa: N818 - no error, only the end of a run.
+    """The run reached a state that another run was in before."""
+
+
+def digest(state: Hashable) -> bytes:
+    """Return 128 bits for a state; the states themselves would fill the memory."""
+    return blake2b(repr(state).encode(), digest_size=16).digest()
+
+
+@dataclass
+class Graph:
+    """The states of a configuration, and the state that each choice leads to."""
+
+    widths: dict[Node, int] = field(default_factory=lambda: {START: 1})
+    edges: dict[tuple[Node, int], Node] = field(default_factory=dict)
+    nodes: dict[bytes, Node] = field(default_factory=dict)
+    """By the digest of the state; a choice between two scheduling points has none."""
+
+    def new(self, width: int) -> Node:
+        """Add a state with this number of choices."""
+        node = len(self.widths) + 1
+        self.widths[node] = width
+        return node
+
+
+class ExhaustiveChoices(Choices):
     """Leaves nothing to chance: every event is a choice, and takes no time."""
 
     are_exhaustive = True
 
-    def __init__(self, *, reverses: bool = False) -> None:
+    def __init__(self, seed: int = 0, *, reverses: bool = False) -> None:
+        super().__init__(seed)
         self._reverses = reverses
         self._state: Callable[[], Hashable] | None = None
 
@@ -41,7 +63,6 @@ class ExhaustiveChoices(ABC):
         state, self._state = self._state, None
         return 0 if count == 1 else self.choose(count, state)
 
-    @abstractmethod
     def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
         """Return one of `range(count)`.
 
@@ -49,6 +70,7 @@ class ExhaustiveChoices(ABC):
             count: More than one.
             state: Returns the state, if the choice is that of the next task.
         """
+        raise NotImplementedError
 
     def chance(self, probability: float) -> bool:
         """Return False: what may happen is a choice, or does not happen."""
@@ -129,57 +151,17 @@ class Exploration:
         return len(self.graph.edges)
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """A scenario of two workers, and the faults that can happen in it."""
-
-    name: str
-    bodies: Sequence[str]
-    faults: int = 0
-    """The highest number of faults in a history."""
-    kinds: Sequence[Fault] = ()
-    """The kinds of faults."""
-    batch_size: int = 1
-    reverses: bool = False
-    """Whether lists that a service may reorder are also tried in reverse."""
-    is_quick: bool = True
-    """Whether `make test` explores it, too."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """Everything but chance."""
-        return Scenario(
-            [Sending(0.0, body) for body in self.bodies],
-            pollers=2,
-            batch_size=self.batch_size,
-            max_receives=2,
-            max_attempts=2,
-            latency=Latency(0.0, 0.0),
-        )
-
-    def world(
-        self, choices: ExhaustiveChoices, algorithm: Algorithm = SHIPPED
-    ) -> World:
-        """Return the world of one run, without botocore's retries and timeouts."""
-        faults = EveryFault(choices, self.faults, self.kinds)
-        world = World(self.scenario, choices, faults, algorithm)
-        world.services.network.attempts = 1
-        world.services.network.read_timeout = FOREVER
-        world.scheduler.before_choice = lambda: choices.at(world.state)
-        return world
-
-
 def explore(
-    configuration: Configuration, algorithm: Algorithm = SHIPPED
+    make_world: Callable[[ExhaustiveChoices], World], *, reverses: bool = False
 ) -> Exploration:
-    """Play every transition of a configuration, up to the first violation."""
+    """Play every transition, up to the first violation."""
     result = Exploration()
     paths: list[list[int]] = [[]]
     while paths:
         path = paths.pop()
-        choices = PathChoices(path, result.graph, reverses=configuration.reverses)
+        choices = PathChoices(path, result.graph, reverses=reverses)
         with suppress(KnownState):
-            outcome = configuration.world(choices, algorithm).run()
+            outcome = make_world(choices).run()
             choices.end()
             if outcome.violation:
                 result.violation = outcome

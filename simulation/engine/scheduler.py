@@ -38,7 +38,7 @@ class Scheduler:
         self,
         process: Process,
         name: str,
-        action: Callable[[], None],
+        action: Callable[[], object],
         delay: float = 0.0,
         *,
         observed: Hashable = (),
@@ -100,10 +100,6 @@ class Scheduler:
             raise GreenletExit
 
     # Called by the owner.
-
-    def clock(self) -> float:
-        """Return the time."""
-        return self.now
 
     def run(self) -> None:
         """Run until no task is left that can go on.

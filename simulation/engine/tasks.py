@@ -34,7 +34,7 @@ class Task(greenlet):
     """One thread of control."""
 
     def __init__(
-        self, hub: greenlet, process: Process, name: str, action: Callable[[], None]
+        self, hub: greenlet, process: Process, name: str, action: Callable[[], object]
     ) -> None:
         super().__init__(action, hub)
         self.process = process

@@ -8,9 +8,16 @@ Where it is not, the state leaves out something that decides what follows.
 
 from collections.abc import Callable, Hashable, Iterator
 
-from simulation.engine.choices import RandomChoices
-from simulation.engine.exploration import Configuration, ExhaustiveChoices
-from simulation.engine.graph import END, START, Graph, Node, digest
+from simulation.engine.choices import Choices
+from simulation.engine.exploration import (
+    END,
+    START,
+    ExhaustiveChoices,
+    Graph,
+    Node,
+    digest,
+)
+from simulation.world import World
 
 
 class Comparison:
@@ -56,8 +63,7 @@ class WalkChoices(ExhaustiveChoices):
     def __init__(
         self, seed: int, comparison: Comparison, *, reverses: bool = False
     ) -> None:
-        super().__init__(reverses=reverses)
-        self._random = RandomChoices(seed)
+        super().__init__(seed, reverses=reverses)
         self._comparison = comparison
         self._at: Node | None = START
 
@@ -65,7 +71,7 @@ class WalkChoices(ExhaustiveChoices):
         """Return a random choice."""
         if state is not None:
             self._arrive(self._comparison.enter(state()))
-        return self._random.pick(count)
+        return Choices.pick(self, count)
 
     def end(self) -> None:
         """Compare the end of the walk with the graph."""
@@ -77,11 +83,17 @@ class WalkChoices(ExhaustiveChoices):
             self._comparison.follow(before, node)
 
 
-def walk(configuration: Configuration, graph: Graph, walks: int) -> Comparison:
+def walk(
+    make_world: Callable[[ExhaustiveChoices], World],
+    graph: Graph,
+    walks: int,
+    *,
+    reverses: bool = False,
+) -> Comparison:
     """Walk through a configuration to its end, this number of times."""
     comparison = Comparison(graph)
     for seed in range(walks):
-        choices = WalkChoices(seed, comparison, reverses=configuration.reverses)
-        configuration.world(choices).run()
+        choices = WalkChoices(seed, comparison, reverses=reverses)
+        make_world(choices).run()
         choices.end()
     return comparison

@@ -1,4 +1,4 @@
-"""Known-bad algorithms from samples and blog posts: one record after the other."""
+"""Algorithms from samples and blog posts: one record after the other."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,17 +7,18 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from simulation.aws.messages import MILLISECONDS
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import SETTINGS, ExecutionEnvironment
-from simulation.monitor import KEYS, TICKETS
 from ticket_numbering.aws_errors import code_of
 from ticket_numbering.dynamodb_items import ticket_item
 from ticket_numbering.dynamodb_store import serialized
 from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
 from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.ports import Announcement, DeadLetter, TimeLeft
+from ticket_numbering.ports import Announcement, DeadLetter
 from ticket_numbering.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
+REFUSALS: Final = {"ConditionalCheckFailedException", "TransactionCanceledException"}
 STAMP: Final = "2026-11-21T00:00:00.000Z"
 """The same for all: these algorithms do not store the time."""
 
@@ -48,26 +49,23 @@ class RecordByRecord:
             return float(context.get_remaining_time_in_millis() / MILLISECONDS)
 
         parsed = SQSRecord.of(record)
+        failures: Mapping[str, Exception]
         try:
             request = parsed.parse()
             number = self.number(self.environment, request)
         except PoisonMessageError as error:
-            self._dead_letter(DeadLetter(parsed, error), left)
-            return
-        event = TicketNumberAssigned.of(request, number, STAMP)
-        announcement = Announcement(event, replayed=False)
-        _raise_any(self.environment.publisher().publish([announcement], left))
-
-    def _dead_letter(self, letter: DeadLetter, left: TimeLeft) -> None:
-        _raise_any(self.environment.dead_letters().send([letter], left))
-
-
-def _raise_any(failures: Mapping[str, Exception]) -> None:
-    for error in failures.values():
-        raise error
+            letter = DeadLetter(parsed, error)
+            failures = self.environment.dead_letters().send([letter], left)
+        else:
+            event = TicketNumberAssigned.of(request, number, STAMP)
+            announcement = Announcement(event, replayed=False)
+            failures = self.environment.publisher().publish([announcement], left)
+        for failure in failures.values():
+            raise failure
 
 
-def _ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
+def ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
+    """Return the put of a ticket if its number is free."""
     return {
         "TableName": TICKETS,
         "Item": serialized(ticket_item(request, number, STAMP)),
@@ -75,14 +73,12 @@ def _ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
     }
 
 
-def _put_ticket(
-    environment: ExecutionEnvironment, request: CreateTicket, number: int
-) -> bool:
-    """Write the ticket if the number is free; return whether it was."""
+def succeeds(write: Callable[..., Any], **request: Any) -> bool:
+    """Write; return whether the conditions held."""
     try:
-        environment.dynamodb.put_item(**_ticket_put(request, number))
+        write(**request)
     except ClientError as error:
-        if code_of(error) != "ConditionalCheckFailedException":
+        if code_of(error) not in REFUSALS:
             raise
         return False
     return True
@@ -91,7 +87,7 @@ def _put_ticket(
 def textbook(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Query, put, and on a collision plus one: the loop of the AWS blog."""
     number = environment.store().last_number(request.project_id) + 1
-    while not _put_ticket(environment, request, number):
+    while not succeeds(environment.dynamodb.put_item, **ticket_put(request, number)):
         number += 1
     return number
 
@@ -106,7 +102,7 @@ def counter(environment: ExecutionEnvironment, request: CreateTicket) -> int:
         ReturnValues="UPDATED_NEW",
     )
     number = int(answer["Attributes"]["last"]["N"])
-    _put_ticket(environment, request, number)
+    succeeds(environment.dynamodb.put_item, **ticket_put(request, number))
     return number
 
 
@@ -115,7 +111,7 @@ def retry_everything(environment: ExecutionEnvironment, request: CreateTicket) -
     for attempt in range(SETTINGS.max_attempts):
         try:
             number = environment.store().last_number(request.project_id) + 1
-            put = {"Put": _ticket_put(request, number)}
+            put = {"Put": ticket_put(request, number)}
             environment.dynamodb.transact_write_items(TransactItems=[put])
         except Exception:
             if attempt == SETTINGS.max_attempts - 1:
@@ -152,16 +148,9 @@ def _begin(
 ) -> int | None:
     """Return the number if the work was done; None if it is to be done here."""
     expiry = {"N": str(int(environment.scheduler.now) + 30)}
-    try:
-        environment.dynamodb.put_item(
-            TableName=KEYS,
-            Item={**key, "expires": expiry},
-            ConditionExpression=NOT_THERE.format("id"),
-        )
-    except ClientError as error:
-        if code_of(error) != "ConditionalCheckFailedException":
-            raise
-    else:
+    begin = {"TableName": KEYS, "Item": {**key, "expires": expiry}}
+    free = NOT_THERE.format("id")
+    if succeeds(environment.dynamodb.put_item, **begin, ConditionExpression=free):
         return None
     item = environment.dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)[
         "Item"
@@ -172,5 +161,5 @@ def _begin(
         return int(item["number"]["N"])
     if int(item["expires"]["N"]) > environment.scheduler.now:
         raise RuntimeError("in progress")
-    environment.dynamodb.put_item(TableName=KEYS, Item={**key, "expires": expiry})
+    environment.dynamodb.put_item(**begin)
     return None

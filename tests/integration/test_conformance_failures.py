@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.latency import Latency
-from simulation.engine.choices import RandomChoices
-from simulation.faults import Fault
+from simulation.engine.choices import Choices
+from simulation.faults import Fault, FaultPlan
 from tests.integration.conformance.case import CANCELLED, FAILED
 from tests.integration.conformance.messages import entries, send
 from tests.integration.conformance.single_items import batch_get
@@ -120,7 +120,7 @@ class TestReadConsistency:
 @SEEDS
 def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
     """AWS does not say that it reports each; what it leaves out looks innocent."""
-    backend = model_backend(ModelServices(RandomChoices(seed), partial_reasons=1.0))
+    backend = model_backend(ModelServices(Choices(seed), partial_reasons=1.0))
     actions = [put_ticket(1), put_ticket(2), put_key("a")]
     write(backend, *actions)
 
@@ -131,10 +131,10 @@ def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
     assert set(others) == {FAILED, "None"}
 
 
-class AlwaysPartial:
+class AlwaysPartial(FaultPlan):
     """Each batch call fails in part."""
 
-    def next(self, _: str) -> Fault:
+    def draw(self, _: str) -> Fault:
         """Return the fault."""
         return Fault.PARTIAL
 
@@ -146,7 +146,7 @@ class TestPartialFailures:
     @pytest.fixture
     def model(self, seed: int) -> ModelServices:
         """Return a model whose batch calls fail in part."""
-        return ModelServices(RandomChoices(seed), AlwaysPartial())
+        return ModelServices(Choices(seed), AlwaysPartial())
 
     @pytest.mark.parametrize("service", ["sns", "sqs"])
     def test_batch_call_names_each_entry_once_when_some_fail(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.latency import Latency
-from simulation.engine.choices import Thing
+from simulation.engine.choices import Choices, Thing
 from tests.integration.conformance.case import CANCELLED, FAILED
 from tests.integration.conformance.transactions import (
     put_key,
@@ -29,13 +29,12 @@ KEY: Final = put_key("a")
 OTHER_KEY: Final = put_key("b")
 
 
-class ByHand:
+class ByHand(Choices):
     """Leaves nothing to chance: actions are taken in their order, or from the end."""
-
-    are_exhaustive = False
 
     def __init__(self, step: int = 1) -> None:
         """Take the step from one action to the next: 1 or -1."""
+        super().__init__(seed=0)
         self._step = step
 
     def pick(self, _: int) -> int:

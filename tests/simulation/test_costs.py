@@ -6,9 +6,7 @@ from typing import Final
 import pytest
 
 from simulation.aws.latency import Latency
-from simulation.engine.choices import RandomChoices
-from simulation.faults import RandomFaults
-from simulation.play import quiet
+from simulation.engine.choices import Choices
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
@@ -24,9 +22,7 @@ def calm_day(messages: int, pollers: int, times: int = 1) -> Scenario:
 
 def played(scenario: Scenario, seed: int = 1) -> Outcome:
     """Play a scenario without a fault."""
-    choices = RandomChoices(seed)
-    with quiet():
-        outcome = World(scenario, choices, RandomFaults(choices, 0.0)).run()
+    outcome = World(scenario, Choices(seed)).run()
     assert outcome.violation is None
     return outcome
 

@@ -8,9 +8,7 @@ from typing import Final
 import pytest
 
 from simulation.aws.messages import reason_of
-from simulation.engine.choices import RandomChoices
-from simulation.faults import RandomFaults
-from simulation.play import quiet
+from simulation.engine.choices import Choices
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario, random_scenario
 from simulation.world import Outcome, World
@@ -35,13 +33,13 @@ class Played:
         A request that was refused at its cap may come again with a higher one.
         """
         monitor = self.world.monitor
-        refused = self.world.caps.refused.values()
+        refused = {request.id for request in self.world.caps.refused}
         arrived = [
             monitor.sent[message.body] for message in self.world.services.queue.arrived
         ]
         numbers: dict[str, list[int]] = {}
-        for request_id in dict.fromkeys(arrived):
-            if request_id is None or request_id in refused:
+        for request_id in dict.fromkeys(one.id for one in arrived if one):
+            if request_id in refused:
                 continue
             if request_id in monitor.numbered:
                 number, _ = monitor.numbered[request_id]
@@ -55,17 +53,16 @@ class Played:
         return any(reason_of(letter) is None for letter in letters)
 
 
-def played(scenario: Scenario, choices: RandomChoices) -> Played:
+def played(scenario: Scenario, choices: Choices) -> Played:
     """Play a scenario to its end, with its faults."""
-    world = World(scenario, choices, RandomFaults(choices, scenario.fault_rate))
-    with quiet():
-        return Played(world, world.run())
+    world = World(scenario, choices)
+    return Played(world, world.run())
 
 
 def histories(*, fifo: bool) -> Iterator[Played]:
     """Play random histories in one of the modes."""
     for seed in HISTORIES:
-        choices = RandomChoices(seed)
+        choices = Choices(seed)
         day = random_scenario(choices)
         batch_size = min(day.batch_size, MAX_BATCH) if fifo else day.batch_size
         yield played(replace(day, fifo=fifo, batch_size=batch_size), choices)
@@ -92,7 +89,7 @@ def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
     """Play calm days on which ten full batches of one project wait."""
     bodies = [request("P", f"key-{number}") for number in range(100)]
     day = Scenario([Sending(0.0, body) for body in bodies], workers, fifo=fifo)
-    return [played(day, RandomChoices(seed)).outcome for seed in CALM_DAYS]
+    return [played(day, Choices(seed)).outcome for seed in CALM_DAYS]
 
 
 class TestContention:
@@ -130,7 +127,7 @@ class TestDeduplication:
         body = request("P", "key")
         sendings = [Sending(0.0, body), Sending(seconds, body)]
 
-        day = played(Scenario(sendings, fifo=True), RandomChoices(1))
+        day = played(Scenario(sendings, fifo=True), Choices(1))
 
         assert (day.outcome.violation, day.outcome.tickets) == (None, 1)
         assert len(day.world.services.queue.arrived) == deliveries
@@ -139,7 +136,7 @@ class TestDeduplication:
         """It would be dropped if the key were the deduplication id."""
         sendings = [Sending(0.0, request("P", "key", title)) for title in "AB"]
 
-        day = played(Scenario(sendings, fifo=True), RandomChoices(1))
+        day = played(Scenario(sendings, fifo=True), Choices(1))
 
         [letter] = day.world.services.dead_letters.arrived
         assert day.outcome.violation is None

@@ -2,8 +2,8 @@
 
 import pytest
 
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Item, holds, updated
-from simulation.aws.service import ServiceError
 from tests.support.cases import cases
 
 

@@ -1,22 +1,25 @@
 """The model's tables, latencies and transactions."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from simulation.aws import actions, dynamodb, items
+from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
-from simulation.aws.service import ServiceError
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Process
 from ticket_numbering import ports
 
-SCHEMA = {"tickets": {"project_id": "S", "number": "N"}, "keys": {"id": "S"}}
-CHOICES = RandomChoices(1)
+CHOICES = Choices(1)
+AT_ONCE = Latency(0.0, 0.0)
 
 
 def ticket(number: int, project: str = "P", **attributes: Any) -> Item:
@@ -30,20 +33,18 @@ def address(number: int, project: str = "P") -> Address:
 
 
 class Stage:
-    """Empty tables, a clock set by hand, and an observer of decisions."""
+    """Empty tables, their decisions, and a scheduler."""
 
-    def __init__(self, **parts: Any) -> None:
-        self.now = 0.0
+    def __init__(self, latency: Latency = AT_ONCE) -> None:
+        self.scheduler = Scheduler(CHOICES)
         self.decisions: list[Mapping[Address, Item | None]] = []
-        usual: dict[str, Callable[..., Any]] = {
-            "clock": lambda: self.now,
-            "step": lambda _: None,
-            "observe": lambda _: None,
-        }
-        self.tables = Tables(SCHEMA, CHOICES, self, **usual | parts)
+        self.tables = Tables(
+            self.scheduler, CHOICES, latency, on_decision=self.decisions.append
+        )
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        self.decisions.append(writes)
+    def run(self, action: Callable[[], object], at: float = 0.0) -> None:
+        """Plan an action of a task of its own."""
+        self.scheduler.spawn(Process(f"at {at}"), f"at {at}", action, at)
 
     def write(self, *numbers: int, project: str = "P") -> None:
         """Write tickets, one after the other."""
@@ -54,6 +55,10 @@ class Stage:
         """Return the numbers of a project as the table has them."""
         keys = self.tables.partition("tickets", project, ago)
         return [int(number) for _, number in keys]
+
+    def state(self) -> tuple[set[Address], int, list[int]]:
+        """Return what is locked, the number of decisions, and project P's numbers."""
+        return {*self.tables.locked}, len(self.decisions), [*self.numbers()]
 
 
 class TestPartition:
@@ -81,11 +86,11 @@ class TestPartition:
         stage = Stage()
         stage.write(3, 1)
         stage.write(5, project="Q")
-        stage.now = 10.0
+        stage.scheduler.now = 10.0
         stage.tables.write(address(1), None)
         stage.tables.write(address(5, "Q"), None)
         stage.write(2)
-        stage.now = 11.0
+        stage.scheduler.now = 11.0
 
         assert stage.numbers() == [2, 3]
         assert stage.numbers(ago=0.5) == [2, 3]
@@ -109,35 +114,31 @@ class TestLatency:
             assert latency.sample_step(CHOICES, steps) == pytest.approx(0.05)
 
 
-class TestHold:
+class TestDecision:
     """A transaction can be prepared for a while before it is decided."""
 
-    def test_items_are_locked_and_undecided_when_a_transaction_is_held(self) -> None:
+    def test_items_are_locked_and_undecided_when_a_transaction_waits(self) -> None:
+        stage = Stage(replace(AT_ONCE, decision=(1.0, 1.0)))
+        transactions = Transactions(stage.tables)
         seen: list[tuple[set[Address], int, list[int]]] = []
-        stage: Stage = Stage(hold=lambda: seen.append(self._state(stage)))
 
-        Transactions(stage.tables).run(_puts(1, 2))
+        stage.run(lambda: transactions.run(_puts(1, 2)))
+        stage.run(lambda: seen.append(stage.state()), at=0.5)
+        stage.scheduler.run()
 
         assert seen == [({address(1), address(2)}, 0, [])]
-        assert len(stage.decisions) == 1
-        assert stage.numbers() == [1, 2]
-        assert stage.tables.locked == set()
+        assert stage.state() == (set(), 1, [1, 2])
 
-    def test_transaction_is_not_held_when_it_is_cancelled(self) -> None:
-        held: list[None] = []
-        stage = Stage(hold=lambda: held.append(None))
+    def test_nothing_is_decided_when_a_transaction_is_cancelled(self) -> None:
+        stage = Stage(replace(AT_ONCE, decision=(1.0, 1.0)))
         stage.write(2)
+        stage.run(lambda: Transactions(stage.tables).run(_puts(1, 2)))
 
         with pytest.raises(ServiceError, match="TransactionCanceledException"):
-            Transactions(stage.tables).run(_puts(1, 2))
+            stage.scheduler.run()
 
-        assert held == []
-        assert stage.decisions == []
-        assert stage.tables.locked == set()
-
-    @staticmethod
-    def _state(stage: Stage) -> tuple[set[Address], int, list[int]]:
-        return {*stage.tables.locked}, len(stage.decisions), [*stage.numbers()]
+        assert stage.state() == (set(), 0, [2])
+        assert stage.scheduler.now == 0.0
 
 
 def _puts(*numbers: int) -> Mapping[str, Any]:

@@ -12,12 +12,12 @@ import pytest
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.faults import RandomFaults
-from simulation.monitor import KEYS, TICKETS, Monitor, Violation
-from simulation.play import quiet
+from simulation.monitor import Monitor, Violation
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
@@ -47,10 +47,10 @@ class Scene:
     """A monitor, what it looks at, and the actions of a history."""
 
     def __init__(self) -> None:
-        choices = RandomChoices(1)
+        choices = Choices(1)
         self.topic = Topic(choices)
-        self.queue = Queue("message", choices, lambda: 0.0)
-        self.dead_letters = Queue("dead", choices, lambda: 0.0)
+        self.queue = Queue("message", choices, Scheduler(choices))
+        self.dead_letters = Queue("dead", choices, Scheduler(choices))
         self.monitor = Monitor(self.topic, self.queue, self.dead_letters)
         self.topic.on_publish = self.monitor.announced
         self.queue.on_delete = self.monitor.deleted
@@ -224,24 +224,6 @@ class TestBrokenPromises:
             scene.play(steps)
 
 
-class AnnouncesFirst(DynamoDBTicketStore):
-    """Announces a block before it commits it."""
-
-    publisher: SNSPublisher
-
-    def write_block(self, block: Block) -> Any:
-        self.publisher.publish(
-            [
-                Announcement(
-                    TicketNumberAssigned.of(ticket, number, "-"), replayed=False
-                )
-                for number, ticket in enumerate(block.requests, block.first_number)
-            ],
-            lambda: 30.0,
-        )
-        return super().write_block(block)
-
-
 class RefusesAll(SNSPublisher):
     """Fails every announcement."""
 
@@ -256,15 +238,25 @@ class RefusesAll(SNSPublisher):
 
 
 def announcing_first(environment: ExecutionEnvironment) -> Any:
-    """Build the worker with a store that announces first."""
-    store: Any = environment.store(AnnouncesFirst)
-    store.publisher = environment.publisher()
-    return environment.handler(allocator=environment.allocator(store))
+    """Build the worker with a store that announces a block before it commits it."""
+
+    class Store(DynamoDBTicketStore):
+        def write_block(self, block: Block) -> Any:
+            announcements = [
+                Announcement(
+                    TicketNumberAssigned.of(ticket, number, "-"), replayed=False
+                )
+                for number, ticket in enumerate(block.requests, block.first_number)
+            ]
+            environment.publisher().publish(announcements, lambda: 30.0)
+            return super().write_block(block)
+
+    return environment.handler(store=Store)
 
 
 def announcing_nothing(environment: ExecutionEnvironment) -> Any:
     """Build the worker with a publisher that always fails."""
-    return environment.handler(publisher=environment.publisher(RefusesAll))
+    return environment.handler(publisher=RefusesAll)
 
 
 class TestWorld:
@@ -280,32 +272,21 @@ class TestWorld:
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(
         self, build: Any, violation: str
     ) -> None:
-        choices = RandomChoices(1)
         day = replace(DAY, is_fair=True)
-        faults = RandomFaults(choices, 0.0)
-        with quiet():
-            outcome = World(day, choices, faults, Algorithm("bad", build)).run()
+        outcome = World(day, Choices(1), Algorithm("bad", build)).run()
 
         assert outcome.violation == violation
 
     def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
-        world = quiet_world()
+        world = World(DAY, Choices(1))
         world.scenario = replace(DAY, max_attempts=0)
-        with quiet():
-            outcome = world.run()
+        outcome = world.run()
 
         assert outcome.violation == "worker0.1 tried 1 times in P, not 0"
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
-        world = quiet_world()
+        world = World(DAY, Choices(1))
         world.services.tables.units_written = 1.0
-        with quiet():
-            outcome = world.run()
+        outcome = world.run()
 
         assert outcome.violation == "5.0 units written, at most 4 due"
-
-
-def quiet_world() -> World:
-    """Return a day of one message, without faults."""
-    choices = RandomChoices(1)
-    return World(DAY, choices, RandomFaults(choices, 0.0))

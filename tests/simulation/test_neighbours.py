@@ -6,10 +6,8 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.items import Address
-from simulation.engine.choices import RandomChoices
-from simulation.faults import RandomFaults
-from simulation.monitor import KEYS
-from simulation.play import quiet
+from simulation.aws.tables import KEYS
+from simulation.engine.choices import Choices
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
@@ -31,15 +29,13 @@ def test_neighbours_are_numbered_at_once_when_a_key_record_is_damaged(
     """On a day on which all services work; only the damaged request has no number."""
     bodies = [request("P", f"key-{serial}") for serial in range(REQUESTS)]
     day = Scenario([Sending(0.0, body) for body in bodies], pollers=2, is_fair=True)
-    choices = RandomChoices(seed)
-    world = World(day, choices, RandomFaults(choices, 0.0))
+    world = World(day, Choices(seed))
     world.services.tables.write(
         Address(KEYS, (ITEM_ID,)), {"id": {"S": ITEM_ID}, **record}
     )
     world.neighbours.damaged.add(DAMAGED)
 
-    with quiet():
-        outcome = world.run()
+    outcome = world.run()
 
     assert outcome.violation is None
     assert outcome.tickets == REQUESTS - 1

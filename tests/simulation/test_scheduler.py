@@ -5,14 +5,14 @@ import os
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
 
 import pytest
 
-from simulation.engine.choices import RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
-from simulation.faults import RandomFaults
-from simulation.play import play, quiet
+from simulation.play import play
 from simulation.scenario import random_scenario
 from simulation.world import World
 
@@ -20,7 +20,7 @@ from simulation.world import World
 @pytest.fixture
 def scheduler() -> Scheduler:
     """Return a scheduler at time 0."""
-    return Scheduler(RandomChoices(1))
+    return Scheduler(Choices(1))
 
 
 class TestVirtualTime:
@@ -97,10 +97,9 @@ class TestDeath:
 
     def test_world_is_collected_when_its_history_is_over(self) -> None:
         """Millions of tasks that wait for ever would fill the memory."""
-        choices = RandomChoices(3)
-        world = World(random_scenario(choices), choices, RandomFaults(choices, 0.1))
-        with quiet():
-            world.run()
+        choices = Choices(3)
+        world = World(replace(random_scenario(choices), fault_rate=0.1), choices)
+        world.run()
 
         remains = weakref.ref(world)
         del world
@@ -127,14 +126,12 @@ class TestReplay:
         assert len(stories) == 1
 
     def test_histories_differ_when_their_seeds_differ(self) -> None:
-        with quiet():
-            histories = {tuple(play(seed).history.lines()) for seed in range(1, 20)}
+        histories = {tuple(play(seed).history.lines()) for seed in range(1, 20)}
 
         assert len(histories) == 19
 
     def test_history_shows_calls_answers_and_faults_when_printed(self) -> None:
-        with quiet():
-            lines = play(4).history.lines()
+        lines = play(4).history.lines()
 
         written = [line for line in lines if "> transact_write_items" in line]
         assert "worker" in written[0]

@@ -14,11 +14,8 @@ from botocore.exceptions import ClientError
 
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.engine.choices import RandomChoices, one_of
+from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
-from simulation.faults import RandomFaults
-from simulation.monitor import KEYS, TICKETS
-from simulation.play import quiet
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
@@ -47,7 +44,7 @@ class Played:
     """Tickets numbered between the two steps of a seed."""
 
 
-def busy_scenario(choices: RandomChoices) -> Scenario:
+def busy_scenario(choices: Choices) -> Scenario:
     """Draw a day on which workers number the project that operators seed."""
     count = 20 + choices.pick(40)
     sendings = [
@@ -71,29 +68,27 @@ def play(
 ) -> Played:
     """Play histories until one breaks a promise."""
     played = Played()
-    with quiet():
-        for number in seeds:
-            choices = RandomChoices(number)
-            draw = busy_scenario if number % 2 else random_scenario
-            scenario = replace(
-                draw(choices),
-                # With less throughput or in an outage a seed would not end in time.
-                partition_units=PARTITION_UNITS,
-                outages=(),
-                fifo=number % FIFO_EVERY == 0,
-            )
-            faults = RandomFaults(choices, scenario.fault_rate)
-            world = SeededWorld(scenario, choices, faults, algorithm, wrapper)
-            outcome = world.run()
-            played.outcomes += world.outcomes
-            played.refusals += outcome.history.refusals()
-            for jumps in world.monitor.jumps.values():
-                played.jumps += len(jumps)
-                played.given += sum(len(jump.given) for jump in jumps)
-            played.imported += sum(map(len, world.monitor.imported.values()))
-            if outcome.violation:
-                played.violations.append(f"seed {number}: {outcome.violation}")
-                break
+    for number in seeds:
+        choices = Choices(number)
+        draw = busy_scenario if number % 2 else random_scenario
+        scenario = replace(
+            draw(choices),
+            # With less throughput or in an outage a seed would not end in time.
+            partition_units=PARTITION_UNITS,
+            outages=(),
+            fifo=number % FIFO_EVERY == 0,
+        )
+        world = SeededWorld(scenario, choices, algorithm, wrapper)
+        outcome = world.run()
+        played.outcomes += world.outcomes
+        played.refusals += outcome.history.refusals()
+        for jumps in world.monitor.jumps.values():
+            played.jumps += len(jumps)
+            played.given += sum(len(jump.given) for jump in jumps)
+        played.imported += sum(map(len, world.monitor.imported.values()))
+        if outcome.violation:
+            played.violations.append(f"seed {number}: {outcome.violation}")
+            break
     return played
 
 
@@ -156,8 +151,9 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
 
     def build(environment: ExecutionEnvironment) -> Any:
         client: Any = Blind(environment.dynamodb, is_hidden)
-        store = DynamoDBTicketStore(client, TICKETS, KEYS)
-        return environment.handler(allocator=environment.allocator(store))
+        return environment.handler(
+            store=lambda _, *tables: DynamoDBTicketStore(client, *tables)
+        )
 
     return Algorithm(name, build)
 

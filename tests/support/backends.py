@@ -10,7 +10,7 @@ from typing import Any, Final
 import boto3
 from botocore.exceptions import ClientError
 
-from simulation.services import SCHEMA
+from simulation.aws.tables import SCHEMA
 from tests.support.model_services import MAX_RECEIVES, ModelServices
 from tests.support.tables import create_table
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore

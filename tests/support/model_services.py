@@ -1,24 +1,22 @@
 """The model's services for callers that do not run on its scheduler."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from simulation.aws.clients import Client, DynamoDBClient, SNSClient, SQSClient
+from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
-from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network
 from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
-from simulation.engine.choices import Choices, RandomChoices
+from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from simulation.faults import FaultPlan, RandomFaults
+from simulation.faults import FaultPlan
 from simulation.history import History
-from simulation.services import SCHEMA
 
 MAX_RECEIVES: Final = 2
 
@@ -37,40 +35,34 @@ class ModelServices:
         partial_reasons: float = 0.0,
     ) -> None:
         """Create the services; a transaction takes a step each `pace` seconds."""
-        choices = choices or RandomChoices(7)
+        choices = choices or Choices(7)
         self.scheduler = Scheduler(choices)
         network = Network(
             self.scheduler,
             choices,
-            faults or RandomFaults(choices, 0.0),
+            faults or FaultPlan(),
             latency or Latency(),
-            History(lambda: self.scheduler.now, lambda: "caller"),
+            History(self.scheduler),
             attempts=1,
             read_timeout=FOREVER,
         )
         tables = Tables(
-            SCHEMA,
+            self.scheduler,
             choices,
-            self,
-            clock=lambda: self.scheduler.now,
-            step=lambda _: self.scheduler.sleep(pace),
-            observe=self.scheduler.observe,
+            Latency(pace, pace, steps_a_call=1),
             partial_reasons=partial_reasons,
         )
         self.topic = Topic(choices)
-        dead = Queue("dead", choices, lambda: self.scheduler.now)
-        source = Queue("source", choices, lambda: self.scheduler.now)
+        dead = Queue("dead", choices, self.scheduler)
+        source = Queue("source", choices, self.scheduler)
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
         self.dynamodb: Any = OutsideClient(
-            self, DynamoDBClient(DynamoDB(tables), network)
+            self, Client("dynamodb", DynamoDB(tables), network)
         )
-        self.sns: Any = OutsideClient(self, SNSClient(self.topic, network))
+        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network))
         self.sqs: Any = OutsideQueues(self, network)
         self._serials = count(1)
-
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Take a decision of the tables, which needs no check here."""
 
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""
@@ -79,7 +71,7 @@ class ModelServices:
         self.scheduler.run()
         return answers[0]
 
-    def spawn(self, action: Callable[[], None], at: float = 0.0) -> None:
+    def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
         """Plan an action, so many seconds from now."""
         process = Process(f"caller{next(self._serials)}")
         self.scheduler.spawn(process, process.name, action, at)
@@ -111,7 +103,7 @@ class OutsideQueues:
         """Serve the queues."""
         self._queues = services.queues
         self._clients = {
-            url: OutsideClient(services, SQSClient(queue, network))
+            url: OutsideClient(services, Client("sqs", queue, network))
             for url, queue in services.queues.items()
         }
 

@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from simulation.aws.items import Address, Item, plain
-from simulation.monitor import KEYS, TICKETS, Monitor, broken
+from simulation.aws.tables import KEYS, TICKETS
+from simulation.monitor import Monitor, broken
 from ticketctl.sequences.seeding import Seeded
 
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from simulation.aws.clients import DynamoDBClient
+from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import FaultPlan
 from simulation.history import OUTSIDE
-from simulation.monitor import KEYS, TICKETS, broken
+from simulation.monitor import broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
@@ -79,16 +79,15 @@ class SeededWorld(World):
         self,
         scenario: Scenario,
         choices: Choices,
-        faults: FaultPlan,
         algorithm: Algorithm = SHIPPED,
         wrapper: Wrapper = lambda client: client,
     ) -> None:
-        super().__init__(scenario, choices, faults, algorithm)
+        super().__init__(scenario, choices, algorithm)
         network = self.services.network
         if choices.chance(0.5):
             network = replace(network, latency=QUICK)
         self.stack = SimulatedStack(
-            wrapper(DynamoDBClient(self.services.dynamodb, network))
+            wrapper(Client("dynamodb", self.services.dynamodb, network))
         )
         self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()

@@ -1,24 +1,20 @@
-"""Known-bad decisions after a cancelled block."""
+"""Known-bad caches and decisions, and a correct cache that only costs more."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.cancellation import NextStep, next_step
+from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import (
-    Assignment,
-    CreateTicket,
-    RequestKey,
-    ticket_key,
-)
+from ticket_numbering.messages import Assignment, CreateTicket, RequestKey, ticket_key
 from ticket_numbering.ports import Announcement, Block, Reason, Slot, TimeLeft
+from ticket_numbering.sequence_cache import SequenceCache
 from ticket_numbering.sns_publisher import SNSPublisher
-
-Decision = Callable[[Block, Sequence[Slot]], NextStep]
 
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
@@ -45,37 +41,52 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
-def deciding(decide: Decision) -> Callable[[ExecutionEnvironment], Handler]:
-    """Build the worker with another decision after a cancelled block."""
+class ByPlace(Allocation):
+    """Refuses a capped request by the number that it would get in its block."""
 
-    def build(environment: ExecutionEnvironment) -> Handler:
-        allocator = replace(environment.allocator(), decide=decide)
-        return environment.handler(allocator=allocator)
+    def full(self, next_number: int) -> list[CreateTicket]:
+        """Return the requests whose places are above their caps."""
+        numbered = enumerate(self.pending, next_number)
+        return [request for number, request in numbered if not request.accepts(number)]
 
-    return build
+
+class RefusesByPlace(Allocator):
+    """Allocates by place, and without a cached number."""
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        return ByPlace(project_id, list(requests))
 
 
-def refusing_by_place(environment: ExecutionEnvironment) -> Handler:
-    """Refuse a capped request by the number that it would get in its block."""
+def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
+    """Cache the number after a block before it is known what became of it."""
 
-    class ByPlace(Allocation):
-        def full(self, next_number: int) -> list[CreateTicket]:
-            numbered = enumerate(self.pending, next_number)
-            return [
-                request for number, request in numbered if not request.accepts(number)
-            ]
+    class Store(DynamoDBTicketStore):
+        def write_block(self, block: Block) -> Any:
+            now = environment.clock.now()
+            environment.cache.committed(block.project_id, block.next_number, now)
+            return super().write_block(block)
 
-    class Refusing(Allocator):
-        def start(
-            self, project_id: str, requests: Sequence[CreateTicket]
-        ) -> Allocation:
-            return ByPlace(project_id, list(requests))
+    return environment.handler(store=Store)
 
-    real = environment.allocator()
-    allocator = Refusing(
-        **{part.name: getattr(real, part.name) for part in fields(real)}
-    )
-    return environment.handler(allocator=allocator)
+
+class OneForAll(SequenceCache):
+    """Caches one number, whatever the project."""
+
+    def next_number(self, project_id: str, now: datetime) -> int | None:
+        """Return the number after our last block of any project."""
+        del project_id
+        return SequenceCache.next_number(self, "any", now)
+
+    def committed(self, project_id: str, next_number: int, now: datetime) -> None:
+        """Cache the number after a block of any project."""
+        del project_id
+        SequenceCache.committed(self, "any", next_number, now)
+
+
+def never_too_old(_: timedelta, entries: Any) -> SequenceCache:
+    """Return a cache that trusts a number however long ago it was cached: correct."""
+    return SequenceCache(timedelta.max, entries)
 
 
 def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
@@ -110,10 +121,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
             left.clear()
             return super().publish(own, time_left)
 
-    real = environment.handler(
-        allocator=replace(environment.allocator(), decide=decide),
-        publisher=environment.publisher(LeavingPublisher),
-    )
+    real = environment.handler(decide=decide, publisher=LeavingPublisher)
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()

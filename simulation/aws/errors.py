@@ -1,8 +1,8 @@
-"""The errors that botocore raises for faults, and those that it retries."""
+"""The errors of the services, and those that botocore raises for faults."""
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from botocore.exceptions import (
     ConnectionClosedError,
@@ -11,7 +11,6 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from simulation.aws.service import ServiceError
 from simulation.faults import Fault
 
 ENDPOINT: Final = "https://simulated"
@@ -24,6 +23,32 @@ RETRIED_CODES: Final = frozenset(
 )
 RETRIED_STATUSES: Final = frozenset({500, 502, 503, 504})
 """What botocore's standard mode retries; botocore/retries/standard.py."""
+
+
+class ServiceError(Exception):
+    """An answer of 4xx or 5xx, before the client turns it into a ClientError."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str = "",
+        status: int = HTTPStatus.BAD_REQUEST,
+        **members: Any,
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.members = members
+
+    def __str__(self) -> str:
+        """Return the whole answer, so that no two answers look the same."""
+        return f"{self.status:d} {self.code} {self.message} {self.members}"
+
+
+def validation(message: str) -> ServiceError:
+    """Return the error of an invalid request."""
+    return ServiceError("ValidationException", message)
 
 
 def _internal_error() -> ServiceError:
