@@ -39,7 +39,7 @@ def hot(workers: int, overhead: tuple[float, float] = OVERHEAD) -> Workload:
 CALM: Final = Workload(workers=1, rate=10.0, sent_together=10)
 CALM_PROJECTS: Final = replace(CALM, projects=10)
 TWICE: Final = Workload(workers=1, burst=10, redelivered=1.0)
-COLD_BURST: Final = Workload(burst=100)
+COLD_BURST: Final = Workload(burst=100, overhead=OVERHEAD)
 ONE_BY_ONE: Final = Workload(rate=CEILING / 2, overhead=OVERHEAD)
 IN_TENS: Final = replace(ONE_BY_ONE, sent_together=10)
 SINGLY: Final = Workload(workers=1, batch_size=1, rate=10.0, overhead=overhead_of(1))

@@ -143,7 +143,7 @@ CLAIMS: Final = (
         ),
     ),
     Claim(
-        "Ten full batches wait when the workers start",
+        "Ten full batches wait when the workers start, 20 ms of overhead a batch",
         ("attempts", "write units", "requests", "wait p50 / p99 / max, s"),
         ours(
             {

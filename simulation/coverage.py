@@ -14,6 +14,7 @@ from simulation.history import History
 from simulation.monitor import FULL
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
+from ticket_numbering.sequence_cache import TTL
 
 BLOCK_SIZES: Final = (1, 5, 10, 49, 50)
 BATCH_SIZES: Final = (1, 10, 50, 130, 1000)
@@ -24,6 +25,7 @@ LATE_COMMITS: Final = "commits after their message was visible again and redeliv
 LATE_ANNOUNCEMENTS: Final = "first announcements ten minutes or more after the commit"
 PROJECTS_LIKE_TICKETS: Final = "projects numbered that are named like a ticket"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
+OTHER_TTLS: Final = "histories with another TTL of the sequence cache"
 FAIR_DAYS: Final = "days on which no message may wait for its neighbours"
 
 CONDITIONS: Final[Mapping[str, float]] = {
@@ -48,6 +50,7 @@ CONDITIONS: Final[Mapping[str, float]] = {
     **{f"tickets with {name}": 2 for name in OPTIONAL},
     "messages with attributes of their own": 1,
     SHORT_VISIBILITY: 5,
+    OTHER_TTLS: 4,
     "histories with wrong clocks": 3,
     **{f"outages of {service}": 40 for service in SERVICES},
     "minutes of outages": 1,
@@ -91,6 +94,7 @@ def _conditions(scenario: Scenario) -> Counter[str]:
                 bool(sending.attributes) for sending in scenario.sendings
             ),
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
+            OTHER_TTLS: scenario.cache_ttl != TTL,
             "histories with wrong clocks": scenario.clock_error > 0,
             "minutes of outages": round(seconds / 60),
             FAIR_DAYS: scenario.is_fair,

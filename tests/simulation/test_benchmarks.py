@@ -1,4 +1,4 @@
-"""`python -m benchmarks`, and the targets that hold for every seed."""
+"""`python -m benchmarks`, and the targets of contention for one seed."""
 
 from pathlib import Path
 

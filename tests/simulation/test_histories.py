@@ -57,5 +57,5 @@ class TestCoverage:
     def test_condition_is_met_often_enough_when_histories_are_random(
         self, totals: Totals, condition: str, interval: int
     ) -> None:
-        """The interval is twice the observed one, or more; see docs/proof.md."""
+        """The interval is twice the observed one, or more."""
         assert totals.counts[condition] >= HISTORIES / interval
