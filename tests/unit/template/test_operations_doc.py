@@ -30,6 +30,7 @@ from tests.support.markdown_commands import (
 from tests.support.template_loader import ids_of, parameters
 from ticket_numbering.allocation import Allocator
 from ticket_numbering.dynamodb_items import key_item, ticket_item
+from ticket_numbering.errors import PoisonMessageError, TransientError
 from ticket_numbering.handler import build_handler
 from ticket_numbering.observability import logger
 from ticket_numbering.worker import Worker
@@ -191,6 +192,20 @@ class TestLog:
         asked = set(re.findall(r"(?<![@.\w])[a-z]\w*", re.sub(r'"[^"]*"', "", query)))
         assert asked - words <= set().union(*logged)
         assert set(re.findall(r"@(\w+)", query)) <= discovered
+
+
+@pytest.mark.parametrize(
+    ("title", "base"),
+    [("Transient failures", TransientError), ("Dead letters", PoisonMessageError)],
+)
+def test_every_error_of_a_kind_has_a_remedy(title: str, base: type[Exception]) -> None:
+    errors, found = base.__subclasses__(), set[str]()
+    while errors:
+        error = errors.pop()
+        errors += error.__subclasses__()
+        found.add(error.__name__)
+
+    assert {*re.findall(r"`(\w+Error)`", " ".join(table(section(title))))} == found
 
 
 def test_items_of_the_worker_have_the_attributes_of_the_page() -> None:
