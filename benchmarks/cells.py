@@ -44,7 +44,7 @@ ONE_BY_ONE: Final = Workload(rate=CEILING / 2, overhead=OVERHEAD)
 IN_TENS: Final = replace(ONE_BY_ONE, sent_together=10)
 SINGLY: Final = Workload(workers=1, batch_size=1, rate=10.0, overhead=overhead_of(1))
 REDELIVERED: Final = Workload(redelivered=0.1, overhead=OVERHEAD)
-MANY_PROJECTS: Final = Workload(projects=1_000, overhead=OVERHEAD)
+MANY_PROJECTS: Final = Workload(projects=1_000, overhead=overhead_of(10, projects=10))
 
 
 def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:

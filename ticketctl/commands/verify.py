@@ -77,6 +77,7 @@ def _follow(
         except BaseException:  # Ctrl-C as well.
             remark(
                 f"interrupted: dead letters of {project} may come to the dead-letter "
-                f"queue; see: ticketctl dead-letters list --project {project}"
+                "queue, one of another project and one that is not JSON too; see: "
+                "ticketctl dead-letters list"
             )
             raise

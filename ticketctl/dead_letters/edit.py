@@ -49,7 +49,7 @@ def edit_dead_letter(
 
 @contextmanager
 def _edited(text: str) -> Iterator[str]:
-    """Let a person edit a text; if the block fails, the text is kept in a file."""
+    """Let a person edit a text; if the block fails, a changed one is kept in a file."""
     if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or is_interactive()):
         raise InputError("no terminal to edit at; give the new body with --body")
     with NamedTemporaryFile(
@@ -63,7 +63,10 @@ def _edited(text: str) -> Iterator[str]:
             new_text = _text(changed)
         yield new_text
     except BaseException:
-        remark(f"your text is kept in {path}")
+        if path.read_bytes() == text.encode():
+            path.unlink()
+        else:
+            remark(f"your text is kept in {path}")
         raise
     path.unlink()
 

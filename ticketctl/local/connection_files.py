@@ -1,12 +1,16 @@
 """Writes the files that lead a shell and `sam local invoke` to the local system."""
 
+import fcntl
 import json
 import platform
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.clients import OWNER
 from ticketctl.local.deployment import FUNCTION
@@ -18,6 +22,22 @@ BUILT_TEMPLATE: Final = ROOT / ".build" / "sam" / "template.yaml"
 
 # How a container names the machine that it runs on.
 _HOST: Final = "host.docker.internal"
+
+
+@contextmanager
+def lock() -> Iterator[None]:
+    """Let one system at a time have the files, which the next would overwrite.
+
+    Raises:
+        ToolError: Another one has them.
+    """
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    with (DIRECTORY / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ToolError("`make up` runs already in this checkout") from None
+        yield
 
 
 def variables(stack: LocalStack) -> dict[str, str]:

@@ -12,6 +12,7 @@ from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
+    lock,
     write_sam_files,
     write_shell_file,
 )
@@ -63,6 +64,7 @@ def up(*, fifo: bool) -> None:
         ToolError: It cannot be started.
     """
     with (
+        lock(),
         local_stack(_parameters(fifo=fifo), progress=_step) as stack,
         bridge(stack.emulator.port),
     ):

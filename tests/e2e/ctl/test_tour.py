@@ -100,6 +100,8 @@ class TestTour:
 
         first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
         assert "MINE-1" in first
+        # A second system would take over the first one's addresses.
+        assert "runs already" in said("ticketctl up", ROOT, status=2)
         said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)
         refused = said("ticketctl send-file t.jsonl", tmp_path, status=2)
         assert refused.count("t.jsonl:") == POISON + 1

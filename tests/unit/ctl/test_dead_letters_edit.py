@@ -147,7 +147,7 @@ class TestEdited:
         ("code", "error"),
         [
             ("text += '!'", InputError),
-            ("raise SystemExit(1)", InputError),
+            ("path.write_text(text + '!')\nraise SystemExit(1)", InputError),
             (f"text = {ACCEPTED!r}", ClientError),
         ],
         ids=["a wrong text", "the editor fails", "SQS refuses"],
@@ -184,6 +184,7 @@ class TestEdited:
             edit(Site(sqs).context, found.message_id)
 
         assert sqs.dead_letters == [found]
+        assert kept_texts(tmp_path) == []
 
     def test_others_can_see_the_dead_letter_when_a_person_edits_it(self) -> None:
         sqs = Sqs([dead_letter(body="{")])
