@@ -80,6 +80,11 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     ),
     _with("a stale read is trusted", "was given twice", store=adapters.StaleAndTrusted),
     _with(
+        "a cap is ignored",
+        "is above its request's cap",
+        allocator=allocation.IgnoresCaps,
+    ),
+    _with(
         "a cap is refused without a look at its key",
         "refused, but has number",
         store=adapters.RefusesUnseen,

@@ -41,6 +41,15 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
+class IgnoresCaps(Allocator):
+    """Numbers every request, whatever its cap."""
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation of requests without caps."""
+        uncapped = [one.model_copy(update={"max_number": None}) for one in requests]
+        return Allocator.start(self, project_id, uncapped)
+
+
 class ByPlace(Allocation):
     """Refuses a capped request by the number that it would get in its block."""
 

@@ -28,6 +28,7 @@ class TestKnownBadAlgorithms:
             for _, violation in play_all(range(seed, seed + 1), algorithm).violations
         )
 
+        assert algorithm.breaks
         assert algorithm.breaks in next(violations, "nothing")
 
 

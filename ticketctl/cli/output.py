@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -13,12 +14,16 @@ Item = TypeVar("Item")
 
 def console() -> Console:
     """Return where results go."""
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, emoji=False)
 
 
+@cache
 def notes() -> Console:
-    """Return where progress and remarks go, so that a pipe gets results alone."""
-    return Console(highlight=False, soft_wrap=True, stderr=True)
+    """Return where progress and remarks go, so that a pipe gets results alone.
+
+    One for all, so that a remark does not break into a progress bar.
+    """
+    return Console(highlight=False, soft_wrap=True, emoji=False, stderr=True)
 
 
 def remark(line: str) -> None:
@@ -52,9 +57,12 @@ def _write(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with its lines and tabs, and nothing that drives a terminal."""
+    """Return a text with its lines and tabs, and its control characters spelled."""
     return "".join(
-        sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text
+        sign
+        if sign.isprintable() or sign in "\n\t"
+        else sign.encode("unicode_escape", "surrogatepass").decode()
+        for sign in text
     )
 
 
@@ -63,7 +71,8 @@ def visible(text: str, width: int | None = None) -> str:
 
     What others wrote may hold escape sequences that clear or fake a screen.
     """
-    shown = printable(" ".join(text.split()))
+    line = " ".join(text.split())
+    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
     if width is None or len(shown) <= width:
         return shown
     return shown[:width] + "..."

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from ticket_numbering.field_types import MAX_NUMBER
 from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
@@ -63,7 +64,7 @@ def seed(
         confirm(question, yes=yes)
     try:
         seeded = Seed(stack, project, last, reason).apply()
-    except (BotoCoreError, ClientError, KeyboardInterrupt):
+    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
         remark(f"{project} may be seeded in part: run it again")
         raise
     done = "was seeded already" if seeded.was_already else "is seeded"

@@ -76,7 +76,7 @@ def _follow(
             return run, run.follow(sample_messages(count, [project]), patience)
         except BaseException:  # Ctrl-C as well.
             remark(
-                f"interrupted: dead letters of {project} may come to the dead-letter "
+                f"dead letters of {project} may come to the dead-letter "
                 "queue, one of another project and one that is not JSON too; see: "
                 "ticketctl dead-letters list"
             )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import boto3
 import pytest
 from botocore.stub import Stubber
 
@@ -17,12 +18,13 @@ from tests.support.audit_tables import (
     sequence,
 )
 from tests.support.canned_aws import aws_client
-from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
+from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError
 from ticketctl.system.rate_limiter import RateLimiter
+from ticketctl.system.stack import Stack
 from ticketctl.system.table_reader import TableReader
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
@@ -400,23 +402,23 @@ class TestReport:
         assert "\x1b[2J" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("is_right", [True, False])
-def test_table_is_refused_before_it_is_read_when_it_has_another_key(
-    *, is_right: bool
-) -> None:
-    key = ("project_id", "number") if is_right else ("id",)
-    schema = [
-        {"AttributeName": name, "KeyType": kind}
-        for name, kind in zip(key, ("HASH", "RANGE"), strict=False)
-    ]
-    client = aws_client("dynamodb")
-    with Stubber(client) as stub:
-        stub.add_response("describe_table", {"Table": {"KeySchema": schema}})
-        reader = TableReader(client)
+TICKETS_KEY = ("project_id", "number")
 
-        if is_right:
-            reader.check_key("t", "project_id", "number")
-        else:
-            with pytest.raises(InputError, match="key is id, not project_id, number"):
-                reader.check_key("t", "project_id", "number")
+
+@pytest.mark.parametrize("keys", [[("id",)], [TICKETS_KEY, TICKETS_KEY]])
+def test_tables_are_refused_before_they_are_read_when_they_have_other_keys(
+    keys: list[tuple[str, ...]],
+) -> None:
+    client = aws_client("dynamodb")
+    stack = Stack("numbers", "x", {}, {}, boto3.Session(), {"dynamodb": client})
+    with Stubber(client) as stub:
+        for key in keys:
+            schema = [
+                {"AttributeName": name, "KeyType": kind}
+                for name, kind in zip(key, ("HASH", "RANGE"), strict=False)
+            ]
+            stub.add_response("describe_table", {"Table": {"KeySchema": schema}})
+
+        with pytest.raises(InputError, match=f"key is {', '.join(keys[-1])}, not"):
+            audit_stack(stack, AuditPlan("tickets", "keys"))
     client.close()

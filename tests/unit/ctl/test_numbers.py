@@ -158,6 +158,23 @@ def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "number": number, "title": "t"} | fields
 
 
+def cancel(*codes: str, **_: Any) -> None:
+    """Fail as boto3 does when DynamoDB cancels a transaction.
+
+    Raises:
+        ClientError: Always.
+    """
+    answer: Any = {
+        "Error": {"Code": "TransactionCanceledException"},
+        "CancellationReasons": [{"Code": code} for code in codes],
+    }
+    raise ClientError(answer, "TransactWriteItems")
+
+
+def interrupt(**_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 class TestSeed:
     """A sequence goes on after the last number used elsewhere."""
 
@@ -256,12 +273,16 @@ class TestSeed:
 
         assert site.given() == [3] == sorted(site.tickets())
 
-    def test_seed_says_to_run_it_again_when_aws_fails_in_between(
-        self, site: Site
+    @pytest.mark.parametrize(
+        ("failure", "error"),
+        [(partial(cancel, "None"), ClientError), (interrupt, KeyboardInterrupt)],
+    )
+    def test_seed_says_to_run_it_again_when_it_ends_in_between(
+        self, site: Site, failure: Callable[[], None], error: type[BaseException]
     ) -> None:
-        site.before("PutItem", lambda: None, partial(cancel, "None"))
+        site.before("PutItem", lambda: None, failure)
 
-        with pytest.raises(ClientError):
+        with pytest.raises(error):
             site.call(numbers.seed, "PROJ", last=300)
 
         said = site.printed.readouterr().err
@@ -362,19 +383,6 @@ class TestReading:
 
 def existing(number: int = 42, **fields: Any) -> Existing:
     return Existing(1, number, create_ticket(**fields), NOW)
-
-
-def cancel(*codes: str, **_: Any) -> None:
-    """Fail as boto3 does when DynamoDB cancels a transaction.
-
-    Raises:
-        ClientError: Always.
-    """
-    answer: Any = {
-        "Error": {"Code": "TransactionCanceledException"},
-        "CancellationReasons": [{"Code": code} for code in codes],
-    }
-    raise ClientError(answer, "TransactWriteItems")
 
 
 class TestImport:
@@ -589,13 +597,21 @@ class TestVoid:
         ids = {request["MessageDeduplicationId"] for request in site.published}
         assert len(ids) == 3
 
+    @pytest.mark.parametrize(
+        ("failure", "error"),
+        [(partial(cancel, "None"), ClientError), (interrupt, KeyboardInterrupt)],
+    )
     def test_failure_says_to_run_it_again_when_it_was_not_announced(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
+        self,
+        site: Site,
+        monkeypatch: pytest.MonkeyPatch,
+        failure: Callable[..., None],
+        error: type[BaseException],
     ) -> None:
         site.put(42)
-        monkeypatch.setattr(site, "publish", partial(cancel, "InternalError"))
+        monkeypatch.setattr(site, "publish", failure)
 
-        with pytest.raises(ClientError):
+        with pytest.raises(error):
             site.call(numbers.void, "PROJ-42", reason="spam")
 
         said = site.printed.readouterr().err

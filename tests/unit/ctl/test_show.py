@@ -68,7 +68,7 @@ class TestShow:
             "P-1",
             "project_id       P",
             "number           1",
-            "title            \ufffd[2J[red]\ufffdevil[/red]",
+            r"title            \x1b[2J[red]\u202eevil[/red]",
             "priority         medium",
             "assigned_at      2026-11-21T05:53:00.123Z",
             "idempotency_key  k",
@@ -77,7 +77,7 @@ class TestShow:
             "x                y",
             "attributes       browser: Firefox",
             "description      a",
-            "                     b\ufffd",
+            r"                     b\x07",
         ]
 
     def test_show_prints_one_document_when_json_is_wanted(

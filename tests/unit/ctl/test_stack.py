@@ -30,7 +30,13 @@ from ticketctl.cli.errors import (
     NotThereError,
     Status,
 )
-from ticketctl.cli.output import print_json, print_json_line, visible
+from ticketctl.cli.output import (
+    console,
+    print_json,
+    print_json_line,
+    remark,
+    visible,
+)
 from ticketctl.commands import app
 from ticketctl.system.aws_errors import error_code, explained
 from ticketctl.system.stack import NEEDED_OUTPUTS, Stack, find_stack
@@ -385,6 +391,15 @@ class TestOutput:
         self, text: str, width: int | None, shown: str
     ) -> None:
         assert visible(text, width) == shown
+
+    @pytest.mark.parametrize("text", ["tenant:a:42", "[/x]", "[red]"])
+    def test_remark_is_shown_as_it_is_when_it_looks_like_markup(
+        self, capsys: pytest.CaptureFixture[str], text: str
+    ) -> None:
+        remark(text)
+        console().print(text, markup=False)
+
+        assert capsys.readouterr() == (f"{text}\n", f"{text}\n")
 
     def test_json_is_printed_when_a_text_is_broken(
         self, capsys: pytest.CaptureFixture[str]

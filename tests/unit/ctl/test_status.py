@@ -31,7 +31,7 @@ def a_stack(*pages: list[dict[str, Any]], dead: int = 0) -> Stack:
     """Return the stack `numbers`, whose services answer once."""
     sqs, cloudwatch = Stubber(aws_client("sqs")), Stubber(aws_client("cloudwatch"))
     urls = {"CreateTicketQueueUrl": "create", "DeadLetterQueueUrl": "dead"}
-    for url, counts in (("dead", (dead, 0, 0)), ("create", (3, 2, 1))):
+    for url, counts in (("dead", (dead, 0, dead)), ("create", (3, 2, 1))):
         names = ("", "Delayed", "NotVisible")
         attributes = {
             f"ApproximateNumberOfMessages{name}": str(n)
@@ -52,7 +52,7 @@ def test_messages_are_counted_by_what_they_wait_for() -> None:
     found = status_of(a_stack([], dead=5))
 
     assert found["queue"] == {"waiting": 3, "delayed": 2, "in_flight": 1}
-    assert found["dead_letters"] == 5
+    assert found["dead_letters"] == 10
 
 
 def test_alarms_are_the_stacks_on_all_pages_and_no_others() -> None:
