@@ -410,6 +410,17 @@ class TestImport:
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert site.recorded() == [*range(1, 21)]
 
+    @pytest.mark.parametrize("days", [0, 40])
+    def test_key_expires_when_the_system_keeps_keys_for_a_time(
+        self, site: Site, days: int
+    ) -> None:
+        site.retention_days = days
+
+        site.call(numbers.import_tickets, site.file(1))
+
+        [record] = site.dynamodb.scan(TableName="keys")["Items"]
+        assert ("expires_at" in record) == bool(days)
+
     def test_others_are_imported_when_a_number_or_a_key_is_taken(
         self, site: Site
     ) -> None:

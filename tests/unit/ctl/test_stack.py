@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,7 @@ class TestStack:
         assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
         assert stack.retention_days == 30
+        assert replace(stack, parameters={}).retention_days == 0
 
     @pytest.mark.parametrize(
         ("code", "error", "said"),
