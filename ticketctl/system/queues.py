@@ -123,8 +123,12 @@ def message_counts(stack: System, output: str) -> dict[str, int]:
 
 
 def messages_on(stack: System, output: str) -> int:
-    """Return how many messages lie on the queue that an output names, seen or not."""
-    return sum(message_counts(stack, output).values())
+    """Return how many messages lie on the queue that an output names, seen or not.
+
+    Delayed ones do not count: they cannot have been seen.
+    """
+    counts = message_counts(stack, output)
+    return counts["waiting"] + counts["in_flight"]
 
 
 def subscribe(stack: System, name: str) -> str:
