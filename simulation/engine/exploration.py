@@ -5,6 +5,7 @@ the other choices.
 A run ends where it reaches a known state, for what follows is known as well.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ class Graph:
         return node
 
 
-class ExhaustiveChoices(Choices):
+class ExhaustiveChoices(Choices, ABC):
     """Leaves nothing to chance: every event is a choice, and takes no time."""
 
     are_exhaustive = True
@@ -63,6 +64,7 @@ class ExhaustiveChoices(Choices):
         state, self._state = self._state, None
         return 0 if count == 1 else self.choose(count, state)
 
+    @abstractmethod
     def choose(self, count: int, state: Callable[[], Hashable] | None) -> int:
         """Return one of `range(count)`.
 
@@ -70,7 +72,6 @@ class ExhaustiveChoices(Choices):
             count: More than one.
             state: Returns the state, if the choice is that of the next task.
         """
-        raise NotImplementedError
 
     def chance(self, probability: float) -> bool:
         """Return False: what may happen is a choice, or does not happen."""

@@ -38,7 +38,7 @@ MAX_KEYS_PER_READ: Final = 100
 """BatchGetItem takes 100 keys, TransactGetItems 100 actions; see their references."""
 
 REQUEST_OVERHEAD_BYTES: Final = 1024
-"""What the two items hold beside the request: names, number, times, fingerprint."""
+"""What the two items hold besides: names, number, times, fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The SQS adapter: sends poison to the dead-letter queue, with the reason beside it.
+"""The SQS adapter: sends poison to the dead-letter queue, its reason as attributes.
 
 The body stays byte for byte what it was, so that a redrive sends the same message.
 """

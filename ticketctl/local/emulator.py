@@ -64,7 +64,7 @@ def running_emulator(
 
     Args:
         python: Interpreter of the environment that the emulator is installed in.
-        settings: Environment variables of the emulator, beside the usual ones.
+        settings: Environment variables of the emulator, in addition to the usual ones.
 
     Raises:
         ToolError: The emulator is not installed, or ended at once.
@@ -84,7 +84,7 @@ def running_emulator(
 
 def _start(python: Path, home: Path, settings: Mapping[str, str]) -> Emulator:
     function_python = _bare_interpreter(python, home / "function")
-    # Bound here and handed over: nobody else can take the port in between.
+    # Bound here and handed over: no other process can take the port in between.
     with (
         socket.create_server((HOST, 0)) as listener,
         (home / "emulator.log").open("wb") as log,
@@ -155,6 +155,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     """Kill the emulator and the function: nothing that they hold is worth a wait."""
     # macOS answers "not permitted" when all that is left of the group has ended.
     with process, suppress(ProcessLookupError, PermissionError):
-        # Once its end was seen, the number may name somebody else's group.
+        # Once its end was seen, the number may name the group of another process.
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -82,7 +82,7 @@ def local_stack(
     Args:
         parameters: Values for the template's parameters.
         artifact: The function's zip file; built from `src/` if not given.
-        settings: Environment variables of the emulator, beside the usual ones.
+        settings: Environment variables of the emulator, in addition to the usual ones.
         progress: Called before each step that can take a second or more.
 
     Raises:
