@@ -8,22 +8,31 @@ exist, in the very transaction that puts its ticket.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final, assert_never
 
 from ticket_numbering.backoff import BASE_DELAY_SECONDS, Backoff
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.errors import (
+    DamagedSequenceError,
     NotAttemptedError,
+    PoisonMessageError,
     SequenceContentionError,
     SequenceFullError,
-    StoreUnavailableError,
+    StoreRefusedError,
     TicketTooLargeError,
     TransientError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.messages import (
+    Assignment,
+    CreateTicket,
+    RequestIdentity,
+    RequestKey,
+)
 from ticket_numbering.ports import (
     MAX_BLOCK_REQUESTS,
     MAX_KEYS_PER_READ,
@@ -52,15 +61,19 @@ After that the worker backs off and reads: many workers that increment in step w
 collide on every number, and a cancelled write costs more than a read.
 """
 
+LASTING: Final = (StoreRefusedError, DamagedSequenceError)
+"""An operator must act: no other attempt of this invocation can succeed."""
+
 TAKEN: Final = "others kept taking the next number"
 
 
 @dataclass(slots=True)
 class Allocation:
-    """What one project's share of a batch has come to so far."""
+    """Progress of one project's requests in a batch."""
 
     project_id: str
     pending: list[CreateTicket]
+    """In the order of sending, each once; different ones can share a key."""
     next_number: int | None = None
     """None: to be read."""
     block_limit: int = MAX_BLOCK_REQUESTS
@@ -71,64 +84,100 @@ class Allocation:
     )
     assigned: dict[RequestKey, Assignment] = field(default_factory=dict)
     """The numbers that this allocation committed."""
-    recorded: dict[RequestKey, Assignment | Exception] = field(default_factory=dict)
-    """What was recorded before, or why a request can have no number now."""
+    recorded: dict[RequestKey, Assignment | TransientError] = field(
+        default_factory=dict
+    )
+    """The number recorded before, or why no request of the key can have one now."""
+    refused: dict[RequestIdentity, PoisonMessageError] = field(default_factory=dict)
+    """Requests that left the next request of their key a chance."""
     attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
     """Blocks cancelled because a number was taken."""
     conflicts: int = 0
     """Blocks cancelled because another transaction held an item."""
 
-    def answers(self) -> dict[RequestKey, Assignment | Exception]:
-        """Return the answer to every request; what is pending has failed."""
-        failed = {request.key: self.last_error for request in self.pending}
-        return self.recorded | self.assigned | failed
+    def answer_to(self, request: CreateTicket) -> Assignment | Exception:
+        """Return the answer to a request; a pending one has failed.
+
+        The number of an equal request beats a refusal.
+        """
+        answer = self.assigned.get(request.key) or self.recorded.get(request.key)
+        if isinstance(answer, Assignment) and request.matches(answer.fingerprint):
+            return answer
+        return self.refused.get(request.identity) or answer or self.last_error
 
     def full(self, next_number: int) -> list[CreateTicket]:
-        """Return requests to refuse, once there are no others: a read's worth.
+        """Return requests whose cap is reached and that must not wait any longer.
 
-        The number before the next one is committed, always.
+        Either no pending request accepts the next number, or one of the same key does
+        and waits behind them. The number before the next one is committed, always.
+
+        Returns:
+            The requests of at most `MAX_KEYS_PER_READ` keys.
         """
-        if any(request.accepts(next_number) for request in self.pending):
-            return []
-        return self.pending[:MAX_KEYS_PER_READ]
+        accepting: set[RequestKey] = set()
+        full: dict[RequestKey, list[CreateTicket]] = defaultdict(list)
+        for request in self.pending:
+            if request.accepts(next_number):
+                accepting.add(request.key)
+            elif request.key not in accepting:
+                full[request.key].append(request)
+        due = [
+            requests
+            for key, requests in full.items()
+            if not accepting or key in accepting
+        ]
+        return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 
     def block(self, first_number: int, assigned_at: str) -> Block:
-        """Return the next block to write."""
-        able = [one for one in self.pending if one.accepts(first_number)]
-        requests = take_block(able[: self.block_limit], first_number)
+        """Return the next block to write: of each key, only its first request."""
+        first: dict[RequestKey, CreateTicket] = {}
+        for request in self.pending:
+            first.setdefault(request.key, request)
+        accepting = [one for one in first.values() if one.accepts(first_number)]
+        requests = take_block(accepting[: self.block_limit], first_number)
         return Block(self.project_id, first_number, assigned_at, requests)
 
     def commit(self, block: Block) -> None:
         """Take over the numbers of a committed block."""
         self.attempts_per_block.append(self.attempts)
         self.next_number = block.next_number
-        assignments = block.assignments()
-        self.assigned |= assignments
-        self._progress(assignments)
+        self.assigned |= block.assignments()
+        self._progress()
 
-    def answer(self, answers: Mapping[RequestKey, Assignment | Exception]) -> None:
-        """Take requests out that need no number any more."""
+    def answer(self, answers: Mapping[RequestKey, Assignment | TransientError]) -> None:
+        """Take out every request of these keys."""
         self.recorded |= answers
-        self._progress(answers)
+        self._progress()
+
+    def refuse(self, errors: Mapping[RequestIdentity, PoisonMessageError]) -> None:
+        """Take out these requests, and leave the others of their keys."""
+        self.refused |= errors
+        self._progress()
 
     def split(self, block: Block, reason: str) -> None:
-        """Try less at once; what is refused alone fails alone, as poison if too large.
+        """Halve the block; fail a request that DynamoDB refuses on its own.
 
-        DynamoDB refuses a sound ticket too, if a table has another key, for example.
+        It is poison if it is too large. DynamoDB refuses a sound ticket too, if a
+        table has another key, for example.
         """
         if len(block.requests) > 1:
             self.block_limit = len(block.requests) // 2
             return
         [request] = block.requests
-        too_large = is_too_large(request)
-        error = TicketTooLargeError if too_large else StoreUnavailableError
-        self.answer({request.key: error(f"DynamoDB refuses the ticket: {reason}")})
+        problem = f"DynamoDB refuses the ticket: {reason}"
+        if is_too_large(request):
+            self.refuse({request.identity: TicketTooLargeError(problem)})
+        else:
+            self.answer({request.key: StoreRefusedError(problem)})
         self.block_limit = MAX_BLOCK_REQUESTS
 
-    def _progress(self, answered: Mapping[RequestKey, object]) -> None:
+    def _progress(self) -> None:
+        answered = self.assigned.keys() | self.recorded.keys()
         self.pending = [
-            request for request in self.pending if request.key not in answered
+            request
+            for request in self.pending
+            if request.key not in answered and request.identity not in self.refused
         ]
         self.attempts = 0
 
@@ -148,11 +197,12 @@ class Allocator:
     decide: Callable[[Block, Sequence[Slot]], NextStep] = next_step
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
-        """Return an allocation of a number to each request, in the order given.
+        """Return an allocation of a number to each key, in the order given.
 
         Args:
             project_id: The project of every request.
-            requests: Requests with distinct keys.
+            requests: Different requests; of those that share a key the first gets
+                the number, unless it is refused.
         """
         cached = self.cache.next_number(project_id, self.now())
         return Allocation(project_id, list(requests), cached)
@@ -173,6 +223,8 @@ class Allocator:
         ):
             try:
                 obstacle = self._attempt(allocation, time_left)
+            except LASTING:
+                raise
             except TransientError as error:
                 # The outcome is unknown: read, and let the key puts answer.
                 allocation.next_number = None
@@ -197,7 +249,7 @@ class Allocator:
             if not self._in_time(time_left):
                 return None
         if full := allocation.full(allocation.next_number):
-            allocation.answer(self._refusals(full))
+            self._refuse(allocation, full)
             return None
         stamp = self.now().isoformat(timespec="milliseconds")
         block = allocation.block(allocation.next_number, stamp.replace("+00:00", "Z"))
@@ -213,22 +265,25 @@ class Allocator:
                 assert_never(outcome)
         return None
 
-    def _refusals(
-        self, full: Sequence[CreateTicket]
-    ) -> dict[RequestKey, Assignment | Exception]:
+    def _refuse(self, allocation: Allocation, full: Iterable[CreateTicket]) -> None:
         """Answer requests whose cap the committed numbers have reached.
 
         One that got its number before keeps it, under any cap.
         """
-        recorded = self.store.settled([request.key for request in full])
-        return {
-            request.key: recorded.get(request.key)
-            or SequenceFullError(
-                f"max_number: {request.project_id} has reached {request.max_number}",
-                "max_number",
-            )
-            for request in full
-        }
+        keys = [*dict.fromkeys(request.key for request in full)]
+        recorded = self.store.settled(keys)
+        allocation.answer(recorded)
+        allocation.refuse(
+            {
+                request.identity: SequenceFullError(
+                    f"max_number: {request.project_id} has reached "
+                    f"{request.max_number}",
+                    "max_number",
+                )
+                for request in full
+                if request.key not in recorded
+            }
+        )
 
     def _commit(self, allocation: Allocation, block: Block) -> None:
         allocation.commit(block)

@@ -1,4 +1,4 @@
-"""Which AWS errors pass by themselves, by code and status and never by text."""
+"""Which AWS errors pass by themselves or are refusals, by code and never by text."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +9,12 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
-from ticket_numbering.errors import StoreThrottledError, StoreUnavailableError
+from ticket_numbering.errors import (
+    StoreRefusedError,
+    StoreThrottledError,
+    StoreUnavailableError,
+    TransientError,
+)
 
 # DynamoDB, SNS and SQS API references, "Errors"; answers of 5xx need no code here.
 PASSING_CODES: Final = frozenset(
@@ -36,6 +41,38 @@ THROTTLING_CODES: Final = frozenset(
     }
 )
 """Of a whole call; DynamoDB Developer Guide, "Error handling"."""
+
+REFUSAL_CODES: Final = frozenset(
+    {
+        # Rights and credentials; "Common Error Types" of each API reference.
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidClientTokenId",
+        "InvalidSecurity",
+        "InvalidSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "NotAuthorized",
+        "OptInRequired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+        # Resources; the operations' own errors.
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "NotFound",
+        "QueueDoesNotExist",
+        "ResourceNotFoundException",
+    }
+)
+"""AWS refuses until somebody restores a right, a resource or a key."""
+
+INVALID_REQUEST: Final = "ValidationException"
+
+KMS: Final = "kms"
+"""How the codes of the encryption key begin; some of throttling pass by themselves."""
 
 NO_ANSWER: Final = (
     BotoConnectionError,
@@ -65,6 +102,12 @@ def passes(error: ClientError) -> bool:
     )
 
 
+def is_refusal(error: ClientError) -> bool:
+    """Tell whether AWS refuses every such request until an operator acts."""
+    code = code_of(error)
+    return not passes(error) and (code in REFUSAL_CODES or code.lower().startswith(KMS))
+
+
 def member(answer: Mapping[str, Any], name: str) -> Any:
     """Return a member that every answer has; botocore lets one pass that was cut off.
 
@@ -79,18 +122,29 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
 
 @contextmanager
 def translated(action: str) -> Iterator[None]:
-    """Turn what passes at DynamoDB into our errors; anything else stays what it is.
+    """Translate DynamoDB's transient errors and refusals; let others propagate.
+
+    Each error names the action and the code.
 
     Raises:
-        StoreThrottledError: The call was throttled; it names the action and the code.
-        StoreUnavailableError: DynamoDB failed or did not answer; likewise.
+        StoreThrottledError: The call was throttled.
+        StoreRefusedError: A right or the table is missing, or its key is another one.
+        StoreUnavailableError: DynamoDB failed or did not answer.
     """
     try:
         yield
     except (ClientError, *NO_ANSWER) as error:
-        if isinstance(error, ClientError) and not passes(error):
+        if (kind := _kind_of(error)) is None:
             raise
-        throttled = code_of(error) in THROTTLING_CODES
-        kind = StoreThrottledError if throttled else StoreUnavailableError
-        reason = f"{action}: {code_of(error)}"
-        raise kind(reason) from error
+        raise kind(f"{action}: {code_of(error)}") from error
+
+
+def _kind_of(error: Exception) -> type[TransientError] | None:
+    if code_of(error) in THROTTLING_CODES:
+        return StoreThrottledError
+    if not isinstance(error, ClientError) or passes(error):
+        return StoreUnavailableError
+    # The requests have one form, so a table with another key is why they are invalid.
+    if is_refusal(error) or code_of(error) == INVALID_REQUEST:
+        return StoreRefusedError
+    return None

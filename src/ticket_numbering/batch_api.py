@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.aws_errors import NO_ANSWER, code_of, passes
+from ticket_numbering.aws_errors import NO_ANSWER, code_of, is_refusal, passes
 from ticket_numbering.ports import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
@@ -92,11 +92,12 @@ def send_all(
         try:
             failures |= _send(positions, entries, call)
         except NO_ANSWER as error:
-            # Each of the rest could take as long: that time is not theirs alone.
+            # The remaining calls would probably time out too, and use up time that
+            # other records need.
             unsent = [*positions, *chain.from_iterable(waiting)]
             return failures | dict.fromkeys(unsent, code_of(error))
         except ClientError as error:
-            if passes(error) or len(positions) == 1:
+            if passes(error) or is_refusal(error) or len(positions) == 1:
                 failures |= dict.fromkeys(positions, code_of(error))
             else:
                 # Refused as a whole: one bad entry must not harm its neighbours.

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ticket_numbering.errors import DamagedKeyRecordError
+from ticket_numbering.errors import DamagedKeyRecordError, DamagedSequenceError
+from ticket_numbering.field_types import MAX_NUMBER
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
 
 ORIGIN: Final = "origin"
@@ -50,8 +51,22 @@ def key_item(
     return record
 
 
+def ticket_number(project_id: str, item: Mapping[str, Any]) -> int:
+    """Return the sort key of a ticket's item.
+
+    Raises:
+        DamagedSequenceError: It is none that a ticket can have: negative, a fraction,
+            or too large. Another program put the item there.
+    """
+    digits = item["number"]["N"]
+    if digits.isdecimal() and 0 < int(digits) <= MAX_NUMBER:
+        return int(digits)
+    problem = f"damaged sequence: {project_id} has an item with the number {digits}"
+    raise DamagedSequenceError(problem)
+
+
 def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
-    """Return what an item of the keys' table records, or that it makes no sense."""
+    """Parse a key record; return the error if it is malformed."""
     match item:
         case {
             "number": {"N": str(number)},

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from ticket_numbering.aws_errors import code_of, member, translated
+from ticket_numbering.aws_errors import (
+    INVALID_REQUEST,
+    code_of,
+    member,
+    translated,
+)
 from ticket_numbering.dynamodb_items import (
     ORIGIN,
     assignment,
     key_id,
     key_item,
     ticket_item,
+    ticket_number,
 )
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
@@ -65,12 +71,17 @@ class DynamoDBTicketStore:
         self._tickets_table = tickets_table
         self._keys_table = keys_table
         self._retention = timedelta(days=retention_days)
+        # botocore builds these classes at first use, without a lock: threads that
+        # meet their first cancellation together would catch different classes.
+        self._canceled = client.exceptions.TransactionCanceledException
 
     def last_number(self, project_id: str) -> int:
         """Return the project's highest sort key, read consistently; 0 if none.
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
+            StoreRefusedError: A right or the table is missing.
+            DamagedSequenceError: The highest sort key is no ticket number.
         """
         with translated("Query of the last number"):
             page = self._client.query(
@@ -84,7 +95,7 @@ class DynamoDBTicketStore:
                 ConsistentRead=True,
             )
             items = member(page, "Items")
-        return next((int(item["number"]["N"]) for item in items), 0)
+        return ticket_number(project_id, items[0]) if items else 0
 
     def recorded(
         self, keys: Collection[RequestKey]
@@ -93,6 +104,7 @@ class DynamoDBTicketStore:
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
+            StoreRefusedError: A right or the table is missing.
         """
         by_id = {key_id(key): key for key in keys}
         with translated("lookup of idempotency keys"):
@@ -115,6 +127,7 @@ class DynamoDBTicketStore:
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
+            StoreRefusedError: A right or the table is missing.
             SequenceContentionError: Another transaction holds a key.
         """
         action = "transactional lookup of idempotency keys"
@@ -132,7 +145,7 @@ class DynamoDBTicketStore:
                     ]
                 )
                 responses = member(answer, "Responses")
-        except self._client.exceptions.TransactionCanceledException as error:
+        except self._canceled as error:
             cancellation: Item = {**error.response}
             reasons = {*map(_reason, cancellation.get("CancellationReasons", ()))}
             kind: type[TransientError] = StoreUnavailableError
@@ -156,17 +169,18 @@ class DynamoDBTicketStore:
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer;
                 whether the block is committed is unknown.
+            StoreRefusedError: A right or a table is missing.
         """
-        try:
-            with translated("write of a block"):
+        with translated("write of a block"):
+            try:
                 self._client.transact_write_items(TransactItems=[*self._puts(block)])
-        except self._client.exceptions.TransactionCanceledException as error:
-            return Cancelled(_slots(error.response, block))
-        except ClientError as error:
-            # Too large as a whole or in one item; comes without reasons.
-            if code_of(error) != "ValidationException":
-                raise
-            return Refused(code_of(error))
+            except self._canceled as error:
+                return Cancelled(_slots(error.response, block))
+            except ClientError as error:
+                # Too large as a whole or in one item; comes without reasons.
+                if code_of(error) != INVALID_REQUEST:
+                    raise
+                return Refused(code_of(error))
         return Committed()
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:

@@ -8,9 +8,11 @@ TicketNumberingError
 |   +-- SequenceFullError           the next number exceeds the request's max_number
 +-- TransientError                  it can: back to the queue
     +-- SequenceContentionError     others kept taking or holding the next number
-    +-- StoreUnavailableError       DynamoDB failed, refused or did not answer
+    +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
     |   +-- StoreThrottledError     DynamoDB takes no more requests for the moment
-    +-- DamagedKeyRecordError       the record of the idempotency key makes no sense
+    +-- StoreRefusedError           a right, a table or an encryption key is missing
+    +-- DamagedKeyRecordError       the record of the idempotency key is malformed
+    +-- DamagedSequenceError        the project's highest sort key is no ticket number
     +-- AnnouncementError           SNS did not take the announcement
     +-- DeadLetterError             SQS did not take the dead letter
     +-- NotAttemptedError           nothing was tried in this invocation
@@ -60,15 +62,23 @@ class SequenceContentionError(TransientError):
 
 
 class StoreUnavailableError(TransientError):
-    """DynamoDB throttled, failed, refused or did not answer."""
+    """DynamoDB throttled, failed or did not answer."""
 
 
 class StoreThrottledError(StoreUnavailableError):
     """A partition, a table or the account takes no more requests at this moment."""
 
 
+class StoreRefusedError(TransientError):
+    """AWS refuses the request until an operator restores a right or a resource."""
+
+
 class DamagedKeyRecordError(TransientError):
-    """The record of the idempotency key makes no sense; an operator must fix it."""
+    """The record of the idempotency key is malformed; an operator must fix it."""
+
+
+class DamagedSequenceError(TransientError):
+    """The project's highest sort key is no ticket number; an operator must fix it."""
 
 
 class AnnouncementError(TransientError):

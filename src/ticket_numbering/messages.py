@@ -45,6 +45,10 @@ class RequestKey(NamedTuple):
     idempotency_key: str
 
 
+RequestIdentity = tuple[RequestKey, str]
+"""A key and a fingerprint: equal for repeats of one request only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """The number that a request has, as its idempotency key records it."""
@@ -92,6 +96,11 @@ class CreateTicket(BaseModel):
     def key(self) -> RequestKey:
         """The identity under which this request is numbered once."""
         return RequestKey(self.project_id, self.idempotency_key)
+
+    @property
+    def identity(self) -> RequestIdentity:
+        """The key and the fingerprint."""
+        return self.key, self.fingerprint
 
     @property
     def cap(self) -> float:

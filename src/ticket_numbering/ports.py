@@ -152,6 +152,8 @@ class TicketStore(Protocol):
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
+            DamagedSequenceError: The highest number is none that a ticket can have.
         """
         ...
 
@@ -165,6 +167,7 @@ class TicketStore(Protocol):
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
         """
         ...
 
@@ -181,6 +184,7 @@ class TicketStore(Protocol):
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
             SequenceContentionError: Another transaction holds a key.
         """
         ...
@@ -191,6 +195,7 @@ class TicketStore(Protocol):
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer;
                 whether the block is committed is unknown.
+            StoreRefusedError: A right or the store is missing.
         """
         ...
 

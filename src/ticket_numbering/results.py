@@ -4,7 +4,7 @@ A record without an answer and without an error cannot be expressed, so no messa
 deleted by oversight.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from ticket_numbering.errors import (
 from ticket_numbering.messages import (
     Assignment,
     CreateTicket,
-    RequestKey,
+    RequestIdentity,
     TicketNumberAssigned,
     ticket_key,
 )
@@ -74,7 +74,6 @@ class Retry:
 
 Numbered = Assigned | Replayed
 Result = Assigned | Replayed | Poison | Retry
-Answers = Mapping[RequestKey, Assignment | Exception]
 
 
 def failed(
@@ -92,47 +91,33 @@ def retry(result: Result, error: Exception) -> Retry:
     return Retry(result.record, error, result.request, key)
 
 
-def deduplicate(pending: Iterable[Pending]) -> dict[RequestKey, CreateTicket]:
-    """Return the first request of each key, in the order of sending.
+def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, CreateTicket]:
+    """Return each request once, in the order of sending, with its highest cap.
 
-    The same key twice would refuse the whole transaction.
-    Of those that ask for the same ticket the highest cap counts: if it is refused,
-    all of them are.
+    If the highest cap is refused, all are.
     """
-    first: dict[RequestKey, CreateTicket] = {}
+    requests: dict[RequestIdentity, CreateTicket] = {}
     for entry in sorted(pending, key=lambda entry: entry.record.sort_key):
         request = entry.request
-        known = first.setdefault(request.key, request)
-        if request.fingerprint == known.fingerprint and request.cap > known.cap:
-            first[request.key] = request
-    return first
+        if request.cap > requests.setdefault(request.identity, request).cap:
+            requests[request.identity] = request
+    return requests
 
 
 def resolve(
-    pending: Pending,
-    first: CreateTicket,
-    answer: Assignment | Exception,
-    *,
-    new: bool,
-    padding: int,
+    pending: Pending, answer: Assignment | Exception, *, new: bool, padding: int
 ) -> Result:
-    """Return what the answer to a key means for one of the records that hold it.
+    """Return the result of a record whose request has this answer.
 
     Args:
         pending: The record.
-        first: The first request of its key.
-        answer: What became of that request.
-        new: Whether it got its number now.
+        answer: The number of the request's key, or why the request has none.
+        new: Whether the key got its number for this record.
         padding: The digits of a number for display, at least.
     """
-    record, request = pending.record, pending.request
     if isinstance(answer, Assignment):
-        is_new = new and request is first
-        return _numbered(pending, answer, new=is_new, padding=padding)
-    is_same = request.fingerprint == first.fingerprint
-    if isinstance(answer, PoisonMessageError) and not is_same:
-        answer = NotAttemptedError("another request of the same key came first")
-    return failed(record, answer, request)
+        return _numbered(pending, answer, new=new, padding=padding)
+    return failed(pending.record, answer, pending.request)
 
 
 def _numbered(

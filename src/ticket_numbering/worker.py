@@ -14,7 +14,12 @@ from time import sleep
 from typing import Final, TypeVar
 
 from ticket_numbering.allocation import Allocation, Allocator
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.messages import (
+    Assignment,
+    CreateTicket,
+    RequestIdentity,
+    RequestKey,
+)
 from ticket_numbering.observability import logger
 from ticket_numbering.ports import (
     MAX_KEYS_PER_READ,
@@ -85,8 +90,7 @@ class Worker:
         requests = deduplicate(pending)
         recorded = self._look_up_redelivered(pending, time_left)
         allocations = self._allocate(
-            [request for key, request in requests.items() if key not in recorded],
-            time_left,
+            [one for one in requests.values() if one.key not in recorded], time_left
         )
         resolved = self._resolve(batch, requests, recorded, allocations)
         published, announcements_failed = self._publish(resolved, time_left)
@@ -152,27 +156,26 @@ class Worker:
     def _resolve(
         self,
         batch: Iterable[Pending | Poison | Retry],
-        requests: Mapping[RequestKey, CreateTicket],
+        requests: Mapping[RequestIdentity, CreateTicket],
         recorded: Mapping[RequestKey, Assignment | Exception],
         allocations: Iterable[Allocation],
     ) -> list[Result]:
-        answers = dict(recorded)
-        assigned: set[RequestKey] = set()
-        for allocation in allocations:
-            answers |= allocation.answers()
-            assigned |= allocation.assigned.keys()
-        return [
-            resolve(
-                entry,
-                requests[entry.request.key],
-                answers[entry.request.key],
-                new=entry.request.key in assigned,
-                padding=self.number_padding,
-            )
-            if isinstance(entry, Pending)
-            else entry
-            for entry in batch
-        ]
+        by_project = {allocation.project_id: allocation for allocation in allocations}
+
+        def result(entry: Pending | Poison | Retry) -> Result:
+            if not isinstance(entry, Pending):
+                return entry
+            request, padding = entry.request, self.number_padding
+            if known := recorded.get(request.key):
+                return resolve(entry, known, new=False, padding=padding)
+            allocation = by_project[request.project_id]
+            # Of the records of one request, the one that was tried is new.
+            was_tried = request is requests[request.identity]
+            is_new = was_tried and request.key in allocation.assigned
+            answer = allocation.answer_to(request)
+            return resolve(entry, answer, new=is_new, padding=padding)
+
+        return [result(entry) for entry in batch]
 
     def _publish(
         self, results: Sequence[Result], time_left: TimeLeft

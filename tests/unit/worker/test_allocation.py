@@ -27,8 +27,10 @@ from ticket_numbering.backoff import (
     Backoff,
 )
 from ticket_numbering.errors import (
+    DamagedSequenceError,
     NotAttemptedError,
     SequenceContentionError,
+    StoreRefusedError,
     StoreThrottledError,
     StoreUnavailableError,
     TicketTooLargeError,
@@ -117,7 +119,7 @@ def environment() -> Environment:
 
 def numbers(allocation: Allocation) -> list[int]:
     """Return the numbers given, ascending."""
-    answers = allocation.answers().values()
+    answers = [*allocation.recorded.values(), *allocation.assigned.values()]
     return sorted(answer.number for answer in answers if isinstance(answer, Assignment))
 
 
@@ -311,7 +313,7 @@ class TestOncePerKey:
 
         allocation = environment.allocate([request], cancelled(slot))
 
-        assert allocation.answers() == {request.key: recorded}
+        assert allocation.answer_to(request) == recorded
         assert environment.time.slept == []
 
 
@@ -366,9 +368,7 @@ class TestBounds:
 
         allocation = environment.allocate(requests, *faults(environment.store))
 
-        answers = allocation.answers()
-        assert answers.keys() == {request.key for request in requests}
-        for answer in answers.values():
+        for answer in map(allocation.answer_to, requests):
             assert (type(answer), str(answer)) == (error, cause)
         assert len(environment.store.blocks) == max_attempts
         assert len(environment.time.slept) < max_attempts
@@ -380,7 +380,7 @@ class TestBounds:
             environment, request = Environment(max_attempts=3), create_ticket()
             faults = [overtaken(environment.store, 1)] * 3
             allocation = environment.allocate([request], *faults)
-            errors.append(allocation.answers()[request.key])
+            errors.append(allocation.answer_to(request))
 
         assert errors[0] is not errors[1]
 
@@ -394,7 +394,9 @@ class TestBounds:
         environment.store.calls.clear()
         environment.time.left = 9.9
 
-        [answer] = environment.allocate([create_ticket()]).answers().values()
+        request = create_ticket()
+
+        answer = environment.allocate([request]).answer_to(request)
 
         assert environment.store.calls == []
         assert isinstance(answer, NotAttemptedError)
@@ -406,10 +408,24 @@ class TestBounds:
         environment.time.left = 10.5
         environment.store.on_read = lambda: environment.time.sleep(8.0)
 
-        [answer] = environment.allocate([create_ticket()]).answers().values()
+        request = create_ticket()
+
+        answer = environment.allocate([request]).answer_to(request)
 
         assert environment.store.calls == ["last_number"]
         assert isinstance(answer, NotAttemptedError)
+
+    @pytest.mark.parametrize("error", [StoreRefusedError, DamagedSequenceError])
+    def test_allocate_ends_when_only_an_operator_can_help(
+        self, environment: Environment, error: type[Exception]
+    ) -> None:
+        environment.store.read_errors += [error("lasting")] * 2
+
+        with pytest.raises(error):
+            environment.allocate([create_ticket()])
+
+        assert environment.store.calls == ["last_number"]
+        assert environment.time.slept == []
 
 
 class TestDelay:
@@ -550,12 +566,39 @@ class TestRefusedTicket:
 
         allocation = environment.allocate(requests, *[_refusal(bad, named=named)] * 99)
 
-        answer = allocation.answers()[bad.key]
+        answer = allocation.answer_to(bad)
         requests.remove(bad)
         assert isinstance(answer, TicketTooLargeError)
         assert str(answer) == f"DynamoDB refuses the ticket: {why}"
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
+
+    def test_replay_beside_a_refused_ticket_is_not_written_again(
+        self, environment: Environment
+    ) -> None:
+        bad, replay = create_tickets(2)
+        recorded = Assignment(7, replay.fingerprint, "then")
+        found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
+
+        allocation = environment.allocate(
+            [bad, replay], cancelled(Slot(Reason.INVALID), found)
+        )
+
+        assert allocation.answer_to(replay) == recorded
+        assert [block.requests for block in environment.store.blocks[1:]] == [[bad]]
+
+    def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
+        self, environment: Environment
+    ) -> None:
+        bad = _of_item_size(MAX_ITEM_BYTES + 1)
+        rival = create_ticket(idempotency_key=bad.idempotency_key)
+
+        allocation = environment.allocate(
+            [bad, rival, create_ticket()], *[_refusal(bad, named=True)] * 9
+        )
+
+        assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
+        assert environment.store.tickets["PROJ"][1] is rival
 
     @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
     @pytest.mark.parametrize("size", [2_000, MAX_ITEM_BYTES])
@@ -569,7 +612,7 @@ class TestRefusedTicket:
             [refused, good], *[_refusal(refused, named=named)] * 9
         )
 
-        assert type(allocation.answers()[refused.key]) is StoreUnavailableError
+        assert type(allocation.answer_to(refused)) is StoreRefusedError
         assert environment.store.keys_in_order() == [good.idempotency_key]
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(

@@ -1,6 +1,6 @@
 """What passes by itself becomes a transient error; anything else stays what it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import pytest
 from botocore.exceptions import (
@@ -17,7 +17,13 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from tests.support.canned_aws import aws_client, client_error
-from ticket_numbering.aws_errors import code_of, member, passes, translated
+from ticket_numbering.aws_errors import (
+    code_of,
+    is_refusal,
+    member,
+    passes,
+    translated,
+)
 from ticket_numbering.errors import StoreThrottledError, StoreUnavailableError
 
 ENDPOINT = "https://dynamodb.eu-west-1.amazonaws.com"
@@ -32,38 +38,75 @@ UNANSWERED: list[Exception] = [
     UnicodeDecodeError("utf-8", "\u2713".encode()[:1], 0, 1, "unexpected end of data"),
 ]
 LASTING: list[Exception] = [
-    client_error("AccessDeniedException", 403),
     client_error("ConditionalCheckFailedException"),
-    client_error("ExpiredTokenException", 403),
-    client_error("NotFound", 404),
     client_error("SomethingNew", 413),
     client_error("TransactionCanceledException"),
-    client_error("ValidationException"),
     NoCredentialsError(),
     ParamValidationError(report="bad"),
     ValueError("bug"),
 ]
 
 
-def throttling_codes(service: str) -> Iterator[str]:
-    """Return the codes of a service's model whose names speak of throttling."""
-    for shape in aws_client(service).meta.service_model.error_shapes:
-        words = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
-        if any(word in shape.name for word in words):
-            yield shape.metadata.get("error", {}).get("code", shape.name)
+THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
+REFUSALS = ("KMS", "Kms", "Authorization", "Security", "NotFound", "DoesNotExist")
+CALLS = {
+    "dynamodb": ["Query", "BatchGetItem", "TransactGetItems", "TransactWriteItems"],
+    "sns": ["PublishBatch"],
+    "sqs": ["SendMessageBatch"],
+}
+
+
+def codes(service: str, words: Iterable[str]) -> set[str]:
+    """Return the codes of our calls whose names hold one of the words."""
+    model = aws_client(service).meta.service_model
+    shapes = [
+        shape
+        for call in CALLS[service]
+        for shape in model.operation_model(call).error_shapes
+    ]
+    return {
+        shape.metadata.get("error", {}).get("code", shape.name)
+        for shape in shapes
+        if any(word in shape.name for word in words)
+    }
 
 
 class TestPasses:
     """Codes and statuses decide, texts never."""
 
-    @pytest.mark.parametrize("service", ["dynamodb", "sns", "sqs"])
+    @pytest.mark.parametrize("service", CALLS)
     def test_passes_holds_for_every_throttling_code_of_the_services(
         self, service: str
     ) -> None:
-        codes = list(throttling_codes(service))
+        found = codes(service, THROTTLING)
 
-        assert codes
-        assert [code for code in codes if not passes(client_error(code))] == []
+        assert found
+        assert [code for code in found if not passes(client_error(code))] == []
+
+    @pytest.mark.parametrize("service", CALLS)
+    def test_every_code_of_a_missing_right_or_resource_is_a_refusal(
+        self, service: str
+    ) -> None:
+        found = codes(service, REFUSALS) - codes(service, THROTTLING)
+
+        assert found
+        assert [code for code in found if not is_refusal(client_error(code))] == []
+
+    @pytest.mark.parametrize(
+        ("code", "expected"),
+        [
+            # The references list these; a service's own model does not.
+            ("AccessDeniedException", True),
+            ("AWS.SimpleQueueService.NonExistentQueue", True),
+            ("ExpiredTokenException", True),
+            ("KMS.DisabledException", True),
+            ("UnrecognizedClientException", True),
+            ("KMS.ThrottlingException", False),
+            ("SomethingNew", False),
+        ],
+    )
+    def test_refusal_goes_by_the_code(self, code: str, *, expected: bool) -> None:
+        assert is_refusal(client_error(code, 403)) is expected
 
     @pytest.mark.parametrize(
         ("code", "status", "expected"),

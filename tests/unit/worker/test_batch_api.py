@@ -165,6 +165,13 @@ RUNS = cases(
             {1: "Bad"},
             ["abc", "a", "b", "c"],
         ),
+        "right-missing": Run(
+            # Each alone would be refused, too.
+            small(2),
+            [refuse("AccessDenied")],
+            {0: "AccessDenied", 1: "AccessDenied"},
+            ["ab"],
+        ),
         "failed-alone": Run(
             small(2),
             [refuse("TooLong"), accept, lose("b", code="InternalError")],

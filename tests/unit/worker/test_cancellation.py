@@ -63,6 +63,12 @@ FAILURE = StoreUnavailableError
                 CONFLICTED,
                 THROTTLING,
             ),
+            "throttled-and-taken": (
+                (TAKEN, THROTTLED, FREE),
+                None,
+                COLLIDED,
+                THROTTLING,
+            ),
             "unknown": ((FREE, UNKNOWN, FREE), None, set(), FAILURE),
             "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), None, COLLIDED, FAILURE),
             "no-reason": ((FREE, FREE, FREE), None, set(), FAILURE),

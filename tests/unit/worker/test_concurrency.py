@@ -4,7 +4,6 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import chain
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,10 +84,11 @@ def test_workers_leave_no_gap_and_share_no_number(
     total = sum(sizes) + shared + store.others
     assert store.numbers() == list(range(1, total + 1))
     assert len(set(store.keys_in_order())) == total
-    answers = chain.from_iterable(found.answers().items() for found in allocations)
-    for key, answer in answers:
-        assert isinstance(answer, Assignment)
-        assert store.tickets["PROJ"][answer.number].key == key
+    for allocation, share in zip(allocations, shares, strict=True):
+        for request in share:
+            answer = allocation.answer_to(request)
+            assert isinstance(answer, Assignment)
+            assert store.tickets["PROJ"][answer.number].key == request.key
 
 
 @settings(max_examples=20)

@@ -18,7 +18,9 @@ from ticket_numbering.dynamodb_items import key_item, ticket_item
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.errors import (
     DamagedKeyRecordError,
+    DamagedSequenceError,
     SequenceContentionError,
+    StoreRefusedError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -95,6 +97,14 @@ CODES = {
 Answer = Reply | Callable[[str], Exception]
 Call = Callable[[DynamoDBTicketStore], object]
 
+EVERY_READ = pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.last_number("PROJ"),
+        lambda store: store.recorded([KEY]),
+        lambda store: store.settled([KEY]),
+    ],
+)
 EVERY_CALL = pytest.mark.parametrize(
     ("call", "name"),
     cases(
@@ -126,6 +136,18 @@ ALPHABET = 'x\u00e9\u0628\U0001f6aa"\\'
 def some_line(longest: int) -> st.SearchStrategy[str]:
     """Return texts that a one-line field accepts."""
     return st.text(ALPHABET, min_size=1, max_size=longest)
+
+
+class WatchedClient:
+    """A client that lists the attributes which were read."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.read = client, list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the attribute of the client."""
+        self.read.append(name)
+        return getattr(self.client, name)
 
 
 def store_on(
@@ -540,17 +562,57 @@ class TestFailure:
             call(store)
 
     @EVERY_CALL
-    @pytest.mark.parametrize("code", ["ResourceNotFoundException", "SomethingNew"])
-    def test_call_fails_as_it_is_when_the_error_lasts(
+    @pytest.mark.parametrize(
+        "code", ["AccessDeniedException", "ResourceNotFoundException"]
+    )
+    def test_error_names_the_call_and_the_code_when_aws_refuses(
         self, call: Call, name: str, code: str
     ) -> None:
-        """What is not known is neither poison nor a passing trouble."""
+        """On call looks at the right or at the table, and at no release."""
         store, _ = store_on(error_reply(code))
 
-        with pytest.raises(ClientError, match=code) as caught:
+        with pytest.raises(StoreRefusedError, match=f"^{name}: {code}$"):
+            call(store)
+
+    @EVERY_READ
+    def test_read_is_refused_when_the_table_has_another_key(self, call: Call) -> None:
+        store, _ = store_on(error_reply("ValidationException"))
+
+        with pytest.raises(StoreRefusedError):
+            call(store)
+
+    @EVERY_CALL
+    def test_call_fails_as_it_is_when_the_error_is_unknown(
+        self, call: Call, name: str
+    ) -> None:
+        """It is neither poison nor a passing trouble."""
+        store, _ = store_on(error_reply("SomethingNew"))
+
+        with pytest.raises(ClientError, match="SomethingNew") as caught:
             call(store)
 
         assert name not in str(caught.value)
+
+    @pytest.mark.parametrize("number", ["-5", "0", "7.5", "1E2", "9" * 38])
+    def test_sequence_is_damaged_when_its_highest_item_has_no_ticket_number(
+        self, number: str
+    ) -> None:
+        """Another program put the item there; the next number would be wrong, too."""
+        store, _ = store_on(Reply({"Items": [{"number": {"N": number}}]}))
+
+        with pytest.raises(DamagedSequenceError, match=rf"PROJ has .* {number}$"):
+            store.last_number("PROJ")
+
+    def test_error_classes_are_read_once_when_the_store_is_built(self) -> None:
+        """Botocore builds them at first use without a lock; threads would race."""
+        client: Any = WatchedClient(aws_client("dynamodb"))
+        Wire(client, [cancelled(CONFLICT, NONE)] * 2)
+        store = DynamoDBTicketStore(client, "tickets", "keys")
+
+        for _ in range(2):
+            store.write_block(block(create_tickets(1)))
+
+        assert client.read.count("exceptions") == 1
 
 
 class TestEveryValidTicketFits:

@@ -268,12 +268,14 @@ class TestOutcomeLines:
         assert function.lines()[0]["field"] == field
         assert "Jane" not in function.log.getvalue()
 
-    def test_line_gives_trace_when_error_is_unforeseen(
+    def test_line_gives_trace_and_message_is_reported_when_error_is_unforeseen(
         self, function: Function
     ) -> None:
+        """SQS deletes what is not reported, and the bug would lose it."""
         function.publisher.bug = RuntimeError("boom")
+        record = sqs_record()
 
-        function(sqs_record())
+        assert function(record) == failed(record)
 
         [line] = function.lines()
         assert (line["level"], line["outcome"]) == ("ERROR", "transient")

@@ -1,5 +1,9 @@
 """A request's cap on its number, over the fake store."""
 
+from typing import Any
+
+import pytest
+
 from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.support.fakes import (
     FakeDeadLetters,
@@ -9,7 +13,12 @@ from tests.support.fakes import (
     key_of,
 )
 from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import SequenceFullError, StoreUnavailableError
+from ticket_numbering.errors import (
+    DamagedKeyRecordError,
+    IdempotencyMismatchError,
+    SequenceFullError,
+    StoreUnavailableError,
+)
 from ticket_numbering.messages import Assignment, CreateTicket
 from ticket_numbering.ports import MAX_KEYS_PER_READ, Block
 from ticket_numbering.results import Poison, Replayed, Result, Retry
@@ -29,10 +38,9 @@ def allocate(
     allocation = allocator.start("PROJ", requests)
     while allocator.advance(allocation, plenty) is not None:
         pass
-    answers = allocation.answers()
     return [
         answer.number if isinstance(answer, Assignment) else type(answer)
-        for answer in (answers[request.key] for request in requests)
+        for answer in map(allocation.answer_to, requests)
     ]
 
 
@@ -51,6 +59,13 @@ class TestGapless:
         requests = [capped(2) for _ in range(3)]
 
         assert allocate(FakeTicketStore(), *requests) == [1, 2, SequenceFullError]
+
+    def test_one_read_serves_all_requests_that_are_refused(self) -> None:
+        store = FakeTicketStore().fill(1)
+
+        allocate(store, *[capped(1) for _ in range(3)])
+
+        assert store.calls == ["last_number", "recorded"]
 
     def test_neighbours_take_the_next_numbers_when_one_is_refused(self) -> None:
         store = FakeTicketStore()
@@ -84,6 +99,73 @@ class TestGapless:
         assert allocate(store, capped(2)) == [SequenceFullError]
 
 
+class TestRivals:
+    """Different requests of one key: refusing the first leaves the next its chance."""
+
+    @pytest.mark.parametrize(
+        ("order", "numbered"),
+        [
+            (["full", "rival", "a", "b"], ["rival", "a", "b"]),
+            (["a", "full", "b", "rival"], ["a", "b", "rival"]),
+            (["full", "also full", "a", "rival"], ["a", "rival"]),
+        ],
+    )
+    def test_rival_is_numbered_at_its_own_place_when_the_first_is_refused(
+        self, order: list[str], numbered: list[str]
+    ) -> None:
+        store = FakeTicketStore().fill(1)
+        fields: dict[str, dict[str, Any]] = {
+            "full": {"idempotency_key": "mine", "max_number": 1},
+            "also full": {"idempotency_key": "mine", "max_number": 1},
+            "rival": {"idempotency_key": "mine", "max_number": len(numbered) + 1},
+        }
+        requests = [create_ticket(title=one, **fields.get(one, {})) for one in order]
+
+        answers = allocate(store, *requests)
+
+        titles = [ticket.title for ticket in store.tickets["PROJ"].values()]
+        assert titles[1:] == numbered
+        refused = [title not in numbered for title in order]
+        assert [answer is SequenceFullError for answer in answers] == refused
+        # One read serves all requests of the key that are refused.
+        assert store.calls.count("recorded") == 1
+
+    def test_rivals_are_refused_without_a_read_of_their_own_when_none_is_accepted(
+        self,
+    ) -> None:
+        store = FakeTicketStore().fill(1)
+        rivals = [
+            create_ticket(idempotency_key="mine", title=title, max_number=1)
+            for title in ("first", "second")
+        ]
+
+        assert allocate(store, *rivals, create_ticket()) == [
+            *[SequenceFullError] * 2,
+            2,
+        ]
+        assert store.calls.count("recorded") == 1
+
+    def test_number_of_an_equal_request_beats_the_refusal_when_it_comes_meanwhile(
+        self,
+    ) -> None:
+        store = FakeTicketStore().fill(1)
+        full = create_ticket(idempotency_key="mine", title="A", max_number=1)
+        rival = create_ticket(idempotency_key="mine", title="B")
+
+        def another_worker_numbers_it(_: Block) -> None:
+            uncapped = create_ticket(idempotency_key="mine", title="A")
+            store.put(Block("PROJ", 2, "then", [uncapped]))
+
+        store.faults.append(another_worker_numbers_it)
+
+        replayed, mismatch = handle(store, full, rival)
+
+        assert isinstance(replayed, Replayed)
+        assert key_of(replayed) == "PROJ-2"
+        assert isinstance(mismatch, Poison)
+        assert isinstance(mismatch.error, IdempotencyMismatchError)
+
+
 class TestOncePerKey:
     """The cap is a condition, and no part of what a request asks for."""
 
@@ -109,6 +191,13 @@ class TestOncePerKey:
         store.settled_errors.append(StoreUnavailableError("no answer"))
 
         assert allocate(store, capped(1, "mine")) == [number]
+
+    def test_request_waits_when_the_record_of_its_key_is_damaged(self) -> None:
+        """Nobody knows whether it has a number."""
+        store, request = FakeTicketStore().fill(1), capped(1)
+        store.damaged.add(request.key)
+
+        assert allocate(store, request) == [DamagedKeyRecordError]
 
     def test_every_key_is_read_when_more_are_refused_than_one_read_takes(self) -> None:
         store = FakeTicketStore()
