@@ -60,8 +60,8 @@ class Neighbours:
     """Checks the deliveries of a day on which DynamoDB and SNS work.
 
     Every valid message is done, whatever its neighbours in the batch are. Excepted are
-    projects in which another writer delayed the invocation: contention may use up a
-    block's attempts.
+    requests whose caps have been reached, and projects in which another writer delayed
+    the invocation: contention may use up a block's attempts.
     """
 
     monitor: Monitor
@@ -93,6 +93,9 @@ class Neighbours:
                 continue
             if not monitor.is_valid(message.body):
                 continue  # Poison: the key belongs to another ticket.
+            has_number = request.id in monitor.numbered
+            if not has_number and monitor.last[request.id[0]] >= request.cap:
+                continue  # Refused.
             if message.id in failed or not monitor.is_done(message.body):
                 broken(f"{message.id} had to wait without contention")
             self.deliveries += 1

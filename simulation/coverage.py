@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
@@ -27,6 +28,9 @@ PROJECTS_LIKE_TICKETS: Final = "projects numbered that are named like a ticket"
 SHORT_VISIBILITY: Final = "histories whose visibility timeout ends before an invocation"
 OTHER_TTLS: Final = "histories with another TTL of the sequence cache"
 FAIR_DAYS: Final = "days on which no message may wait for its neighbours"
+FAIR_FIFO_DAYS: Final = "such days on FIFO queues"
+FAIR_REFUSALS: Final = "requests refused at their caps on such days"
+ENDLESS_OUTAGES: Final = "outages that nobody ends"
 
 CONDITIONS: Final[Mapping[str, float]] = {
     "blocks committed of up to 1": 1,
@@ -54,7 +58,10 @@ CONDITIONS: Final[Mapping[str, float]] = {
     "histories with wrong clocks": 3,
     **{f"outages of {service}": 40 for service in SERVICES},
     "minutes of outages": 1,
+    ENDLESS_OUTAGES: 120,
     FAIR_DAYS: 20,
+    FAIR_FIFO_DAYS: 80,
+    FAIR_REFUSALS: 20,
     "uncontended deliveries on such days": 1,
 }
 """What makes numbering hard, and in how many histories it is met at least once."""
@@ -82,12 +89,14 @@ def coverage_of(
     letters = monitor.dead_letters.arrived
     refused = sum(reason_of(letter) == FULL for letter in letters)
     counts["requests refused at their caps"] = refused
+    counts[FAIR_REFUSALS] = refused * scenario.is_fair
     counts["uncontended deliveries on such days"] = neighbours.deliveries
     return counts
 
 
 def _conditions(scenario: Scenario) -> Counter[str]:
-    seconds = sum(outage.end - outage.start for outage in scenario.outages)
+    lengths = [outage.end - outage.start for outage in scenario.outages]
+    minutes = sum(length / 60 for length in lengths if length < inf)
     return Counter(
         {
             "messages with attributes of their own": sum(
@@ -96,8 +105,10 @@ def _conditions(scenario: Scenario) -> Counter[str]:
             SHORT_VISIBILITY: scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS,
             OTHER_TTLS: scenario.cache_ttl != TTL,
             "histories with wrong clocks": scenario.clock_error > 0,
-            "minutes of outages": round(seconds / 60),
+            "minutes of outages": round(minutes),
+            ENDLESS_OUTAGES: lengths.count(inf),
             FAIR_DAYS: scenario.is_fair,
+            FAIR_FIFO_DAYS: scenario.is_fair and scenario.fifo,
             **Counter(f"outages of {outage.service}" for outage in scenario.outages),
         }
     )

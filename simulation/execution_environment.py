@@ -142,10 +142,11 @@ class ExecutionEnvironment:
         allocator: type[Allocator] = Allocator,
         publisher: Callable[..., Publisher] = SNSPublisher,
         dead_letters: DeadLetterQueue | None = None,
+        worker: type[Worker] = Worker,
     ) -> Handler:
         """Return the real handler with an empty cache, but for the parts given."""
         self.cache.entries.clear()
-        worker = Worker(
+        built = worker(
             allocator(
                 store(self.dynamodb, TICKETS, KEYS),
                 self.max_attempts,
@@ -160,7 +161,7 @@ class ExecutionEnvironment:
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
         )
-        return build_handler(worker)
+        return build_handler(built)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import Final
 
 from simulation.engine.choices import Choices, one_of
@@ -16,6 +17,10 @@ class Fault(Enum):
     REFUSED = "the connection was refused"
     THROTTLED = "throttled"
     FAILED_BEFORE = "answered 500, and nothing was done"
+    DENIED = "AWS refused it for a missing right"
+    MISSING = "AWS refused it for a missing resource"
+    KEY_DISABLED = "AWS refused it for a disabled encryption key"
+    UNFORESEEN = "AWS refused it with an unknown code"
     FAILED_AFTER = "answered 500, but it was done"
     LOST = "the answer was lost"
     GARBLED = "the answer was no answer of the service"
@@ -31,7 +36,13 @@ class Fault(Enum):
 
 
 KILLS: Final = {Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLED_AFTER}
-NOT_DONE: Final = {Fault.REFUSED, Fault.THROTTLED, Fault.FAILED_BEFORE}
+REFUSALS: Final = (
+    Fault.DENIED,
+    Fault.MISSING,
+    Fault.KEY_DISABLED,
+    Fault.UNFORESEEN,
+)
+NOT_DONE: Final = {Fault.REFUSED, Fault.THROTTLED, Fault.FAILED_BEFORE, *REFUSALS}
 DONE_UNSEEN: Final = {Fault.FAILED_AFTER, Fault.LOST, Fault.GARBLED}
 BATCH_CALLS: Final = {"publish_batch", "send_message_batch", "batch_get_item"}
 
@@ -39,6 +50,7 @@ FAULTS_OF_A_CALL: Final = (
     Fault.REFUSED,
     Fault.THROTTLED,
     Fault.FAILED_BEFORE,
+    Fault.UNFORESEEN,
     Fault.FAILED_AFTER,
     Fault.LOST,
     Fault.GARBLED,
@@ -65,11 +77,14 @@ def possible(call: str) -> tuple[Fault, ...]:
 SHORTEST_OUTAGE_SECONDS: Final = 60.0
 LONGEST_OUTAGE_SECONDS: Final = 3600.0
 LATEST_OUTAGE_START_SECONDS: Final = 60.0
+ENDLESS_OUTAGES: Final = 0.1
+"""The share of outages that nobody ends."""
 FAULTS_OF_AN_OUTAGE: Final = (
     Fault.HUNG,
     Fault.REFUSED,
     Fault.THROTTLED,
     Fault.FAILED_BEFORE,
+    *REFUSALS,
 )
 
 SERVICES: Final[Mapping[str, Collection[str]]] = {
@@ -102,10 +117,11 @@ class Outage:
     def random(cls, choices: Choices) -> "Outage":
         """Draw an outage."""
         start = choices.duration(0.0, LATEST_OUTAGE_START_SECONDS)
+        length = choices.duration(SHORTEST_OUTAGE_SECONDS, LONGEST_OUTAGE_SECONDS)
         return cls(
             one_of(choices, tuple(SERVICES)),
             start,
-            start + choices.duration(SHORTEST_OUTAGE_SECONDS, LONGEST_OUTAGE_SECONDS),
+            inf if choices.chance(ENDLESS_OUTAGES) else start + length,
             one_of(choices, FAULTS_OF_AN_OUTAGE),
         )
 

@@ -1,6 +1,6 @@
 """The log of one run: who did what, and what was answered."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -66,17 +66,18 @@ class History:
 
     def most_attempts(self) -> Counter[tuple[str, str]]:
         """Return each process's most attempts in a project without progress."""
-        attempts: Counter[tuple[str, str]] = Counter()
+        # botocore sends an attempt again under the same token.
+        attempts: dict[tuple[str, str], set[str]] = defaultdict(set)
         most: Counter[tuple[str, str]] = Counter()
         for _, actor, what, detail in self.events:
             if what == "> transact_write_items":
                 place = actor, _project_of(detail[0])
-                attempts[place] += 1
-                most[place] = max(most[place], attempts[place])
+                attempts[place].add(detail[0]["ClientRequestToken"])
+                most[place] = max(most[place], len(attempts[place]))
             elif what in ANSWERS and _is_progress(detail):
                 # The answer does not name the project, so all of them start over.
                 for place in [place for place in attempts if place[0] == actor]:
-                    attempts[place] = 0
+                    attempts[place].clear()
         return most
 
     def units_due(self) -> int:
@@ -126,10 +127,13 @@ def _project_of(request: Mapping[str, Any]) -> str:
 
 
 def _is_progress(answer: Any) -> bool:
-    """Return whether a request got its number: written, or found to be recorded."""
+    """Return whether a request got its number: written, or found to be recorded.
+
+    The item of a ticket that took the number is no progress; that of a key is.
+    """
     if isinstance(answer, ServiceError):
         reasons = answer.members.get("CancellationReasons", ())
-        return any("Item" in reason for reason in reasons)
+        return any("Item" in reason for reason in reasons[1::2])
     return not isinstance(answer, Fault)
 
 

@@ -21,6 +21,7 @@ from simulation.producers import (
 from ticket_numbering.sequence_cache import TTL
 
 FAIR_DAYS: Final = 0.1
+FAIR_FIFO_DAYS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
 OUTAGES: Final = 0.15
@@ -36,7 +37,7 @@ REDRIVES: Final = ((), (5000.0,), (5000.0, 20_000.0))
 THROUGHPUTS: Final = (PARTITION_UNITS, PARTITION_UNITS, 40.0)
 PARTIAL_REASONS: Final = (0.0, 0.3, 1.0)
 FAULT_RATES: Final = (0.0, 0.01, 0.03, 0.08, 0.15, 0.3)
-CAPS: Final = ((), (), (None, 1, 2, 3, 5, 8), (2, 4), (None, None, 20))
+CAPS: Final = ((), (1, 2, 3), (None, 1, 2, 3, 5, 8), (2, 4), (None, None, 20))
 CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
 CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
 SPREADS: Final = (0.0, 0.1, 60.0)
@@ -53,6 +54,8 @@ QUICK: Final = LATENCIES[:2]
 """Latencies below every timeout."""
 
 LARGE_BATCH: Final = 60
+FIFO_BATCH: Final = 10
+"""Lambda takes no more of a FIFO queue; developer guide, "Batching behavior"."""
 THROTTLED_SECONDS: Final = 300.0
 
 
@@ -144,6 +147,7 @@ def _day_of_poison(choices: Choices) -> Scenario:
         projects=one_of(choices, PROJECTS),
         spread=0.0,
         poison=0.7,
+        caps=one_of(choices, CAPS),
     )
     hangs = choices.chance(0.5)
     fault = Fault.HUNG if hangs else one_of(choices, FAULTS_OF_AN_OUTAGE)
@@ -154,9 +158,10 @@ def _day_of_poison(choices: Choices) -> Scenario:
 def _day_of_throttling(choices: Choices) -> Scenario:
     """Draw a day on which more projects are throttled than a batch has threads."""
     projects = [f"P{number}" for number in range(11 + choices.pick(4))]
+    caps = one_of(choices, CAPS)
     throttled = choices.order(projects)[: 10 + choices.pick(len(projects) - 10)]
     producers = Producers(
-        choices, count=3 * len(projects), projects=projects, spread=0.0
+        choices, count=3 * len(projects), projects=projects, spread=0.0, caps=caps
     )
     return _fair(
         choices, producers, throttled=dict.fromkeys(throttled, THROTTLED_SECONDS)
@@ -183,16 +188,19 @@ def _day_of_repeats(choices: Choices) -> Scenario:
         day,
         sendings=[*day.sendings, *fresh],
         batch_size=1000,
+        fifo=False,
         pollers=1,
         latency=Latency(),  # A thousand announcements must fit into an invocation.
     )
 
 
 def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
+    fifo = choices.chance(FAIR_FIFO_DAYS)
     return Scenario(
         sendings=[*producers.sendings()],
         pollers=1 + choices.pick(3),
-        batch_size=LARGE_BATCH,
+        batch_size=FIFO_BATCH if fifo else LARGE_BATCH,
+        fifo=fifo,
         partition_units=inf,
         latency=one_of(choices, QUICK),
         is_fair=True,

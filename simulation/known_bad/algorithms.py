@@ -38,6 +38,11 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         "was committed after",
         decide=allocation.increment_by_block_length,
     ),
+    _with(
+        "a collision is taken for progress",
+        "times in",
+        allocator=allocation.Unbounded,
+    ),
     Algorithm(
         "a number remembered from a block only tried",
         allocation.caching_what_it_tries,
@@ -77,6 +82,11 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         "`Failed` is ignored",
         "was deleted before it was done",
         publisher=adapters.DeafPublisher,
+    ),
+    _with(
+        "failures that are not ours are deleted",
+        "was deleted before it was done",
+        worker=allocation.DeletesUnforeseen,
     ),
     _with("a stale read is trusted", "was given twice", store=adapters.StaleAndTrusted),
     _with(

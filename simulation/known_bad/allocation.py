@@ -10,11 +10,25 @@ from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.allocation import Allocation, Allocator
 from ticket_numbering.cancellation import NextStep, next_step
 from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import AnnouncementError
+from ticket_numbering.errors import (
+    AnnouncementError,
+    PoisonMessageError,
+    TransientError,
+)
 from ticket_numbering.messages import Assignment, CreateTicket, RequestKey, ticket_key
-from ticket_numbering.ports import Announcement, Block, Reason, Slot, TimeLeft
+from ticket_numbering.ports import (
+    MAX_KEYS_PER_READ,
+    Announcement,
+    Block,
+    Reason,
+    Slot,
+    TimeLeft,
+)
+from ticket_numbering.results import Poison, Retry
 from ticket_numbering.sequence_cache import SequenceCache
 from ticket_numbering.sns_publisher import SNSPublisher
+from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.worker import BatchReport, Worker
 
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
@@ -41,6 +55,22 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
+class DeletesUnforeseen(Worker):
+    """Reports only the failures that it expects."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Process the batch, and take an unforeseen failure for done."""
+        report = Worker.handle(self, records, time_left)
+        results = [
+            Poison(result.record, PoisonMessageError("unforeseen"))
+            if isinstance(result, Retry)
+            and not isinstance(result.error, TransientError)
+            else result
+            for result in report.results
+        ]
+        return replace(report, results=results)
+
+
 class IgnoresCaps(Allocator):
     """Numbers every request, whatever its cap."""
 
@@ -54,9 +84,10 @@ class ByPlace(Allocation):
     """Refuses a capped request by the number that it would get in its block."""
 
     def full(self, next_number: int) -> list[CreateTicket]:
-        """Return the requests whose places are above their caps."""
+        """Return the requests whose places are above their caps, a read's worth."""
         numbered = enumerate(self.pending, next_number)
-        return [request for number, request in numbered if not request.accepts(number)]
+        full = [request for number, request in numbered if not request.accepts(number)]
+        return full[:MAX_KEYS_PER_READ]
 
 
 class RefusesByPlace(Allocator):
@@ -65,6 +96,23 @@ class RefusesByPlace(Allocator):
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
         """Return the allocation."""
         return ByPlace(project_id, list(requests))
+
+
+class StartsOver(Allocation):
+    """Takes a collision for progress."""
+
+    def block(self, first_number: int, assigned_at: str) -> Block:
+        """Return the next block; after a collision it is the first attempt."""
+        self.attempts = 1 if self.collisions else self.attempts
+        return Allocation.block(self, first_number, assigned_at)
+
+
+class Unbounded(Allocator):
+    """Attempts without a bound, once there was a collision."""
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        return StartsOver(project_id, list(requests))
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:

@@ -10,12 +10,10 @@ import pytest
 from simulation.aws.messages import reason_of
 from simulation.engine.choices import Choices
 from simulation.producers import Sending, request
-from simulation.scenario import Scenario, random_scenario
+from simulation.scenario import FIFO_BATCH, Scenario, random_scenario
 from simulation.world import Outcome, World
 
 HISTORIES: Final = range(1, 301)
-MAX_BATCH: Final = 10
-"""Lambda takes no more of a FIFO queue; developer guide, "Batching behavior"."""
 CALM_DAYS: Final = range(1, 11)
 
 
@@ -30,17 +28,15 @@ class Played:
     def is_in_order(self) -> bool:
         """Whether every project's numbers follow the order of arrival.
 
-        A request that was refused at its cap may come again with a higher one.
+        Of each key the first request counts that was not refused at its cap.
         """
-        monitor = self.world.monitor
-        refused = {request.id for request in self.world.caps.refused}
+        monitor, refused = self.world.monitor, self.world.caps.refused
         arrived = [
             monitor.sent[message.body] for message in self.world.services.queue.arrived
         ]
+        counting = [one for one in arrived if one and one not in refused]
         numbers: dict[str, list[int]] = {}
-        for request_id in dict.fromkeys(one.id for one in arrived if one):
-            if request_id in refused:
-                continue
+        for request_id in dict.fromkeys(one.id for one in counting):
             if request_id in monitor.numbered:
                 number, _ = monitor.numbered[request_id]
                 numbers.setdefault(request_id[0], []).append(number)
@@ -64,7 +60,7 @@ def histories(*, fifo: bool) -> Iterator[Played]:
     for seed in HISTORIES:
         choices = Choices(seed)
         day = random_scenario(choices)
-        batch_size = min(day.batch_size, MAX_BATCH) if fifo else day.batch_size
+        batch_size = min(day.batch_size, FIFO_BATCH) if fifo else day.batch_size
         yield played(replace(day, fifo=fifo, batch_size=batch_size), choices)
 
 
@@ -114,6 +110,24 @@ class TestContention:
 
         assert mean(day.history.attempts() for day in days) > 20
         assert mean(day.write_units for day in days) > 800
+
+    @pytest.mark.parametrize("seed", CALM_DAYS)
+    def test_rival_of_a_refused_request_keeps_its_place_when_it_is_numbered(
+        self, seed: int
+    ) -> None:
+        """At its first delivery; to be numbered last would let others overtake it."""
+        bodies = [
+            request("P", "first"),
+            request("P", "k", max_number=1),
+            request("P", "k", "rival"),
+            *[request("P", f"later-{number}") for number in range(3)],
+        ]
+        sendings = [Sending(0.0, body) for body in bodies]
+
+        day = played(Scenario(sendings, fifo=True, is_fair=True), Choices(seed))
+
+        assert (day.outcome.violation, day.outcome.tickets) == (None, 5)
+        assert day.is_in_order
 
 
 class TestDeduplication:
