@@ -410,6 +410,13 @@ class TestImport:
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert site.recorded() == [*range(1, 21)]
 
+    def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
+        path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
+
+        ended = site.call(numbers.import_tickets, path)
+
+        assert "imported 4, there already 0, refused 0" in ended.out
+
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
         self, site: Site, days: int
