@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-function check lint unit template format contracts requirements pictures setup clean
+.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-function check lint unit unit-lambda template format contracts requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ lint: .venv/ready
 unit: .venv/ready
 	$(BIN)/python -m pytest --quiet tests/unit
 
+unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13.
+	.venv-3.13/bin/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/unit
+
 template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security.
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
@@ -104,6 +107,8 @@ setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 .venv-sam/ready: requirements/sam.txt
 .venv-scan/ready: requirements/scan.txt
 .venv-mutation/ready: requirements/mutation.txt
+.venv-3.13/ready: requirements/dev.txt
+.venv-3.13/ready: PYTHON = python3.13
 
 %/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -131,4 +136,4 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation mutants .build build *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -27,12 +27,7 @@ _ALSO_REFUSED: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
     "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
-    "- a line break, a control character or nothing but white space in the title, the "
-    "reporter, a label or the name of an attribute;\n"
-    "- a character that SQS does not accept in the description or an attribute: "
-    "control characters except tab and line breaks, surrogates, U+FFFE and U+FFFF;\n"
-    "- a line break at the end of a project id or a key;\n"
-    "- a `max_number` that is written with a fraction or an exponent."
+    "- a surrogate that is not half of a pair, in any text."
 )
 _FOR_SUBSCRIBERS: Final = (
     "Ignore members that you do not know, here and in `data`: "

@@ -1,9 +1,9 @@
 """The types of the contracts' fields: bounded, and free of what SQS forbids."""
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 MAX_NUMBER: Final = 10**15
@@ -11,13 +11,26 @@ MAX_NUMBER: Final = 10**15
 
 NOT_ALLOWED: Final = "not_allowed"
 
+# What texts may not match, in the schema too: in the dialect that Python, ECMA 262 and
+# others share, where surrogates have no name.
+_LINE_BREAK: Final = {
+    "description": "A line break at the end, which `$` allows in some languages.",
+    "pattern": "\n",
+}
+FORBIDDEN_IN_TEXT: Final = {
+    "description": "A character that SQS does not accept.",
+    "pattern": "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\ufffe\uffff]",
+}
+NOT_ONE_LINE: Final = {
+    "description": "Nothing but blanks, or a line break or control character.",
+    "pattern": "^[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*$"
+    "|[\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\ufffe\uffff]",
+}
+
 # What SQS and SNS accept in a message is all else; see SendMessage in the SQS API.
 FORBIDDEN_CHARACTERS: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+    FORBIDDEN_IN_TEXT["pattern"] + "|[\ud800-\udfff]"
 )
-
-
-LINE_BREAKS_AND_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def _allowed(text: str) -> str:
@@ -28,24 +41,43 @@ def _allowed(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    if LINE_BREAKS_AND_CONTROLS.search(text) or not text.strip():
+    if re.search(NOT_ONE_LINE["pattern"], text):
         problem = "must be one line that is not blank"
         raise PydanticCustomError(NOT_ALLOWED, problem)
     return text
+
+
+def _whole(value: Any) -> Any:
+    """Return 5 for 5.0, which JSON Schema and JavaScript do not tell apart."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 # They stand after the bounds of a field, so that a bound is reported in its own words.
 TEXT: Final = AfterValidator(_allowed)
 ONE_LINE: Final = AfterValidator(lambda text: _one_line(_allowed(text)))
 
-ProjectId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]
-IdempotencyKey = Annotated[str, Field(pattern=r"^[!-~]+$", max_length=128)]
-Title = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
-Label = Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
-Description = Annotated[str, Field(max_length=65_536), TEXT]
-Reporter = Annotated[str, Field(min_length=1, max_length=254), ONE_LINE]
-AttributeName = Annotated[str, Field(min_length=1, max_length=128), ONE_LINE]
-AttributeValue = Annotated[str, Field(max_length=1024), TEXT]
-MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
+
+def _without(refused: dict[str, str], **bounds: Any) -> Any:
+    """Return the bounds of a text, and for the schema what it may not match."""
+    return Field(json_schema_extra={"not": {**refused}}, **bounds)
+
+
+ProjectId = Annotated[
+    str, _without(_LINE_BREAK, pattern=r"^[A-Za-z0-9._-]+$", max_length=64)
+]
+IdempotencyKey = Annotated[
+    str, _without(_LINE_BREAK, pattern=r"^[!-~]+$", max_length=128)
+]
+Title = Annotated[str, _without(NOT_ONE_LINE, min_length=1, max_length=200), ONE_LINE]
+Label = Annotated[str, _without(NOT_ONE_LINE, min_length=1, max_length=64), ONE_LINE]
+Description = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=65_536), TEXT]
+Reporter = Annotated[
+    str, _without(NOT_ONE_LINE, min_length=1, max_length=254), ONE_LINE
+]
+AttributeName = Annotated[
+    str, _without(NOT_ONE_LINE, min_length=1, max_length=128), ONE_LINE
+]
+AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TEXT]
+MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]

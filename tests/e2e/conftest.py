@@ -31,7 +31,9 @@ USERS_SHELL = {
     "AWS_USE_FIPS_ENDPOINT": "true",
     "HTTP_PROXY": "http://127.0.0.1:9",
 }
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 400
+"""A slow machine is no failure, nor is a call too slow, whose message is invisible for
+180 seconds."""
 
 _serial = count(1)
 

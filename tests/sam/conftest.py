@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.e2e.conftest import System
+from tests.e2e.conftest import PATIENCE_SECONDS, System
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
@@ -31,8 +31,7 @@ NO_ENGINE = (
     "no container engine answers `docker info`, and `sam local invoke` needs one"
 )
 ENGINE_SECONDS = 60
-COMMAND_SECONDS = 240
-PATIENCE_SECONDS = 10
+COMMAND_SECONDS = 1000
 
 _serial = count(1)
 

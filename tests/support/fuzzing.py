@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from tests.support.builders import sqs_record
+from ticket_numbering.messages import CreateTicket
 
 NAME_WORDS: Final = "name never logged"
 """Stands in names; a reason may repeat it, a log line may not."""
@@ -20,10 +21,7 @@ VALUE_WORDS: Final = "value never repeated"
 BODY_LIMIT: Final = 256 * 1024
 SQS_LIMIT: Final = 1024 * 1024
 
-NAMES: Final = (
-    *("project_id", "idempotency_key", "title", "description", "priority", "reporter"),
-    *("labels", "attributes", NAME_WORDS, "", "__proto__"),
-)
+NAMES: Final = (*CreateTicket.model_fields, NAME_WORDS, "", "__proto__")
 ODD_VALUES: Final = (
     # Of every JSON type, and numbers and depths that exhaust a parser.
     *("null", "true", "0", "-1.5", "[]", "{}", '""', '" "', "1e400", "NaN"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import System
+from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
@@ -18,7 +18,6 @@ from tests.support.sns_gate import Manner, door
 
 pytestmark = pytest.mark.emulator
 
-PATIENCE_SECONDS = 30
 MAX_ENTRIES = 10
 
 
@@ -185,6 +184,7 @@ def test_redrive_announces_the_number_when_edit_and_delete_were_refused(
     ):
         [sent] = system.send(fields)
         wait_until(lambda: dead_letters.count() > 0)
+        wait_until(lambda: dead_letters.numbers() == (1,))
     chosen = sent.message_id
 
     edited = ctl("dead-letters", "edit", chosen, "--body", str(corrected))

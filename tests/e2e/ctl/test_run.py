@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import PATIENCE_SECONDS
 from tests.support.builders import ticket_fields
 from ticketctl.local.artifact import ROOT
 
@@ -21,7 +22,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         stdin=subprocess.DEVNULL,
     )
 

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import System
+from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.support.ctl_process import Ctl
 from ticketctl.local.artifact import ROOT
 
 pytestmark = pytest.mark.emulator
-
-SECONDS_TO_END = 30
 
 
 def table(path: Path, *requests: Mapping[str, str]) -> str:
@@ -119,7 +117,7 @@ class TestFile:
             assert process.stdout is not None
             process.stdout.readline()
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=SECONDS_TO_END)
+            out, err = process.communicate(timeout=PATIENCE_SECONDS)
         known_sent = 1 + out.count(b"\n")
         again = ctl(*command)
 

@@ -30,14 +30,16 @@ def alarm_on(system: System) -> Iterator[str]:
 def test_status_counts_messages_and_names_the_alarm_that_is_on(
     system: System, project: str, ctl: Ctl, alarm_on: str
 ) -> None:
+    queue_url = system.stack.outputs["CreateTicketQueueUrl"]
     system.stack.client("sqs").send_message(
-        QueueUrl=system.stack.outputs["CreateTicketQueueUrl"],
+        QueueUrl=queue_url,
         MessageBody=json.dumps(ticket_fields(project)),
-        DelaySeconds=2,
+        DelaySeconds=900,
     )
 
     found = ctl("status", "--json").json
     text = ctl("status", "--check")
+    system.stack.client("sqs").purge_queue(QueueUrl=queue_url)
 
     assert found["queue"] == {"waiting": 0, "delayed": 1, "in_flight": 0}
     names = {alarm["name"] for alarm in found["alarms"]}

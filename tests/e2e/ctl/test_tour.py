@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import PATIENCE_SECONDS
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.connection_files import SHELL_FILE
 
 pytestmark = pytest.mark.emulator
 
-SECONDS = 120
 TICKETS = 1000
 POISON = 3
 TICKETCTL = f"{shlex.quote(sys.executable)} -m ticketctl"
@@ -34,7 +34,7 @@ def wait_for(text: str, path: Path) -> None:
     Raises:
         TimeoutError: It still does not.
     """
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while text not in path.read_text():
         if time.monotonic() > deadline:
             raise TimeoutError(path.read_text())
@@ -61,7 +61,7 @@ def printed(tmp_path: Path) -> Iterator[Path]:
         wait_for("Stop with Ctrl-C", path)
         yield path
         process.send_signal(signal.SIGINT)
-        assert process.wait(SECONDS) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
@@ -84,7 +84,7 @@ def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
 def said(command: str, directory: Path, status: int = 0) -> str:
     """Run a command to its end; return what it printed, remarks included."""
     with typed(command, directory) as process:
-        out, remarks = process.communicate(timeout=SECONDS)
+        out, remarks = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == status, out + remarks
     return out + remarks
 
@@ -119,7 +119,7 @@ class TestTour:
             ]
             start = str(broken["message_id"])[:8]
             said(f"ticketctl dead-letters edit {start}", tmp_path)
-            watched, _ = watch.communicate(timeout=SECONDS)
+            watched, _ = watch.communicate(timeout=PATIENCE_SECONDS)
         assert len(set(re.findall(r"^\S+", watched, re.MULTILINE))) == expected
         listed = said("ticketctl list WEB --limit 1", tmp_path)
         assert "there are more" in listed
@@ -132,7 +132,7 @@ class TestTour:
 
     def _all_dead_letters(self, directory: Path) -> list[dict[str, object]]:
         """Look until all are there: the queue is worked on meanwhile."""
-        for _ in range(SECONDS):
+        for _ in range(PATIENCE_SECONDS):
             out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
             dead_letters: list[dict[str, object]] = json.loads(out)["dead_letters"]
             if len(dead_letters) >= POISON:

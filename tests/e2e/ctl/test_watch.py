@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import System
+from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.local.stack import LocalStack
@@ -21,7 +21,6 @@ from ticketctl.watch.temporary_queue import name_start
 pytestmark = pytest.mark.emulator
 
 EXAMPLE = Path(__file__).parents[3] / "docs/examples/subscriber.py"
-SECONDS = 30
 
 _serial = count(1)
 
@@ -61,13 +60,13 @@ class TestWatch:
         self, system: System, project: str, ctl: Ctl
     ) -> None:
         message = ticket_fields(project, title="Log\u202ein [red]page[/]")
-        options = ("--project", project, "--count", "2", "--for", str(SECONDS))
+        options = ("--project", project, "--count", "2", "--for", str(PATIENCE_SECONDS))
 
         with watching(ctl, *options) as process:
             system.send(ticket_fields(f"{project}-other"), message)
             system.wait_for(lambda: system.events(project))
             system.send(message)
-            out, err = process.communicate(timeout=2 * SECONDS)
+            out, err = process.communicate(timeout=2 * PATIENCE_SECONDS)
 
         first, second = out.splitlines()
         title = "Log\N{REPLACEMENT CHARACTER}in [red]page[/]"
@@ -91,7 +90,7 @@ class TestWatch:
         """Ctrl-C is the way to end it, unless it was to wait for so many."""
         with watching(ctl, *options) as process:
             process.send_signal(kind)
-            out, err = process.communicate(timeout=SECONDS)
+            out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
         assert (process.returncode, out, err) == (status, "", "")
         assert not temporary(deployed)
@@ -154,7 +153,7 @@ class TestSubscribersQueue:
             env=ctl.process_environment,
             capture_output=True,
             text=True,
-            timeout=2 * SECONDS,
+            timeout=2 * PATIENCE_SECONDS,
             check=True,
         )
 

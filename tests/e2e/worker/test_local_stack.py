@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.conftest import USERS_SHELL, System
+from tests.e2e.conftest import PATIENCE_SECONDS, USERS_SHELL, System
 from tests.support.builders import ticket_fields
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT, build_artifact
@@ -20,8 +20,6 @@ from ticketctl.local.emulator import running_emulator
 from ticketctl.local.stack import TEMPLATE, LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
-
-_TIMEOUT_SECONDS = 10
 
 _BROKEN = """
   Broken:
@@ -34,7 +32,7 @@ Outputs:"""
 
 
 def _wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline, f"not in time: {what}"
         time.sleep(0.05)

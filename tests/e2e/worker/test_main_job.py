@@ -95,7 +95,7 @@ class TestOncePerKey:
         ):
             sent = system.send(*tickets(project, 3))
             letters = [wait_for_dead_letter(system, message) for message in sent]
-        assert system.audit(project).numbers == (1, 2, 3)
+            system.wait_for(lambda: system.audit(project).numbers == (1, 2, 3))
         assert system.events(project) == []
 
         again = system.send(*[letter.body for letter in letters])

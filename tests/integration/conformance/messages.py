@@ -15,7 +15,7 @@ ALLOWED: Final = "\t\n\r \ud7ff\ue000\ufffd\U00010000\U0010ffff"
 """The edges of what a message may hold."""
 
 BODY: Final = '{"title": "Caf\u00e9 \U0001f469\u200d\U0001f467\\u0000",\t"n":\r\n 1.0}'
-HIDDEN_SECONDS: Final = 1
+HIDDEN_SECONDS: Final = 3
 
 Entry = dict[str, Any]
 

@@ -49,8 +49,7 @@ from tools import contracts
 
 EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
-# hypothesis takes up to 300 seconds to make a failure small.
-pytestmark = pytest.mark.timeout(600 + EXAMPLES)
+pytestmark = pytest.mark.timeout(1200 + 10 * EXAMPLES)
 
 SCHEMA: Final = Draft202012Validator(
     json.loads((contracts.DIRECTORY / "schemas/create-ticket.schema.json").read_bytes())

