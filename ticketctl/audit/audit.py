@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
@@ -55,9 +56,14 @@ class ProjectAudit:
     @property
     def elsewhere(self) -> int:
         """How many numbers another system gave, imported or not."""
+        return self.sequence.imported + self.no_ticket
+
+    @cached_property
+    def no_ticket(self) -> int:
+        """How many numbers from elsewhere have no ticket here."""
         explained = (ends for ends, kind in self.sequence.missing() if kind is None)
         missing = sum(last - first + 1 for first, last in explained)
-        return self.sequence.from_elsewhere + missing
+        return self.sequence.reserved + missing
 
     @property
     def is_clean(self) -> bool:

@@ -31,7 +31,7 @@ class ProjectNumbers:
     flags: bytearray = field(default_factory=bytearray)
     voided: int = 0
     reserved: int = 0
-    from_elsewhere: int = 0
+    imported: int = 0
 
     def add(self, ticket: Ticket, *, is_expired: bool = False) -> None:
         """Add a ticket; no key is expected if it is malformed or its key expired."""
@@ -45,8 +45,9 @@ class ProjectNumbers:
             | _END * ticket.ends_a_seed
         )
         self.voided += ticket.status == VOIDED
-        self.reserved += ticket.status == RESERVED
-        self.from_elsewhere += ticket.is_from_elsewhere
+        is_reserved = ticket.status == RESERVED
+        self.reserved += is_reserved
+        self.imported += ticket.is_from_elsewhere and not is_reserved
 
     def sort(self) -> None:
         """Put the tickets in order, if they did not come in order."""

@@ -61,6 +61,12 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         f"{plan.keys_table} in {region}, {reading.started:%Y-%m-%d %H:%M:%S} to "
         f"{report.ended:%H:%M:%S} UTC, {reading.reader.units:,.0f} read units"
     )
+    if no_ticket := sum(project.no_ticket for project in report.projects):
+        elsewhere = sum(project.elsewhere for project in report.projects)
+        yield (
+            f"{no_ticket:,} of {elsewhere:,} numbers from elsewhere have no ticket "
+            "here; to compare them with a file: ticketctl import FILE --dry-run"
+        )
     if plan.projects:
         yield (
             "keys without a ticket were not looked for: "
@@ -72,7 +78,7 @@ def _table(projects: Sequence[ProjectAudit]) -> Table:
     table = Table()
     for name in ("project", "gaps"):
         table.add_column(name, overflow="fold")
-    for name in ("other", "count", "first", "last", "elsewhere", "voided"):
+    for name in ("other", "count", "last", "elsewhere", "no ticket", "voided"):
         table.add_column(name, justify="right", no_wrap=True)
     for project in _shown(projects):
         gaps = project.gaps
@@ -81,9 +87,9 @@ def _table(projects: Sequence[ProjectAudit]) -> Table:
             _ranges(gaps),
             f"{len(project.findings) - len(gaps):,}",
             f"{project.tickets:,}",
-            str(project.first),
             str(project.last),
             f"{project.elsewhere:,}",
+            f"{project.no_ticket:,}",
             f"{project.sequence.voided:,}",
         )
     return table
@@ -112,6 +118,7 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "last": project.last,
         "next": project.last + 1,
         "elsewhere": project.elsewhere,
+        "no_ticket": project.no_ticket,
         "voided": project.sequence.voided,
         "gaps": [[*ends] for ends in project.gaps],
         "findings": len(project.findings),

@@ -11,7 +11,7 @@ from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, s
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
-from ticketctl.sequences.import_run import import_all, plan, read_tickets
+from ticketctl.sequences.import_run import counts_there, import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
 from ticketctl.sequences.marking import (
     ERASE,
@@ -97,7 +97,11 @@ def import_tickets(
         str | None, typer.Option(help="The project of tickets that name none.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only check the file, and print the plan.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only check the file, and print the plan and what is there already.",
+        ),
     ] = False,
     yes: Yes = False,
 ) -> None:
@@ -117,7 +121,8 @@ def import_tickets(
     stack = stack_of(ctx)
     planned = plan(stack, tickets)
     if dry_run:
-        console().print(planned, markup=False)
+        there = counts_there(stack, tickets)
+        console().print(f"{planned}\n{there}", markup=False)
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
     import_all(Import(stack, stack.retention_days), tickets)

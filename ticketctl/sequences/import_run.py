@@ -1,6 +1,6 @@
 """An import from the file to the report, as its command shows it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import typer
@@ -9,12 +9,12 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
-from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
+from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, Seeded
-from ticketctl.system.items import timestamp
+from ticketctl.system.items import RESERVED, timestamp
 from ticketctl.system.stack import System
-from ticketctl.system.tickets import last_number, ticket_from
+from ticketctl.system.tickets import last_number, ticket_from, tickets_of
 
 
 def read_tickets(file: str, project: str | None) -> list[Existing]:
@@ -44,6 +44,26 @@ def plan(stack: System, tickets: Sequence[Existing]) -> str:
         lines.append(
             f"{project}: {counts[project]} tickets up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
+        )
+    return "\n".join(lines)
+
+
+def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
+    """Count what an import would find there, a line for each project."""
+    wanted: dict[str, dict[int, Existing]] = defaultdict(dict)
+    for ticket in tickets:
+        wanted[ticket.project_id][ticket.number] = ticket
+    lines: list[str] = []
+    for project, by_number in wanted.items():
+        counts = Counter(
+            comparison(by_number[there.number], there)
+            for there in tickets_of(stack, project, by_number)
+            if there.status != RESERVED
+        )
+        already, taken = counts[ALREADY], counts.total()
+        lines.append(
+            f"{project}: there already {already}, missing {len(by_number) - taken}, "
+            f"different {taken - already}"
         )
     return "\n".join(lines)
 

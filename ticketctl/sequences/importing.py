@@ -89,7 +89,7 @@ class Import:
     def _attempt(self, ticket: Existing) -> str | None:
         there = ticket_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and there.status != RESERVED:
-            return _difference(ticket, there)
+            return comparison(ticket, there)
         if there is None or not self._is_from_elsewhere(ticket, there):
             return (
                 "it is missing among numbers that were given here; see: ticketctl audit"
@@ -148,7 +148,8 @@ class Import:
         )
 
 
-def _difference(ticket: Existing, there: Ticket) -> str:
+def comparison(ticket: Existing, there: Ticket) -> str:
+    """Return `ALREADY`, or how the ticket of that number differs."""
     is_own = there.idempotency_key == ticket.idempotency_key
     is_erased = is_own and there.status == ERASED
     if is_erased or _asked_for(there.fields) == _asked_for(plain(ticket_item(ticket))):

@@ -1,6 +1,6 @@
 """Reads a project's tickets, consistently: one by its number, or its neighbours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ticketctl.system.items import Ticket, ticket
@@ -45,6 +45,21 @@ def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticke
     while found := _query(stack, project_id, ">", number, Limit=_PAGE):
         yield from found
         number = found[-1].number
+
+
+def tickets_of(
+    stack: System, project_id: str, numbers: Iterable[int]
+) -> Iterator[Ticket]:
+    """Yield the project's items of these numbers, the lowest first."""
+    page: dict[int, Ticket] = {}
+    for number in sorted(numbers):
+        if number > max(page, default=0):
+            found = _query(stack, project_id, ">=", number, Limit=_PAGE)
+            page = {item.number: item for item in found}
+            if not page:
+                return
+        if number in page:
+            yield page[number]
 
 
 def _query(

@@ -69,6 +69,7 @@ def test_project_is_clean_after_the_main_job(
             "last": 5,
             "next": 6,
             "elsewhere": 0,
+            "no_ticket": 0,
             "voided": 0,
             "gaps": [],
             "findings": 0,

@@ -1,7 +1,7 @@
 """The audit: what is wrong shows, what is right does not, and it stays small."""
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -76,6 +76,31 @@ class TestSequences:
         assert project.is_clean
         assert project.elsewhere == len(range(3, 11))
         assert project.tickets == len([1, 2, 5])
+
+    @pytest.mark.parametrize(
+        ("imported", "expected"),
+        [((), 10), ((4, 10), 8), (range(1, 10), 1), (range(1, 11), 0)],
+        ids=["seeded", "half", "all but the last", "all"],
+    )
+    def test_numbers_from_elsewhere_without_a_ticket_are_counted(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        imported: Iterable[int],
+        expected: int,
+    ) -> None:
+        """A finished import has none; half of one is clean as well."""
+        tables = sequence(11, 12, seeds=[(1, 10), (10, 10)])
+        for number in imported:
+            tables.both("A", number, origin="elsewhere")
+
+        report = audited(tables)
+
+        print_report(report, "here")
+        [project] = report_json(report, "here")["projects"]
+        assert (project["elsewhere"], project["no_ticket"]) == (10, expected)
+        line = f"{expected} of 10 numbers from elsewhere have no ticket"
+        assert (line in capsys.readouterr().out) == bool(expected)
+        assert only(report).is_clean
 
     def test_interrupted_import_says_how_to_go_on(self) -> None:
         tables = sequence(1)
@@ -395,7 +420,15 @@ class TestReport:
         assert max(map(len, table.splitlines())) <= 80
         assert "049" in table
         assert "050" not in table
-        for name in ("gaps", "other", "count", "first", "last", "elsewhere", "voided"):
+        for name in (
+            "gaps",
+            "other",
+            "count",
+            "last",
+            "elsewhere",
+            "no ticket",
+            "voided",
+        ):
             assert f" {name} " in table
         assert "4-6" in table
         assert "ZZZ-4 to ZZZ-6: missing" in rest

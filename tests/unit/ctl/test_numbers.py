@@ -584,8 +584,46 @@ class TestImport:
             f"the next will be {10**15 + 1}\n"
             "OTHER: 1 tickets up to 7; the last number is none yet, "
             "the next will be 8\n"
+            "PROJ: there already 0, missing 1, different 0\n"
+            "OTHER: there already 0, missing 1, different 0\n"
         )
         assert sorted(site.tickets()) == [1]
+
+    @pytest.mark.parametrize("imported", [[5], [1, 2, 5], [1, 2, 3, 4, 5]], ids=len)
+    def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
+        self, site: Site, imported: list[int]
+    ) -> None:
+        site.call(numbers.import_tickets, site.file(*imported))
+        path = site.file(5, 4, 3, 2, 1)
+
+        ended = site.call(numbers.import_tickets, path, dry_run=True)
+
+        already, missing = len(imported), 5 - len(imported)
+        assert ended.out.endswith(
+            f"PROJ: there already {already}, missing {missing}, different 0\n"
+        )
+
+    def test_dry_run_counts_all_when_they_fill_several_pages(self, site: Site) -> None:
+        site.put(*range(1, 151), *range(200, 350))
+
+        ended = site.call(
+            numbers.import_tickets, site.file(*range(1, 401)), dry_run=True
+        )
+
+        assert ended.out.endswith("there already 0, missing 100, different 300\n")
+
+    def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
+        self, site: Site
+    ) -> None:
+        site.call(numbers.import_tickets, site.file(1, 2, 3, 9))
+        site.call(numbers.erase, "PROJ-2", reason="asked to")
+        path = site.file(1, 2, line(3, title="Changed"), 5, 9)
+
+        planned = site.call(numbers.import_tickets, path, dry_run=True)
+        ended = site.call(numbers.import_tickets, path)
+
+        assert planned.out.endswith("there already 3, missing 1, different 1\n")
+        assert "imported 1, there already 3, refused 1" in ended.out
 
 
 class TestVoid:
