@@ -1,6 +1,7 @@
 # `make run` shows the main job; `make test` runs all tests; both set up their environments.
 
 PYTHON ?= python3
+LAMBDA_PYTHON ?= python3.13
 FILE ?=
 FIFO ?=
 SEEDS ?= 10000
@@ -108,7 +109,7 @@ setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 .venv-scan/ready: requirements/scan.txt
 .venv-mutation/ready: requirements/mutation.txt
 .venv-3.13/ready: requirements/dev.txt
-.venv-3.13/ready: PYTHON = python3.13
+.venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
 %/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
