@@ -158,10 +158,11 @@ def erase(
 ) -> None:
     """Remove a ticket's text, and announce that: number, key and dates stay.
 
-    The title becomes a fixed word; description, reporter, labels and attributes go.
-    It cannot be undone. docs/seeding.md says what it cannot reach: backups, dead
-    letters, subscribers. Run again with the same reason, it announces again. Ends with
-    status 1 if there is no such ticket, or it is malformed and could not be announced.
+    The title becomes a fixed word; all other text goes, also in fields that this
+    release does not know. It cannot be undone. docs/seeding.md says what it cannot
+    reach: backups, dead letters, subscribers. Run again with the same reason, it
+    announces again. Ends with status 1 if there is no such ticket, or it is malformed
+    and could not be announced.
     """
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 
@@ -176,7 +177,7 @@ def _mark(
     check_markable(found, mark, reason)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
-    marked = mark_ticket(stack, project_id, number, mark, reason)
+    marked = mark_ticket(stack, found, mark, reason)
     try:
         announce(stack, marked, mark)
     except BaseException:  # Ctrl-C as well.

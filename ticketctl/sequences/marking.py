@@ -1,6 +1,6 @@
 """Voids or erases a ticket: it keeps its number and its key, and says why."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 from uuid import uuid4
@@ -11,11 +11,13 @@ from pydantic import ValidationError
 from ticket_numbering.field_types import Priority
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
+from ticketctl.sequences.importing import SEED_ATTRIBUTES
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.system.aws_errors import error_code
 from ticketctl.system.items import (
     ERASED,
     RESERVED,
+    TICKET_ATTRIBUTES,
     VOIDED,
     Ticket,
     serialized,
@@ -26,6 +28,16 @@ from ticketctl.system.queues import FIFO_SUFFIX
 from ticketctl.system.stack import System
 
 ERASED_TITLE: Final = "erased"
+
+KEPT: Final = frozenset(
+    {
+        *TICKET_ATTRIBUTES,
+        *SEED_ATTRIBUTES,
+        *("title", "priority"),
+        *("voided_at", "voided_reason", "erased_at", "erased_reason"),
+    }
+)
+"""Attributes that an erased ticket may have; all others go, known or not."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,12 @@ class Mark:
     """The statuses of tickets that can be marked, besides none."""
     title: str | None = None
     """What the title becomes; it stays if not given."""
-    removes: Sequence[str] = ()
-    """Attributes that go."""
+    keeps: Collection[str] | None = None
+    """Attributes that the ticket may have afterwards; all if not given."""
+
+    def removed_from(self, found: Ticket) -> list[str]:
+        """Return the attributes of a ticket that go."""
+        return [] if self.keeps is None else sorted(found.fields.keys() - self.keeps)
 
 
 VOID: Final = Mark("void", VOIDED, TicketVoided)
@@ -50,7 +66,7 @@ ERASE: Final = Mark(
     TicketErased,
     replaces=(VOIDED,),
     title=ERASED_TITLE,
-    removes=("description", "reporter", "labels", "attributes"),
+    keeps=KEPT,
 )
 
 
@@ -129,20 +145,24 @@ def _priority(found: Ticket) -> Any:
     return found.fields.get("priority", "medium")
 
 
-def mark_ticket(
-    stack: System, project_id: str, number: int, mark: Mark, reason: str
-) -> Marked:
-    """Mark a ticket that can be marked, unless it is marked for this reason.
+def mark_ticket(stack: System, found: Ticket, mark: Mark, reason: str) -> Marked:
+    """Mark a ticket that was found, unless it is marked for this reason.
+
+    One that was marked by an earlier release still loses what that release left.
 
     Raises:
         InputError: It is reserved, or marked for another reason.
-        NotThereError: There is no such ticket, or it is malformed.
+        NotThereError: There is no such ticket any more, or it is malformed.
     """
+    check_markable(found, mark, reason)
+    was_already = found.status == mark.status
+    if was_already and not mark.removed_from(found):
+        return Marked(found, was_already)
     try:
         answer = stack.client("dynamodb").update_item(
             TableName=stack.outputs["TicketsTableName"],
-            Key=serialized({"project_id": project_id, "number": number}),
-            **_update(mark, reason),
+            Key=serialized({"project_id": found.project_id, "number": found.number}),
+            **_update(found, mark, reason),
             ReturnValues="ALL_NEW",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
@@ -151,31 +171,29 @@ def mark_ticket(
             raise
         response: dict[str, Any] = {**error.response}
         if "Item" not in response:
-            raise NotThereError(f"there is no ticket {project_id}-{number}") from error
-        found = ticket(response["Item"])
-        check_markable(found, mark, reason)
-        return Marked(found, was_already=True)
-    return Marked(ticket(answer["Attributes"]), was_already=False)
+            raise NotThereError(f"there is no ticket {found.ticket_key}") from error
+        return mark_ticket(stack, ticket(response["Item"]), mark, reason)
+    return Marked(ticket(answer["Attributes"]), was_already)
 
 
-def _update(mark: Mark, reason: str) -> dict[str, Any]:
-    """Return the expressions that mark a ticket, if its status allows it."""
-    marks = _marks(mark, reason)
+def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
+    """Return the expressions that mark a ticket, if its status is as it was found."""
+    marks = {} if found.status == mark.status else _marks(mark, reason)
+    # Numbered: an attribute that others wrote may have any name.
+    removed = {f"#{place}": name for place, name in enumerate(mark.removed_from(found))}
+    names = {"#status": "status"} | {f"#{name}": name for name in marks} | removed
     values = {f":{name}": text for name, text in marks.items()}
-    values |= {f":replaced_{status}": status for status in mark.replaces}
-    change = "SET " + ", ".join(f"#{name} = :{name}" for name in marks)
-    if mark.removes:
-        change += " REMOVE " + ", ".join(f"#{name}" for name in mark.removes)
-    allowed = ["attribute_not_exists(#status)"]
-    allowed += [f"#status = :replaced_{status}" for status in mark.replaces]
+    condition = "attribute_exists(project_id) AND attribute_not_exists(#status)"
+    if "status" in found.fields:
+        condition = "#status = :found"
+        values[":found"] = found.fields["status"]
+    clauses = {"SET": [f"#{name} = :{name}" for name in marks], "REMOVE": [*removed]}
     return {
-        "UpdateExpression": change,
-        "ConditionExpression": (
-            f"attribute_exists(project_id) AND ({' OR '.join(allowed)})"
+        "UpdateExpression": " ".join(
+            f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts
         ),
-        "ExpressionAttributeNames": {
-            f"#{name}": name for name in (*marks, *mark.removes)
-        },
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": serialized(values),
     }
 

@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import boto3
 import pytest
@@ -23,6 +24,7 @@ from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError
+from ticketctl.system.items import ERASED, VOIDED
 from ticketctl.system.rate_limiter import RateLimiter
 from ticketctl.system.stack import Stack
 from ticketctl.system.table_reader import TableReader
@@ -100,6 +102,15 @@ FLAWS: dict[str, Flaw] = {
         (3,),
         "lone",
     ),
+    **{
+        f"no key, {status}": (
+            partial(Tables.ticket, project="A", number=3, key="lone", status=status),
+            Kind.TICKET_WITHOUT_KEY,
+            (3,),
+            "lone",
+        )
+        for status in (VOIDED, ERASED)
+    },
     "another's number": (
         lambda tables: tables.key("A", 1, "key-2"),
         Kind.MISMATCH,

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -18,24 +19,26 @@ GAPS, MISMATCHES = re.findall(
 
 def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
     """Ask for what the tables hold, as the views of the page show it."""
-    database = sqlite3.connect(":memory:")
-    database.execute(
-        "CREATE TABLE tickets"
-        "(project_id, number, idempotency_key, origin, reserved_up_to)"
-    )
-    database.execute("CREATE TABLE key_records(project_id, number, idempotency_key)")
-    for item in tables.items["tickets"].values():
-        number = int(item["number"]["N"])
-        key = item.get("idempotency_key", {}).get("S")
-        origin = item.get("origin", {}).get("S", "")
-        up_to = int(item.get("reserved_up_to", {}).get("N", "0"))
-        values = item["project_id"]["S"], number, key, origin, up_to
-        database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?)", values)
-    for item in tables.items["keys"].values():
-        record = item["project_id"]["S"], int(item["number"]["N"])
-        key = item["idempotency_key"]["S"]
-        database.execute("INSERT INTO key_records VALUES (?, ?, ?)", (*record, key))
-    return {*database.execute(re.sub(r"\s+", " ", query))}
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(
+            "CREATE TABLE tickets"
+            "(project_id, number, idempotency_key, origin, reserved_up_to)"
+        )
+        database.execute(
+            "CREATE TABLE key_records(project_id, number, idempotency_key)"
+        )
+        for item in tables.items["tickets"].values():
+            number = int(item["number"]["N"])
+            key = item.get("idempotency_key", {}).get("S")
+            origin = item.get("origin", {}).get("S", "")
+            up_to = int(item.get("reserved_up_to", {}).get("N", "0"))
+            values = item["project_id"]["S"], number, key, origin, up_to
+            database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?)", values)
+        for item in tables.items["keys"].values():
+            record = item["project_id"]["S"], int(item["number"]["N"])
+            key = item["idempotency_key"]["S"]
+            database.execute("INSERT INTO key_records VALUES (?, ?, ?)", (*record, key))
+        return {*database.execute(re.sub(r"\s+", " ", query))}
 
 
 @pytest.mark.parametrize(("tables", "expected"), MISSING.values(), ids=MISSING)

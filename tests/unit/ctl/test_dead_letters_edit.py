@@ -143,6 +143,17 @@ class TestEdited:
         assert sqs.dead_letters == []
         assert kept_texts(tmp_path) == []
 
+    def test_new_body_is_sent_when_only_its_cap_is_raised(self) -> None:
+        """The cap is no part of the ticket, and the reason of the refusal."""
+        capped, raised = (
+            json.dumps(ticket_fields("PROJ", "k-1", max_number=cap)) for cap in (5, 50)
+        )
+        sqs = Sqs([dead_letter(body=capped, ErrorType="SequenceFullError")])
+
+        edit(Site(sqs).context, sqs.ids[0], body=typed(raised))
+
+        assert [json.loads(body)["max_number"] for body in sqs.bodies] == [50]
+
     @pytest.mark.parametrize(
         ("code", "error"),
         [

@@ -130,6 +130,14 @@ class TestSuccessor:
         assert [message["MessageGroupId"] for message in sqs.sent] == ["A", "B", "-"]
         assert len({message["MessageDeduplicationId"] for message in sqs.sent}) == 3
 
+    def test_id_is_new_when_the_dead_letter_is_sent_again(self) -> None:
+        """SQS would drop the second message, and the dead letter would be deleted."""
+        found = dead_letter()
+
+        first, second = (successor(found, fifo=True) for _ in range(2))
+
+        assert first["MessageDeduplicationId"] != second["MessageDeduplicationId"]
+
 
 class TestAll:
     """SQS moves all dead letters itself, where it can."""

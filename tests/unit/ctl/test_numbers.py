@@ -25,13 +25,14 @@ from ticketctl.commands import numbers
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
-from ticketctl.sequences.marking import checked_reason
+from ticketctl.sequences.marking import KEPT, checked_reason
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, given_between
 from ticketctl.system.items import plain
 
 NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
+ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
@@ -410,6 +411,13 @@ class TestImport:
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert site.recorded() == [*range(1, 21)]
 
+    def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
+        path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
+
+        ended = site.call(numbers.import_tickets, path)
+
+        assert "imported 4, there already 0, refused 0" in ended.out
+
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
         self, site: Site, days: int
@@ -732,6 +740,56 @@ class TestErase:
         assert "was erased already; announced again" in again.out
         assert site.tickets()[42] == after
         assert site.published[1]["Message"] == request["Message"]
+
+    @pytest.mark.parametrize("status", [{}, ERASED_BEFORE], ids=["plain", "erased"])
+    def test_attribute_goes_when_this_release_does_not_know_it(
+        self, site: Site, status: dict[str, str]
+    ) -> None:
+        """Also what an earlier erasure left; its date stays."""
+        site.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
+
+        for _ in range(2):
+            site.call(numbers.erase, "PROJ-42", reason="asked to")
+
+        ticket = site.tickets()[42]
+        assert ticket.keys() <= KEPT
+        assert status.items() <= ticket.items()
+        replayed = [
+            request["MessageAttributes"]["replayed"]["StringValue"]
+            for request in site.published
+        ]
+        assert replayed == ["true" if status else "false", "true"]
+
+    def test_seeds_end_stays_when_its_ticket_is_erased(self, site: Site) -> None:
+        """Without it an audit would call the open place behind it explained."""
+        site.call(numbers.import_tickets, site.file(30))
+        before = site.tickets()[30]
+
+        site.call(numbers.erase, "PROJ-30", reason="asked to")
+
+        after = site.tickets()[30]
+        for name in ("reserved_up_to", "reserved_after", "origin"):
+            assert after[name] == before[name]
+
+    def test_ticket_is_erased_when_it_is_voided_in_between(self, site: Site) -> None:
+        site.put(42)
+        site.before("UpdateItem", partial(site.put, 42, component="x", **VOIDED_BEFORE))
+
+        ended = site.call(numbers.erase, "PROJ-42", reason="asked to")
+
+        assert ended.out == "PROJ-42 is erased\n"
+        ticket = site.tickets()[42]
+        assert ticket.keys() <= KEPT
+        assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
+
+    def test_recorded_reason_stands_when_another_erases_it_in_between(
+        self, site: Site
+    ) -> None:
+        site.put(42, **VOIDED_BEFORE)
+        site.before("UpdateItem", partial(site.put, 42, **ERASED_BEFORE))
+
+        with pytest.raises(InputError, match="for another reason: asked to"):
+            site.call(numbers.erase, "PROJ-42", reason="other")
 
     def test_erased_ticket_is_left_alone_when_it_is_imported_again(
         self, site: Site
