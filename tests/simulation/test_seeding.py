@@ -1,7 +1,7 @@
 """The shipped seed, import, void and erase among shipped workers.
 
 They run at any moment of histories in which everything fails, are killed at any point
-and run again, by up to two operators at a time.
+and run again, by up to three operators at a time.
 """
 
 from collections import Counter
@@ -134,12 +134,14 @@ class SecondStepFirst(Wrapping):
 
 
 class CreatingTickets(Wrapping):
-    """An operator's client that voids and erases what does not exist."""
+    """An operator's client that voids and erases the next ticket, there or not."""
 
     def update_item(self, **request: Any) -> Any:
-        """Update without the condition."""
+        """Update another item, without the condition."""
         del request["ConditionExpression"]
-        return self.real.update_item(**request)
+        following = int(request["Key"]["number"]["N"]) + 1
+        key = request["Key"] | {"number": {"N": str(following)}}
+        return self.real.update_item(**request | {"Key": key})
 
 
 class ForgettingOrigin(Wrapping):

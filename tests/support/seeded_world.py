@@ -25,9 +25,10 @@ from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import seed_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
-from ticketctl.sequences.marking import ERASE, VOID, mark_ticket
+from ticketctl.sequences.marking import ERASE, VOID, Mark, mark_ticket
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed
+from ticketctl.show.lookup import find_ticket
 
 PROJECT: Final = "P0"  # Every scenario has it.
 STAMP: Final = "2019-05-04T10:00:00.000Z"
@@ -110,7 +111,7 @@ class SeededWorld(World):
                 self.choices, [*self.monitor.numbers_of(PROJECT), following]
             )
             mark = one_of(self.choices, (VOID, ERASE))
-            command = partial(mark_ticket, self.stack, PROJECT, number, mark, REASON)
+            command = partial(self._mark, number, mark)
             self._carry_out(Order(mark.verb, f"{turn} of {number}", command))
 
     def _work(self, name: str) -> None:
@@ -164,6 +165,10 @@ class SeededWorld(World):
         except (BotoCoreError, ClientError, ResponseParserError):
             outcome = "failed"
         self.scheduler.resolve(process.ended, outcome)
+
+    def _mark(self, number: int, mark: Mark) -> None:
+        found = find_ticket(self.stack, PROJECT, number)
+        mark_ticket(self.stack, found, mark, REASON)
 
     def _seed(self, last: int) -> None:
         self.monitor.done(Seed(self.stack, PROJECT, last, retry=self.retry).apply())
