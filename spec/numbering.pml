@@ -20,6 +20,9 @@
 #define COUNT_RESERVED 5       /* a reserved number counts as one taken by a worker */
 #define COUNT_IMPORTED 6       /* an imported ticket's number likewise */
 #define KEY_UNCONDITIONAL 7    /* a key is put even if it is there */
+#define KEY_LEFT_OUT 8         /* the key of a block's second ticket is checked, and not put */
+#define IMPORT_OVERWRITES 9    /* an import puts its ticket over a worker's */
+#define IMPORT_TAKES_KEY 10    /* an import puts its key even if it is there */
 #ifndef WRONG
 #define WRONG 0
 #endif
@@ -35,21 +38,30 @@ bool held[TOP + KEYS + 1];     /* by a transaction: other writes conflict, and n
 byte deliveries = DELIVERIES;
 byte keys;                     /* that have come */
 bool seeded;                   /* the seed is done */
+byte given[KEYS + 1];          /* ghost, which no process reads: the number that each key got */
 
 #define is_ticket(n) (item[n] && item[n] <= KEYS)
+#define is_given(n) (given[1] == n || given[2] == n || given[KEYS] == n)
 #define may_put(x) (!item[x] || (WRONG == KEY_UNCONDITIONAL && x > TOP))
+#define may_import(n) (item[n] != IMPORTED && (!is_ticket(n) || WRONG == IMPORT_OVERWRITES))
+#define may_import_key(k) (!item[KEY(k)] || WRONG == IMPORT_TAKES_KEY)
 #define is_elsewhere(x) ((item[x] == RESERVED && WRONG != COUNT_RESERVED) || \
                          (item[x] == IMPORTED && WRONG != COUNT_IMPORTED))
 #define is_taken(t) (t == TAKEN || (t == CONFLICT && WRONG == BUMP_ON_CONFLICT))
 #define has(reason) (t1 == reason || k1 == reason || t2 == reason || k2 == reason)
 
+inline give(n, k) {
+    assert(!given[k]);                                                    /* one number a key */
+    given[k] = n
+}
+
 inline commit(n, k) {
     assert(n == 1 || is_ticket(n - 1) || (n == SEED + 1 && item[SEED]));  /* a number follows its predecessor */
-    assert(!item[KEY(k)]);                                                /* one number a key */
     assert(!item[n]);                                                     /* one key a number */
     assert(!seeded || n > SEED);                                          /* no number in a finished seed's gap */
+    give(n, k);
     item[n] = k;
-    item[KEY(k)] = n
+    item[KEY(k)] = (k == b && WRONG == KEY_LEFT_OUT -> 0 : n)
 }
 
 inline query(below, n) {       /* the highest number below; 0: there is none */
@@ -154,8 +166,10 @@ active proctype Operator() {
     :: atomic {
         select(n : 1 .. SEED); select(key : 1 .. KEYS);
         if
-        :: !held[n] && !is_ticket(n) && item[n] != IMPORTED ->
-           if :: !held[KEY(key)] && !item[KEY(key)] -> item[KEY(key)] = n :: skip fi;  /* or a key of its own */
+        :: !held[n] && may_import(n) ->
+           assert(!is_given(n));                                          /* one key a number */
+           if :: !held[KEY(key)] && may_import_key(key) -> give(n, key); item[KEY(key)] = n
+              :: skip fi;                                                 /* or a key of its own */
            item[n] = IMPORTED
         :: else
         fi;

@@ -142,9 +142,11 @@ class DynamoDB:
         address = self.tables.address(request)
         old = self.tables.read(address)
         changed = updated(request, old)
-        self._change(request, {**(old or request["Key"]), **changed})
-        is_wanted = request.get("ReturnValues") == "UPDATED_NEW"
-        return {"Attributes": changed} if is_wanted else {}
+        new = _without_none({**(old or request["Key"]), **changed})
+        self._change(request, new)
+        shown = {"ALL_NEW": new, "UPDATED_NEW": _without_none(changed)}
+        wanted = request.get("ReturnValues")
+        return {"Attributes": shown[wanted]} if wanted in shown else {}
 
     def _delete(self, request: Request) -> Answer:
         self._change(request, None)
@@ -177,6 +179,10 @@ class DynamoDB:
         size = sum(size_of(item) for item in items if item)
         units = max(1, -(-size // READ_UNIT_BYTES))
         self.tables.units_read += units if request.get("ConsistentRead") else units / 2
+
+
+def _without_none(attributes: Mapping[str, Any]) -> Item:
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _projected(item: Item, request: Request) -> Item:

@@ -25,6 +25,7 @@ Key = tuple[str | Decimal, ...]
 _CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
 _UPDATE: Final = re.compile(
     r"(?P<action>ADD|SET) (?P<changes>#?\w+ =? ?:\w+(, #?\w+ =? ?:\w+)*)"
+    r"( REMOVE (?P<removed>#?\w+(, #?\w+)*))?"
 )
 _CHANGE: Final = re.compile(r"(#?\w+) =? ?(:\w+)")
 _NESTING_BYTES: Final = 3
@@ -136,13 +137,14 @@ def _holds_by_moto(request: Mapping[str, Any], item: Item) -> bool:
 
 
 def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
-    """Return the new values of the attributes that an update changes."""
+    """Return the new values of the attributes that an update changes; None: removed."""
     match = _UPDATE.fullmatch(request["UpdateExpression"])
     if match is None:
         raise validation("not modelled: the update")
     names = request.get("ExpressionAttributeNames", {})
     values = request["ExpressionAttributeValues"]
-    changed = {}
+    removed = match["removed"].split(", ") if match["removed"] else []
+    changed: dict[str, Any] = {names.get(name, name): None for name in removed}
     for name, placeholder in _CHANGE.findall(match["changes"]):
         attribute, value = names.get(name, name), values[placeholder]
         if match["action"] == "ADD":

@@ -18,6 +18,7 @@ from ticket_numbering.ports import (
     TicketStore,
 )
 
+LONG_AGO: Final = "2020-11-21T06:00:00.000Z"
 EARLIER: Final = "2026-11-20T18:30:00.123Z"
 NOW: Final = "2026-11-21T06:00:00.000Z"
 
@@ -328,3 +329,16 @@ def test_write_block_answers_alike_when_keys_expire(backend: Backend) -> None:
     answers = [write(store, 1, request), write(store, 2, request)]
 
     assert answers == [Committed(), Cancelled([replay(request, 1)])]
+
+
+def test_write_block_answers_with_the_number_when_an_expired_key_is_still_there(
+    backend: Backend,
+) -> None:
+    """DynamoDB deletes it days later; until then a repeat is a replay."""
+    store = backend.store(retention_days=1)
+    request = create_ticket()
+    write(store, 1, request, assigned_at=LONG_AGO)
+
+    answer = write(store, 2, request)
+
+    assert answer == Cancelled([replay(request, 1, LONG_AGO)])

@@ -66,8 +66,20 @@ class TestUpdates:
         changed = {"last": {"N": last}, "total": {"N": "2"}}
         assert updated(request, item) == changed
 
+    def test_attributes_are_removed_when_others_are_set(self) -> None:
+        request = {
+            "UpdateExpression": "SET #s = :status REMOVE #t, labels",
+            "ExpressionAttributeNames": {"#s": "status", "#t": "title"},
+            "ExpressionAttributeValues": {":status": {"S": "erased"}},
+        }
+        assert updated(request, {"title": {"S": "Door"}}) == {
+            "status": {"S": "erased"},
+            "title": None,
+            "labels": None,
+        }
+
     @pytest.mark.parametrize(
-        "expression", ["SET a = a + :one", "REMOVE a", "SET a = :one REMOVE b"]
+        "expression", ["SET a = a + :one", "REMOVE a", "REMOVE a SET b = :one"]
     )
     def test_update_is_refused_when_it_is_not_modelled(self, expression: str) -> None:
         request = {

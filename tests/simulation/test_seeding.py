@@ -1,7 +1,7 @@
-"""The shipped seed and import among shipped workers: no number is given between.
+"""The shipped seed, import, void and erase among shipped workers.
 
 They run at any moment of histories in which everything fails, are killed at any point
-and run again, by up to two operators at a time.
+and run again, by up to three operators at a time.
 """
 
 from collections import Counter
@@ -25,6 +25,8 @@ SEEDS: Final = 300
 BUSY_DAYS: Final = range(1, 1001, 2)
 FIFO_EVERY: Final = 4
 
+LONGEST_PAUSE_SECONDS: Final = 20.0
+
 STALLING: Final = Latency(0.0, 0.001, stalls=0.1, stall=2.5)
 """A worker's write can take as long as a seed and an import."""
 
@@ -40,6 +42,8 @@ class Played:
     refusals: Counter[str] = field(default_factory=Counter)
     jumps: int = 0
     imported: int = 0
+    marked: Counter[str] = field(default_factory=Counter)
+    """By status and origin."""
     given: int = 0
     """Tickets numbered between the two steps of a seed."""
 
@@ -85,6 +89,7 @@ def play(
         for jumps in world.monitor.jumps.values():
             played.jumps += len(jumps)
             played.given += sum(len(jump.given) for jump in jumps)
+        played.marked += world.monitor.marked
         played.imported += sum(map(len, world.monitor.imported.values()))
         if outcome.violation:
             played.violations.append(f"seed {number}: {outcome.violation}")
@@ -128,14 +133,38 @@ class SecondStepFirst(Wrapping):
         return self.real.put_item(**request)
 
 
+class CreatingTickets(Wrapping):
+    """An operator's client that voids and erases the next ticket, there or not."""
+
+    def update_item(self, **request: Any) -> Any:
+        """Update another item, without the condition."""
+        del request["ConditionExpression"]
+        following = int(request["Key"]["number"]["N"]) + 1
+        key = request["Key"] | {"number": {"N": str(following)}}
+        return self.real.update_item(**request | {"Key": key})
+
+
+class ForgettingOrigin(Wrapping):
+    """An operator's client that makes a number from elsewhere look like a worker's."""
+
+    def update_item(self, **request: Any) -> Any:
+        """Remove the origin, too."""
+        change = request["UpdateExpression"]
+        change += ", origin" if "REMOVE" in change else " REMOVE origin"
+        return self.real.update_item(**request | {"UpdateExpression": change})
+
+
 @dataclass(frozen=True)
 class Blind(Wrapping):
     """A worker's client that hides the origin of some numbers."""
 
     is_hidden: Callable[[Item], bool]
+    pause: Callable[[], None]
+    """Before a write: a seed and an import find time between it and the read."""
 
     def transact_write_items(self, **request: Any) -> Any:
         """Show numbers from elsewhere as tickets of a worker."""
+        self.pause()
         try:
             return self.real.transact_write_items(**request)
         except ClientError as error:
@@ -150,7 +179,11 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     """Return an algorithm that increments past such numbers from elsewhere."""
 
     def build(environment: ExecutionEnvironment) -> Any:
-        client: Any = Blind(environment.dynamodb, is_hidden)
+        def pause() -> None:
+            seconds = environment.choices.duration(0.0, LONGEST_PAUSE_SECONDS)
+            environment.scheduler.sleep(seconds)
+
+        client: Any = Blind(environment.dynamodb, is_hidden, pause)
         return environment.handler(
             store=lambda _, *tables: DynamoDBTicketStore(client, *tables)
         )
@@ -179,11 +212,22 @@ class TestSeedAmongWorkers:
     ) -> None:
         assert played.refusals["ConditionalCheckFailed"] > SEEDS / 2
         assert played.refusals["TransactionConflict"] > SEEDS / 10
-        assert played.outcomes["refused"] > SEEDS / 20
-        assert played.outcomes["None"] > SEEDS / 20  # Killed.
+        assert played.outcomes["seed: refused"] > SEEDS / 20
+        assert played.outcomes["seed: None"] > SEEDS / 20  # Killed.
+        assert played.outcomes["import: None"] > SEEDS / 20
         assert played.outcomes["there already"] > SEEDS / 20
         assert played.outcomes["another ticket has this number"] > SEEDS / 20
         assert played.given > SEEDS / 20
+
+    def test_tickets_are_marked_when_workers_number_their_project(
+        self, played: Played
+    ) -> None:
+        assert played.marked["voided here"] > SEEDS / 2
+        assert played.marked["erased here"] > SEEDS / 2
+        assert played.marked["voided elsewhere"] > SEEDS / 20
+        assert played.marked["erased elsewhere"] > SEEDS / 20
+        assert played.outcomes["void: refused"] > SEEDS / 20
+        assert played.outcomes["erase: refused"] > SEEDS / 20
 
 
 class TestKnownBad:
@@ -194,6 +238,17 @@ class TestKnownBad:
         caught = play(BUSY_DAYS, wrapper=wrapper)
 
         assert caught.violations
+
+    @pytest.mark.parametrize(
+        ("wrapper", "violation"),
+        [(CreatingTickets, "was no ticket"), (ForgettingOrigin, "['origin'] changed")],
+    )
+    def test_mark_is_caught_when_it_changes_the_numbers(
+        self, wrapper: Wrapper, violation: str
+    ) -> None:
+        caught = play(BUSY_DAYS, wrapper=wrapper)
+
+        assert violation in caught.violations[0]
 
     @pytest.mark.parametrize(
         "algorithm",

@@ -16,6 +16,7 @@ needs_spin = pytest.mark.skipif(
 
 GAP_WITHIN_SEED = "no number in a finished seed's gap"
 NOT_AFTER_PREDECESSOR = "a number follows its predecessor"
+TWO_KEYS = "one key a number"
 TWO_NUMBERS = "one number a key"
 
 SEED = ("-DDELIVERIES=2", "-DSEED=4")
@@ -72,9 +73,12 @@ class TestKnownBadAlgorithms:
             ("BUMP_BY_LENGTH", (), NOT_AFTER_PREDECESSOR),
             ("CACHE_TRIED", (), NOT_AFTER_PREDECESSOR),
             ("KEY_UNCONDITIONAL", (), TWO_NUMBERS),
+            ("KEY_LEFT_OUT", (), TWO_NUMBERS),
             ("SEED_WITHOUT_B", SEED, GAP_WITHIN_SEED),
             ("COUNT_RESERVED", SEED, NOT_AFTER_PREDECESSOR),
             ("COUNT_IMPORTED", IMPORT, NOT_AFTER_PREDECESSOR),
+            ("IMPORT_OVERWRITES", IMPORT, TWO_KEYS),
+            ("IMPORT_TAKES_KEY", IMPORT, TWO_NUMBERS),
         ],
     )
     def test_algorithm_is_refuted_when_it_is_known_to_be_wrong(

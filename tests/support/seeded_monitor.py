@@ -1,13 +1,22 @@
-"""The monitor of seeded sequences: they jump, and no number is given between."""
+"""The monitor of sequences that operators write to: no number is given between."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.monitor import Monitor, broken
 from ticketctl.sequences.seeding import Seeded
+from ticketctl.system.items import ERASED, RESERVED, VOIDED
+
+MARKS: Final = {VOIDED, ERASED}
+KEPT: Final = (
+    *("project_id", "number", "idempotency_key", "assigned_at"),
+    *("origin", "reserved_up_to", "reserved_after"),
+)
+"""The attributes that neither `void` nor `erase` may add, change or remove."""
 
 
 @dataclass
@@ -26,18 +35,52 @@ class Jump:
 
 @dataclass
 class SeededMonitor(Monitor):
-    """Accepts the jumps of seeds, and imported tickets."""
+    """Accepts the jumps of seeds, imported tickets, and tickets that are marked."""
 
     jumps: dict[str, list[Jump]] = field(default_factory=lambda: defaultdict(list))
     reserved: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     imported: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    items: dict[Address, Item] = field(default_factory=dict)
+    """Every item of the tickets' table as it was last decided."""
+    marked: Counter[str] = field(default_factory=Counter)
+    """By status and origin."""
+
+    def numbers_of(self, project: str) -> list[int]:
+        """Return the numbers of a project that have an item."""
+        taken = self.issued[project] | self.imported[project]
+        return sorted(taken | self.reserved[project])
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See a seed, an import, or what a worker wrote."""
+        """See a mark, a seed, an import, or what a worker wrote."""
+        tickets = {
+            address: item
+            for address, item in writes.items()
+            if address.table == TICKETS and item
+        }
+        marks = {a: item for a, item in tickets.items() if _status(item) in MARKS}
+        for address, item in marks.items():
+            self._see_mark(address, item)
+        if not marks:
+            self._see_numbers(writes, tickets)
+        self.items |= tickets
+
+    def _see_mark(self, address: Address, item: Item) -> None:
+        before = self.items.get(address)
+        if before is None or _status(before) == RESERVED:
+            broken(f"{address.key} is {_status(item)}, and was no ticket")
+        lost = [name for name in KEPT if before.get(name) != item.get(name)]
+        if lost:
+            broken(f"{address.key} is {_status(item)}, and its {lost} changed")
+        origin = "elsewhere" if "origin" in item else "here"
+        self.marked[f"{_status(item)} {origin}"] += 1
+
+    def _see_numbers(
+        self, writes: Mapping[Address, Item | None], tickets: Mapping[Address, Item]
+    ) -> None:
         elsewhere = {
             (str(address.key[0]), int(address.key[1])): item
-            for address, item in writes.items()
-            if address.table == TICKETS and item and "origin" in item
+            for address, item in tickets.items()
+            if "origin" in item
         }
         if not elsewhere:
             super().decided(writes)
@@ -121,3 +164,7 @@ class SeededMonitor(Monitor):
                 broken(f"{project}: the table lacks a number from elsewhere")
             if jumps := self.open_jumps(project):
                 broken(f"{project}: a worker may still write {jumps[0].open_at}")
+
+
+def _status(item: Item) -> str:
+    return str(plain(item["status"])) if "status" in item else ""

@@ -1,4 +1,4 @@
-"""Histories in which operators seed and import, with the real code of `ticketctl`."""
+"""Histories in which operators seed, import, void and erase with `ticketctl`'s code."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -21,19 +21,23 @@ from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.messages import CreateTicket
-from ticketctl.cli.errors import BusyError, InputError
+from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import seed_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
+from ticketctl.sequences.marking import ERASE, VOID, Mark, mark_ticket
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed
+from ticketctl.show.lookup import find_ticket
 
 PROJECT: Final = "P0"  # Every scenario has it.
 STAMP: Final = "2019-05-04T10:00:00.000Z"
+REASON: Final = "a duplicate"
 
 TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
 LONGEST_PAUSE_SECONDS: Final = 10.0
+MARKS: Final = 4
 MOST_CALLS: Final = 100
 
 QUICK: Final = Latency(0.0, 0.001)
@@ -61,12 +65,11 @@ class SimulatedStack:
 
 @dataclass(frozen=True)
 class Order:
-    """A seed or an import that an operator repeats until it is done."""
+    """A command that an operator repeats until it is done."""
 
+    verb: str
     name: str
-    last: int
-    imports: tuple[int, ...] = ()
-    """Numbers of tickets to import; none: only a seed."""
+    command: Callable[[], object]
 
 
 class SeededWorld(World):
@@ -96,7 +99,20 @@ class SeededWorld(World):
         """Play the history to its end."""
         for name in ("one", "two")[: 1 + self.choices.pick(2)]:
             self.scheduler.spawn(Process(OUTSIDE), name, partial(self._work, name))
+        self.scheduler.spawn(Process(OUTSIDE), "marks", self._mark_tickets)
         return super().run()
+
+    def _mark_tickets(self) -> None:
+        """Void or erase some numbers, whether there are tickets or not."""
+        for turn in range(MARKS):
+            self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
+            following = self.monitor.last[PROJECT] + 1
+            number = one_of(
+                self.choices, [*self.monitor.numbers_of(PROJECT), following]
+            )
+            mark = one_of(self.choices, (VOID, ERASE))
+            command = partial(self._mark, number, mark)
+            self._carry_out(Order(mark.verb, f"{turn} of {number}", command))
 
     def _work(self, name: str) -> None:
         """Carry out two orders, each at a random time."""
@@ -111,12 +127,14 @@ class SeededWorld(World):
     def _order(self, name: str) -> Order:
         """Draw a seed, or an import with numbers near those of the workers."""
         last = one_of(self.choices, LAST_NUMBERS)
+        named = f"{name} up to {last}"
         if self.choices.chance(0.5):
-            return Order(name, last)
+            return Order("seed", named, partial(self._seed, last))
         top = self.monitor.last[PROJECT]
         near = {top + step for step in (-1, 1, 2, 4) if 0 < top + step < last}
         some = [number for number in sorted(near) if self.choices.chance(0.6)]
-        return Order(name, last, (*some, last))
+        command = partial(self._import, name, (*some, last))
+        return Order("import", named, command)
 
     def _carry_out(self, order: Order) -> None:
         """Repeat the command until it is done or refused."""
@@ -128,24 +146,19 @@ class SeededWorld(World):
 
     def _call(self, order: Order, call: int) -> str:
         """Run the command once; return its outcome."""
-        process = Process(f"{order.name} up to {order.last}, call {call}")
+        process = Process(f"{order.verb} {order.name}, call {call}")
         command = partial(self._command, process, order)
         self.scheduler.spawn(process, process.name, command)
         self.scheduler.wait(process.ended)
-        self.outcomes[str(process.ended.value)] += 1
+        self.outcomes[f"{order.verb}: {process.ended.value}"] += 1
         return str(process.ended.value)
 
     def _command(self, process: Process, order: Order) -> None:
         """Run the shipped code; the process may be killed in between."""
         try:
-            if order.imports:
-                self._import(order)
-            else:
-                self.monitor.done(
-                    Seed(self.stack, PROJECT, order.last, retry=self.retry).apply()
-                )
+            order.command()
             outcome = "done"
-        except InputError:
+        except (InputError, NotThereError):
             outcome = "refused"
         except BusyError:
             outcome = "busy"
@@ -153,20 +166,27 @@ class SeededWorld(World):
             outcome = "failed"
         self.scheduler.resolve(process.ended, outcome)
 
-    def _import(self, order: Order) -> None:
-        seeded = seed_for_import(self.stack, PROJECT, order.last, self.retry)
+    def _mark(self, number: int, mark: Mark) -> None:
+        found = find_ticket(self.stack, PROJECT, number)
+        mark_ticket(self.stack, found, mark, REASON)
+
+    def _seed(self, last: int) -> None:
+        self.monitor.done(Seed(self.stack, PROJECT, last, retry=self.retry).apply())
+
+    def _import(self, name: str, numbers: tuple[int, ...]) -> None:
+        seeded = seed_for_import(self.stack, PROJECT, numbers[-1], self.retry)
         if seeded:
             self.monitor.done(seeded)
         target = Import(self.stack, retry=self.retry)
-        for number in order.imports:
-            fate = target.write(_existing(order, number))
+        for number in numbers:
+            fate = target.write(_existing(name, number))
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
                 broken(f"{number} was {fate}, and is not there")
 
 
-def _existing(order: Order, number: int) -> Existing:
-    key = f"import-{order.name}-{number}".replace(" ", "-")
-    request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=order.name)
+def _existing(name: str, number: int) -> Existing:
+    key = f"import-{name}-{number}".replace(" ", "-")
+    request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
     return Existing(1, number, request, STAMP)

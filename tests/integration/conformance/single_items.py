@@ -139,6 +139,20 @@ def counted(backend: Backend) -> Any:
     return shown, read(backend, "counter")
 
 
+def changed(backend: Backend) -> Any:
+    """Set an attribute and remove two, one of them absent; return both views."""
+    put(backend, RECORD)
+    answer = backend.dynamodb.update_item(
+        TableName=backend.keys,
+        Key=BARE,
+        UpdateExpression="SET #number = :number REMOVE #at, absent",
+        ExpressionAttributeNames={"#number": "number", "#at": "at"},
+        ExpressionAttributeValues={":number": {"N": "8"}},
+        ReturnValues="ALL_NEW",
+    )
+    return answer["Attributes"], read(backend)
+
+
 def deleted(backend: Backend) -> Any:
     """Delete an item twice; return what is there."""
     put(backend, RECORD)
@@ -239,6 +253,11 @@ SINGLE_ITEMS: Final = (
         "UpdateItem that counts from nothing",
         counted,
         (["1", "2"], {"id": {"S": "counter"}, "last": {"N": "2"}}),
+    ),
+    Case(
+        "UpdateItem that sets and removes",
+        changed,
+        (BARE | {"number": {"N": "8"}}, BARE | {"number": {"N": "8"}}),
     ),
     Case("DeleteItem, twice", deleted, None, "tier1/deleteItem/basic"),
 )
