@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from simulation.aws.items import Address
 from simulation.aws.messages import Message, reason_of
@@ -93,9 +94,9 @@ class Neighbours:
                 continue
             if not monitor.is_valid(message.body):
                 continue  # Poison: the key belongs to another ticket.
-            has_number = request.id in monitor.numbered
-            if not has_number and monitor.last[request.id[0]] >= request.cap:
-                continue  # Refused.
+            number, _ = monitor.numbered.get(request.id, (inf, ""))
+            if monitor.last[request.id[0]] >= request.cap < number:
+                continue  # Refused; an equal request can have got a higher number.
             if message.id in failed or not monitor.is_done(message.body):
                 broken(f"{message.id} had to wait without contention")
             self.deliveries += 1
