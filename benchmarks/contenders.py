@@ -26,7 +26,7 @@ from simulation.known_bad.samples import (
     textbook,
     ticket_put,
 )
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 
 
 def locked_counter(environment: ExecutionEnvironment, request: CreateTicket) -> int:

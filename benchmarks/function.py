@@ -133,7 +133,7 @@ def load_clients() -> None:
 
 def load_function() -> Any:
     """Load the function, and return its handler."""
-    return import_module("ticket_numbering.lambda_function").lambda_handler
+    return import_module("ticket_numbering.function.lambda_function").lambda_handler
 
 
 def own_microseconds() -> float:

@@ -15,7 +15,7 @@ from simulation.history import History
 from simulation.monitor import FULL
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
-from ticket_numbering.sequence_cache import TTL
+from ticket_numbering.allocation.sequence_cache import TTL
 
 BLOCK_SIZES: Final = (1, 5, 10, 49, 50)
 BATCH_SIZES: Final = (1, 10, 50, 130, 1000)

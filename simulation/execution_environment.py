@@ -17,23 +17,19 @@ from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.monitor import FOREIGN
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.cancellation import NextStep, next_step
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.handler import build_handler
-from ticket_numbering.observability import logger
-from ticket_numbering.ports import (
-    Block,
-    DeadLetterQueue,
-    Publisher,
-    Slot,
-    TicketStore,
-)
-from ticket_numbering.sequence_cache import SequenceCache
-from ticket_numbering.settings import Settings
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.worker import Worker
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.sequence_cache import SequenceCache
+from ticket_numbering.allocation.store import Slot, TicketStore
+from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
+from ticket_numbering.worker.worker import Worker
 
 NEXT_RETENTION_DAYS: Final = 365
 

@@ -18,7 +18,7 @@ from simulation.producers import (
     Sending,
     request,
 )
-from ticket_numbering.sequence_cache import TTL
+from ticket_numbering.allocation.sequence_cache import TTL
 
 FAIR_DAYS: Final = 0.1
 FAIR_FIFO_DAYS: Final = 0.3

@@ -27,7 +27,7 @@ from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation, broken
 from simulation.scenario import Scenario
 from simulation.services import Services
-from ticket_numbering.sequence_cache import SequenceCache
+from ticket_numbering.allocation.sequence_cache import SequenceCache
 
 
 @dataclass

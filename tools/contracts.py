@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from ticket_numbering.messages import (
+from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     CloudEvent,
     CreateTicket,

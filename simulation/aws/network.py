@@ -14,7 +14,7 @@ from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
 from simulation.faults import DONE_UNSEEN, KILLS, NOT_DONE, Fault, FaultPlan
 from simulation.history import SERVICES, History
-from ticket_numbering.bootstrap import CLIENT_CONFIG
+from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 MAX_LATENESS_SECONDS: Final = 20.0
 """How long after the caller's timeout a late request can still be served."""

@@ -8,19 +8,21 @@ from typing import Any
 from simulation.aws.lambda_service import Handler
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import ExecutionEnvironment
-from ticket_numbering.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.dynamodb_items import assignment
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import (
+from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher, _entry
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract.dynamodb_items import assignment
+from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
     PoisonMessageError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.ports import Announcement, Block, DeadLetter, TimeLeft
-from ticket_numbering.sns_publisher import SNSPublisher, _entry
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.worker.ports import Announcement, DeadLetter
 
 
 class SilentReplays(SNSPublisher):

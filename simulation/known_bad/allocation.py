@@ -7,28 +7,28 @@ from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
-from ticket_numbering.allocation import Allocation, Allocator
-from ticket_numbering.cancellation import NextStep, next_step
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import (
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.sequence_cache import SequenceCache
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
+from ticket_numbering.contract.errors import (
     AnnouncementError,
     PoisonMessageError,
     TransientError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey, ticket_key
-from ticket_numbering.ports import (
-    MAX_KEYS_PER_READ,
-    Announcement,
-    Block,
-    Reason,
-    Slot,
-    TimeLeft,
+from ticket_numbering.contract.messages import (
+    Assignment,
+    CreateTicket,
+    RequestKey,
+    ticket_key,
 )
-from ticket_numbering.results import Poison, Retry
-from ticket_numbering.sequence_cache import SequenceCache
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.worker import BatchReport, Worker
+from ticket_numbering.worker.ports import Announcement
+from ticket_numbering.worker.results import Poison, Retry
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import BatchReport, Worker
 
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:

@@ -9,13 +9,16 @@ from botocore.exceptions import ClientError
 from simulation.aws.messages import MILLISECONDS
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import SETTINGS, ExecutionEnvironment
-from ticket_numbering.aws_errors import code_of
-from ticket_numbering.dynamodb_items import ticket_item
-from ticket_numbering.dynamodb_store import serialized
-from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
-from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.ports import Announcement, DeadLetter
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.adapters.aws_errors import code_of
+from ticket_numbering.adapters.dynamodb_store import serialized
+from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.errors import (
+    IdempotencyMismatchError,
+    PoisonMessageError,
+)
+from ticket_numbering.contract.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
 REFUSALS: Final = {"ConditionalCheckFailedException", "TransactionCanceledException"}

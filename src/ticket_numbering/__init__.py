@@ -10,33 +10,40 @@ The promise, whatever is redelivered, retried, crashed or throttled:
 4. Nothing lost: a message goes once its number is announced or it is dead-lettered.
 5. One bad message harms only itself.
 
-Follow a message by reading in this order; imports point the same way:
+Follow a message by reading in this order; each room stands on those below it:
 
-    lambda_function   what Lambda loads: builds the handler
-    handler           the partial-batch response, one outcome line a record
-    worker            a batch: parse, deduplicate, allocate, publish, dead-letter
-    turns             tasks that give their thread away while they back off
-    sqs_record        a record of the batch as SQS delivers it
-    results           what becomes of a record: assigned, replayed, poison or retry
-    messages          CreateTicket in, TicketNumberAssigned out: the wire contracts
-    field_types       the types of their fields
-    json_body         a body as one JSON object, or a reason why not
-    allocation        the algorithm: the sort key's maximum plus one, in a transaction
-    cancellation      pure: the reasons of a cancelled block -> the next step
-    backoff           adaptive backoff per project
-    sequence_cache    the next number after our own last block, for milliseconds
-    ports             the store, the publisher, the dead-letter queue, and their values
-    dynamodb_store    the store on DynamoDB
-    dynamodb_items    the items of its two tables
-    sns_publisher     the publisher on SNS
-    sqs_dead_letters  the dead-letter queue on SQS
-    batch_api         batch calls: packing, and the fate of every entry
-    aws_errors        which AWS errors a retry can fix
-    settings          environment -> frozen settings; the only reader of the environment
-    observability     logger, metrics and the metric names
-    errors            the error tree: poison or transient
-    bootstrap         builds the clients and picks the adapters
+    function/
+      lambda_function   the entry point that Lambda loads
+      bootstrap         clients and adapters
+      settings          environment -> frozen settings; nothing else reads it
+    worker/
+      handler           the partial-batch response, one outcome line a record
+      worker            a batch: parse, deduplicate, allocate, publish, dead-letter
+      turns             tasks that give their thread away while they back off
+      sqs_record        a record of the batch as SQS delivers it
+      results           the result of a record: assigned, replayed, poison or retry
+      ports             the publisher, the dead-letter queue, and their values
+      observability     logger, metrics and the metric names
+    allocation/
+      allocation        the algorithm: the sort key's maximum plus one, in a transaction
+      cancellation      pure: the reasons of a cancelled block -> the next step
+      block             the requests of one transaction, within AWS's limits
+      store             the store's port, and its reasons
+      backoff           adaptive backoff per project
+      sequence_cache    the next number after our own last block, for milliseconds
+    adapters/
+      dynamodb_store    the store on DynamoDB
+      sns_publisher     the publisher on SNS
+      sqs_dead_letters  the dead-letter queue on SQS
+      batch_api         batch calls: packing, and the fate of every entry
+      aws_errors        AWS errors: transient, refusals, unknown
+    contract/
+      messages          CreateTicket in, TicketNumberAssigned out: the wire contracts
+      field_types       the types of their fields
+      json_body         a body as one JSON object, or the reason why not
+      dynamodb_items    the items of the two tables
+      errors            the error tree: poison or transient
 
-`messages`, `field_types`, `json_body`, `dynamodb_items` and `errors` are the contract
-that the command line shares; they need neither boto3 nor Powertools.
+The adapters implement the ports of `allocation` and `worker`, and stand above both.
+The command line shares `contract`, which needs neither boto3 nor Powertools.
 """

@@ -13,7 +13,7 @@ from tests.support.backends import (
     moto_backend,
 )
 from tests.support.fakes import FakeTicketStore
-from ticket_numbering.ports import TicketStore
+from ticket_numbering.allocation.store import TicketStore
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import running_emulator
 

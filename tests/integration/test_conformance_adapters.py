@@ -8,11 +8,11 @@ from tests.integration.conformance.messages import receive_all
 from tests.support.backends import Backend
 from tests.support.builders import create_tickets, plenty, queue_record
 from tests.support.cases import cases
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Announcement, DeadLetter
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.worker.ports import Announcement, DeadLetter
 
 MIB = 1024 * 1024
 

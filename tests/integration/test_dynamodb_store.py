@@ -7,9 +7,8 @@ import pytest
 from tests.support.backends import Backend
 from tests.support.builders import create_ticket, create_tickets
 from tests.support.cases import cases
-from ticket_numbering.messages import Assignment, CreateTicket
-from ticket_numbering.ports import (
-    Block,
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import (
     Cancelled,
     Committed,
     Reason,
@@ -17,6 +16,7 @@ from ticket_numbering.ports import (
     Slot,
     TicketStore,
 )
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 
 LONG_AGO: Final = "2020-11-21T06:00:00.000Z"
 EARLIER: Final = "2026-11-20T18:30:00.123Z"

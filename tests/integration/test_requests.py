@@ -11,11 +11,11 @@ import pytest
 from tests.support.backends import emulator_backend, moto_backend
 from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
 from tests.support.fakes import FakeTime, key_of
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.messages import CreateTicket
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.worker import BatchReport, Worker
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.worker import BatchReport, Worker
 from ticketctl.local.clients import Clients
 
 

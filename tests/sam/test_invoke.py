@@ -15,7 +15,7 @@ from tests.sam.conftest import Invocation, look_until, run_sam
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
 from tests.unit.worker.test_events import EXPECTED
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from tools import events
 
 Invoke = Callable[[Path], Invocation]

@@ -16,7 +16,7 @@ from simulation.aws.transactions import Transactions
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from ticket_numbering import ports
+from ticket_numbering.allocation import block, store
 
 CHOICES = Choices(1)
 AT_ONCE = Latency(0.0, 0.0)
@@ -148,9 +148,9 @@ def _puts(*numbers: int) -> Mapping[str, Any]:
 
 
 def test_worker_keeps_to_the_limits_of_the_model() -> None:
-    puts = 2 * ports.MAX_BLOCK_REQUESTS
+    puts = 2 * block.MAX_BLOCK_REQUESTS
 
     assert puts == actions.MAX_ACTIONS
-    assert ports.MAX_BLOCK_BYTES == actions.MAX_TRANSACTION_BYTES
-    assert ports.MAX_ITEM_BYTES == items.MAX_ITEM_BYTES
-    assert ports.MAX_KEYS_PER_READ == dynamodb.MAX_KEYS
+    assert block.MAX_BLOCK_BYTES == actions.MAX_TRANSACTION_BYTES
+    assert block.MAX_ITEM_BYTES == items.MAX_ITEM_BYTES
+    assert store.MAX_KEYS_PER_READ == dynamodb.MAX_KEYS

@@ -21,11 +21,13 @@ from simulation.monitor import Monitor, Violation
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Announcement, Block, TimeLeft
-from ticket_numbering.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.worker.ports import Announcement
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 

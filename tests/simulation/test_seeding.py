@@ -19,7 +19,7 @@ from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnviro
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 
 SEEDS: Final = 300
 BUSY_DAYS: Final = range(1, 1001, 2)

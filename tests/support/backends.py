@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from simulation.aws.tables import SCHEMA
 from tests.support.model_services import MAX_RECEIVES, ModelServices
 from tests.support.tables import create_table
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticketctl.local.clients import Clients
 
 DONE: Final = "done"

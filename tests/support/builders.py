@@ -4,8 +4,8 @@ import json
 from itertools import count
 from typing import Any
 
-from ticket_numbering.messages import CreateTicket
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 _serial = count(1)
 

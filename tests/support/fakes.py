@@ -8,27 +8,25 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from tests.support.builders import create_tickets
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
+from ticket_numbering.allocation.store import (
+    MAX_KEYS_PER_READ,
+    Cancelled,
+    Committed,
+    Reason,
+    Refused,
+    Slot,
+)
+from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
     StoreUnavailableError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.ports import (
-    MAX_BLOCK_REQUESTS,
-    MAX_KEYS_PER_READ,
-    Announcement,
-    Block,
-    Cancelled,
-    Committed,
-    DeadLetter,
-    Reason,
-    Refused,
-    Slot,
-    TimeLeft,
-)
-from ticket_numbering.results import Assigned, Replayed, Result, Retry
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.results import Assigned, Replayed, Result, Retry
 
 
 def key_of(result: Result) -> str | None:

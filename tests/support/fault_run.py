@@ -16,7 +16,7 @@ from typing import Any, Final
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.system.items import plain

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from tests.support.sns_gate import Answer
-from ticket_numbering.bootstrap import CLIENT_CONFIG
+from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 QUERY: Final = "Query"
 LOOKUP: Final = "BatchGetItem"

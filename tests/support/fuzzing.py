@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from tests.support.builders import sqs_record
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 
 NAME_WORDS: Final = "name never logged"
 """Stands in names; a reason may repeat it, a log line may not."""

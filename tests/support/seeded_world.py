@@ -20,7 +20,7 @@ from simulation.monitor import broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
 from tests.support.seeded_monitor import SeededMonitor
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import seed_for_import

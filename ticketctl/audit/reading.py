@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.cli.errors import InputError, NotThereError

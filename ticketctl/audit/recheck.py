@@ -9,8 +9,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from ticket_numbering.dynamodb_items import key_id
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount

@@ -6,7 +6,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from ticket_numbering.field_types import MAX_NUMBER
+from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible

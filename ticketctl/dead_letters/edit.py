@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import click
 
-from ticket_numbering.errors import PoisonMessageError
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import is_interactive

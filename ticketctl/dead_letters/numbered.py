@@ -7,9 +7,9 @@ number is committed, and only the same request can get it announced: as a replay
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticket_numbering.dynamodb_items import key_id
-from ticket_numbering.errors import PoisonMessageError
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter

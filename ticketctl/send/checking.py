@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from ticket_numbering.errors import PoisonMessageError
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json_line, remark, visible
 from ticketctl.send.derived_keys import DerivedKeys

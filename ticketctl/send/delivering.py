@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ticket_numbering.messages import ticket_key
+from ticket_numbering.contract.messages import ticket_key
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     console,

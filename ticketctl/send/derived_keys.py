@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import STANDARD_INPUT
 from ticketctl.system.contract import Fields

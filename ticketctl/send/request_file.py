@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.json_body import MAX_DIGITS, json_object
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.json_body import MAX_DIGITS, json_object
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 from ticketctl.system.contract import Fields

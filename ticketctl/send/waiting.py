@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.dynamodb_items import assignment, key_id
-from ticket_numbering.errors import DamagedKeyRecordError
-from ticket_numbering.messages import CreateTicket, ticket_key
+from ticket_numbering.contract.dynamodb_items import assignment, key_id
+from ticket_numbering.contract.errors import DamagedKeyRecordError
+from ticket_numbering.contract.messages import CreateTicket, ticket_key
 from ticketctl.system.stack import System
 from ticketctl.system.table_reader import TableReader
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ticket_numbering.errors import InvalidMessageError, PoisonMessageError
-from ticket_numbering.field_types import MAX_NUMBER
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
+from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.send.request_file import Line
 from ticketctl.system.contract import body_of
 from ticketctl.system.items import timestamp

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering import dynamodb_items
+from ticket_numbering.contract import dynamodb_items
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.retry import Retry

@@ -8,7 +8,7 @@ from uuid import uuid4
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
-from ticket_numbering.field_types import Priority
+from ticket_numbering.contract.field_types import Priority
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.importing import SEED_ATTRIBUTES

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ticket_numbering.field_types import IdempotencyKey, ProjectId, Timestamp
-from ticket_numbering.messages import CloudEvent
+from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
+from ticket_numbering.contract.messages import CloudEvent
 from ticketctl.system.items import ERASED, VOIDED, Ticket
 
 MAX_REASON = 500

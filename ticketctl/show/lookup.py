@@ -7,8 +7,8 @@ import re
 from itertools import islice
 from typing import Final
 
-from ticket_numbering.dynamodb_items import key_id
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.system.contract import is_idempotency_key, is_project_id
 from ticketctl.system.items import HIGHEST, KeyRecord, Ticket, key_record

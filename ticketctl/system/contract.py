@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.field_types import IdempotencyKey, ProjectId
-from ticket_numbering.json_body import json_object
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId
+from ticket_numbering.contract.json_body import json_object
 
 Fields = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from ticket_numbering.dynamodb_items import assignment, key_id
-from ticket_numbering.errors import DamagedKeyRecordError
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.dynamodb_items import assignment, key_id
+from ticket_numbering.contract.errors import DamagedKeyRecordError
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.cli.errors import NotThereError
 from ticketctl.system.contract import is_idempotency_key, is_project_id
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import CloudError
 from ticketctl.system.contract import Fields, is_project_id, json_fields
 from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.dynamodb_items import key_id
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.cli.errors import InputError
 from ticketctl.system.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
 from ticketctl.system.rate_limiter import RateLimiter

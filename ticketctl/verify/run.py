@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ticket_numbering.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take

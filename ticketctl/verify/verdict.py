@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ticket_numbering.errors import IdempotencyMismatchError, PoisonMessageError
-from ticket_numbering.messages import CreateTicket, RequestKey, ticket_key
+from ticket_numbering.contract.errors import (
+    IdempotencyMismatchError,
+    PoisonMessageError,
+)
+from ticket_numbering.contract.messages import CreateTicket, RequestKey, ticket_key
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.cli.output import visible
 from ticketctl.system.queues import Received

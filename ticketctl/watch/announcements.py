@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
-from ticket_numbering.messages import TicketNumberAssigned
+from ticket_numbering.contract.messages import TicketNumberAssigned
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from ticketctl.system.contract import json_fields

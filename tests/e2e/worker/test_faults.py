@@ -19,8 +19,8 @@ from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.fault_proxy import fault_proxy
 from tests.support.fault_run import REPEATS, SEED_VARIABLE, TICKETS, Load, Run
 from tests.support.faults import DECKS
-from ticket_numbering.errors import PoisonMessageError, TransientError
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.local.stack import local_stack
 from ticketctl.system.queues import subscribe
 

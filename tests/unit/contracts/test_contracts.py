@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from tests.support.builders import create_ticket, plenty, queue_record, ticket_fields
 from tests.support.schema_values import ANYTHING, allowed
 from tests.support.template_loader import source
-from ticket_numbering import errors
-from ticket_numbering.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.ports import Announcement, DeadLetter
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.contract import errors
+from ticket_numbering.contract.messages import CreateTicket, TicketNumberAssigned
+from ticket_numbering.worker.ports import Announcement, DeadLetter
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from ticketctl.system.items import Ticket

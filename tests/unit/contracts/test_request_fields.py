@@ -10,7 +10,7 @@ import pytest
 
 from simulation import producers, requests
 from tests.support.markdown_commands import ROOT
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.commands.send import send
 from ticketctl.sequences.marking import KEPT
 

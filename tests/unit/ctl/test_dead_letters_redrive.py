@@ -17,7 +17,7 @@ from tests.support.dead_letter_queue import (
     refusal,
     text,
 )
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import delete, redrive
 from ticketctl.dead_letters.dead_letter import DeadLetter

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ticket_numbering.errors import PoisonMessageError
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
 from ticketctl.verify.sample import many_messages, read_messages, sample_messages
 

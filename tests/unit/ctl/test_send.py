@@ -11,9 +11,9 @@ import pytest
 
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.ctl_process import Ctl
-from ticket_numbering.dynamodb_items import key_id, key_item
-from ticket_numbering.dynamodb_store import serialized
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.adapters.dynamodb_store import serialized
+from ticket_numbering.contract.dynamodb_items import key_id, key_item
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery

@@ -14,7 +14,7 @@ from botocore.stub import Stubber
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import command_context
-from ticket_numbering.messages import RequestKey
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.cli.errors import InputError

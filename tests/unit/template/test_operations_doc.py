@@ -28,12 +28,12 @@ from tests.support.markdown_commands import (
     on_all_pages,
 )
 from tests.support.template_loader import ids_of, parameters
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.dynamodb_items import key_item, ticket_item
-from ticket_numbering.errors import PoisonMessageError, TransientError
-from ticket_numbering.handler import build_handler
-from ticket_numbering.observability import logger
-from ticket_numbering.worker import Worker
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.worker import Worker
 from ticketctl.audit.findings import Kind
 from ticketctl.cli.app import LOCAL
 from ticketctl.commands import app

@@ -19,8 +19,8 @@ from tests.support.template_loader import (
     translated,
     worker_as_written,
 )
-from ticket_numbering.dynamodb_items import key_item, ticket_item
-from ticket_numbering.settings import Settings
+from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.function.settings import Settings
 
 DAY = 24 * 60 * 60
 

@@ -24,10 +24,10 @@ from tests.support.template_loader import (
     properties,
     the_only,
 )
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.handler import build_handler
-from ticket_numbering.observability import Metric, logger, metrics
-from ticket_numbering.worker import Worker
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.observability import Metric, logger, metrics
+from ticket_numbering.worker.worker import Worker
 
 OURS = "TicketNumbering"
 

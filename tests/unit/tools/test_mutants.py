@@ -7,8 +7,8 @@ import pytest
 from tools.mutants import change, entries
 
 SHOWN: Final = """\
---- src/ticket_numbering/worker.py
-+++ src/ticket_numbering/worker.py
+--- src/ticket_numbering/worker/worker.py
++++ src/ticket_numbering/worker/worker.py
 @@ -1,3 +1,3 @@
  def is_done(self) -> bool:
 -    return False
@@ -19,11 +19,11 @@ BASELINE: Final = """\
 # What this file is.
 
 # Why these may stay.
---- src/ticket_numbering/worker.py
+--- src/ticket_numbering/worker/worker.py
 -    return False
 +    return True
 
---- src/ticket_numbering/worker.py
+--- src/ticket_numbering/worker/worker.py
 -    return None
 +    return 1
 """

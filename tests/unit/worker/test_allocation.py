@@ -19,14 +19,32 @@ from tests.support.fakes import (
     overtaken,
     unanswered,
 )
-from ticket_numbering.allocation import MAX_DELAY_SHARE, Allocation, Allocator
-from ticket_numbering.backoff import (
+from ticket_numbering.allocation.allocation import (
+    MAX_DELAY_SHARE,
+    Allocation,
+    Allocator,
+)
+from ticket_numbering.allocation.backoff import (
     BASE_DELAY_SECONDS,
     CONTENTION_MULTIPLIER,
     SUCCESS_DECAY,
     Backoff,
 )
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.block import (
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_REQUESTS,
+    MAX_ITEM_BYTES,
+    REQUEST_OVERHEAD_BYTES,
+    Block,
+)
+from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
+from ticket_numbering.allocation.store import (
+    Cancelled,
+    Reason,
+    Refused,
+    Slot,
+)
+from ticket_numbering.contract.errors import (
     DamagedSequenceError,
     NotAttemptedError,
     SequenceContentionError,
@@ -35,19 +53,7 @@ from ticket_numbering.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket
-from ticket_numbering.ports import (
-    MAX_BLOCK_BYTES,
-    MAX_BLOCK_REQUESTS,
-    MAX_ITEM_BYTES,
-    REQUEST_OVERHEAD_BYTES,
-    Block,
-    Cancelled,
-    Reason,
-    Refused,
-    Slot,
-)
-from ticket_numbering.sequence_cache import TTL, SequenceCache
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED)
 FREE = Slot()

@@ -17,14 +17,14 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from tests.support.canned_aws import aws_client, client_error
-from ticket_numbering.aws_errors import (
+from ticket_numbering.adapters.aws_errors import (
     code_of,
     is_refusal,
     member,
     passes,
     translated,
 )
-from ticket_numbering.errors import StoreThrottledError, StoreUnavailableError
+from ticket_numbering.contract.errors import StoreThrottledError, StoreUnavailableError
 
 ENDPOINT = "https://dynamodb.eu-west-1.amazonaws.com"
 UNANSWERED: list[Exception] = [

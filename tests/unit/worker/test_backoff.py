@@ -2,7 +2,7 @@
 
 import pytest
 
-from ticket_numbering.backoff import (
+from ticket_numbering.allocation.backoff import (
     BASE_DELAY_SECONDS,
     MAX_DELAY_SECONDS,
     MAX_PROJECTS,
@@ -10,7 +10,7 @@ from ticket_numbering.backoff import (
     MIN_THROTTLING_DELAY_SECONDS,
     Backoff,
 )
-from ticket_numbering.errors import (
+from ticket_numbering.contract.errors import (
     SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,

@@ -16,7 +16,7 @@ from botocore.exceptions import (
 from tests.support.builders import plenty
 from tests.support.canned_aws import client_error
 from tests.support.cases import cases
-from ticket_numbering.batch_api import (
+from ticket_numbering.adapters.batch_api import (
     CALL_RESERVE_SECONDS,
     Entry,
     attributes_size,

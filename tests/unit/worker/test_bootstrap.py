@@ -8,12 +8,13 @@ from botocore.stub import Stubber
 
 from tests.support.builders import create_ticket, plenty, queue_record
 from tests.support.canned_aws import parameters
-from ticket_numbering.bootstrap import bootstrap
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Announcement, Block, DeadLetter
-from ticket_numbering.settings import Settings
-from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.function.bootstrap import bootstrap
+from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 STAMP = "2026-11-21T06:00:00.000Z"
 SETTINGS = Settings.from_environ(

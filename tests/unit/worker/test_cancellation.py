@@ -4,16 +4,17 @@ import pytest
 
 from tests.support.builders import create_tickets
 from tests.support.cases import cases
-from ticket_numbering.cancellation import next_step
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.cancellation import next_step
+from ticket_numbering.allocation.store import Reason, Slot
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
     TransientError,
 )
-from ticket_numbering.messages import Assignment
-from ticket_numbering.ports import Block, Reason, Slot
+from ticket_numbering.contract.messages import Assignment
 
 REQUESTS = create_tickets(3)
 BLOCK = Block("PROJ", 5, "2026-11-21T12:00:00.000Z", REQUESTS)

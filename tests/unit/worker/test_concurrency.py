@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.support.builders import create_tickets, plenty
 from tests.support.fakes import BlockAnswer, FakeTicketStore, held, unanswered
-from ticket_numbering.allocation import Allocation, Allocator
-from ticket_numbering.messages import Assignment, CreateTicket
-from ticket_numbering.ports import Block
-from ticket_numbering.sequence_cache import MAX_PROJECTS, SequenceCache
+from ticket_numbering.allocation.allocation import Allocation, Allocator
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, SequenceCache
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 
 WORKERS = 6
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

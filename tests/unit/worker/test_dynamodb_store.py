@@ -14,9 +14,24 @@ from hypothesis import strategies as st
 from tests.support.builders import create_ticket, create_tickets, ticket_fields
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
-from ticket_numbering.dynamodb_items import key_item, ticket_item
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.errors import (
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.allocation.block import (
+    MAX_BLOCK_REQUESTS,
+    MAX_ITEM_BYTES,
+    REQUEST_OVERHEAD_BYTES,
+    Block,
+    is_too_large,
+)
+from ticket_numbering.allocation.store import (
+    MAX_KEYS_PER_READ,
+    Cancelled,
+    Committed,
+    Reason,
+    Refused,
+    Slot,
+)
+from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     DamagedSequenceError,
     SequenceContentionError,
@@ -24,24 +39,11 @@ from ticket_numbering.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
-from ticket_numbering.messages import (
+from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     Assignment,
     CreateTicket,
     RequestKey,
-)
-from ticket_numbering.ports import (
-    MAX_BLOCK_REQUESTS,
-    MAX_ITEM_BYTES,
-    MAX_KEYS_PER_READ,
-    REQUEST_OVERHEAD_BYTES,
-    Block,
-    Cancelled,
-    Committed,
-    Reason,
-    Refused,
-    Slot,
-    is_too_large,
 )
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"

@@ -7,9 +7,9 @@ import pytest
 from tests.support.builders import plenty, queue_record
 from tests.support.cases import cases
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.worker import Worker
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import Worker
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 STATE = "rojo=00f067aa0ba902b7, congo@vendor=t61rcWkgMzE"

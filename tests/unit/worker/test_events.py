@@ -14,15 +14,15 @@ import pytest
 from simulation.aws.lambda_service import Context
 from tests.support.builders import sqs_record
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     InvalidMessageError,
     PoisonMessageError,
     TicketTooLargeError,
 )
-from ticket_numbering.handler import build_handler
-from ticket_numbering.worker import Worker
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.worker import Worker
 from tools import events
 
 FILES = sorted(events.DIRECTORY.iterdir())

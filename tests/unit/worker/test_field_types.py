@@ -4,7 +4,7 @@ import re
 import sys
 from unicodedata import category
 
-from ticket_numbering.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
+from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
 
 # The characters that SQS and SNS accept, range by range; SendMessage in the SQS API.
 ACCEPTED = [

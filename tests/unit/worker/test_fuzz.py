@@ -37,14 +37,14 @@ from tests.support.fuzzing import (
     Faults,
     batches,
 )
-from ticket_numbering import errors
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.batch_api import attributes_size
-from ticket_numbering.handler import build_handler
-from ticket_numbering.observability import logger
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.worker import Worker
+from ticket_numbering.adapters.batch_api import attributes_size
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract import errors
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.worker import Worker
 from tools import contracts
 
 EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "100"))

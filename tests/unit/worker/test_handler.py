@@ -24,18 +24,18 @@ from tests.support.fakes import (
     cancelled,
     held,
 )
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.store import Reason, Slot
+from ticket_numbering.contract.errors import (
     PoisonMessageError,
     StoreUnavailableError,
 )
-from ticket_numbering.handler import build_handler
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.observability import logger
-from ticket_numbering.ports import Reason, Slot
-from ticket_numbering.results import Assigned, Poison, Replayed, Result, Retry
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.worker import BatchReport, Worker
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import BatchReport, Worker
 
 RAW_RECORD = sqs_record()
 RECORD = SQSRecord.of(RAW_RECORD)

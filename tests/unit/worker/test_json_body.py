@@ -7,8 +7,8 @@ from string import ascii_lowercase
 import pytest
 
 from tests.support.cases import cases
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.json_body import MAX_REPORTED_NAME, json_object, shown
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.json_body import MAX_REPORTED_NAME, json_object, shown
 
 DEEP = 100_000
 NESTED = "[" * DEEP + "]" * DEEP

@@ -12,17 +12,18 @@ from tests.support.fakes import (
     FakeTime,
     key_of,
 )
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     IdempotencyMismatchError,
     SequenceFullError,
     StoreUnavailableError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket
-from ticket_numbering.ports import MAX_KEYS_PER_READ, Block
-from ticket_numbering.results import Poison, Replayed, Result, Retry
-from ticket_numbering.worker import Worker
+from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.worker.results import Poison, Replayed, Result, Retry
+from ticket_numbering.worker.worker import Worker
 
 
 def capped(max_number: int, key: str | None = None) -> CreateTicket:

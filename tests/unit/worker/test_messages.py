@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.cases import cases
-from ticket_numbering.errors import PoisonMessageError, TicketTooLargeError
-from ticket_numbering.messages import (
+from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
+from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     CreateTicket,
     TicketNumberAssigned,

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 
-import ticket_numbering.observability  # noqa: F401 - it sets the levels.
+import ticket_numbering.worker.observability  # noqa: F401 - it sets the levels.
 from tests.support.markdown_commands import ROOT
 from tests.support.template_loader import parameters
 
@@ -17,9 +17,9 @@ HANDLE_ONE = """
 from simulation.aws.lambda_service import Context
 from tests.support.builders import sqs_event, sqs_record
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.handler import build_handler
-from ticket_numbering.worker import Worker
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.worker.handler import build_handler
+from ticket_numbering.worker.worker import Worker
 
 allocator = Allocator(FakeTicketStore(), 3, 10.0)
 handle = build_handler(Worker(allocator, FakePublisher(), FakeDeadLetters()))

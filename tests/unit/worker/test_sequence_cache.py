@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ticket_numbering.sequence_cache import MAX_PROJECTS, TTL, SequenceCache
+from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, TTL, SequenceCache
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 A_MICROSECOND = timedelta(microseconds=1)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ticket_numbering.settings import Settings
+from ticket_numbering.function.settings import Settings
 
 ENVIRONMENT = {
     "TICKETS_TABLE": "t",

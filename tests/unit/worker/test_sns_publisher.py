@@ -8,11 +8,11 @@ import pytest
 
 from tests.support.builders import create_ticket, plenty
 from tests.support.canned_aws import BatchService
-from ticket_numbering.batch_api import attributes_size, text_attribute
-from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.messages import TicketNumberAssigned
-from ticket_numbering.ports import Announcement
-from ticket_numbering.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
+from ticket_numbering.adapters.batch_api import attributes_size, text_attribute
+from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
+from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.worker.ports import Announcement
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"

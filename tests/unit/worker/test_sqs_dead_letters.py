@@ -10,22 +10,22 @@ import pytest
 from tests.support.builders import plenty, queue_record
 from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
-from ticket_numbering.batch_api import attributes_size, text_attribute
-from ticket_numbering.bootstrap import CLIENT_CONFIG
-from ticket_numbering.errors import (
-    DeadLetterError,
-    IdempotencyMismatchError,
-    InvalidMessageError,
-)
-from ticket_numbering.ports import DeadLetter
-from ticket_numbering.sqs_dead_letters import (
+from ticket_numbering.adapters.batch_api import attributes_size, text_attribute
+from ticket_numbering.adapters.sqs_dead_letters import (
     MAX_ATTRIBUTES,
     MAX_REASON_CHARACTERS,
     MAX_SEND_BYTES,
     SQSDeadLetters,
     reason_of,
 )
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.contract.errors import (
+    DeadLetterError,
+    IdempotencyMismatchError,
+    InvalidMessageError,
+)
+from ticket_numbering.function.bootstrap import CLIENT_CONFIG
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 NOT_JSON = InvalidMessageError("body: not JSON")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.builders import queue_record, sqs_record, ticket_fields
 from tests.support.cases import cases
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 
 def test_record_takes_over_what_sqs_delivers() -> None:

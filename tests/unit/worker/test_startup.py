@@ -35,7 +35,7 @@ NEVER_LOADED = (
 
 START = (
     "import sys; sys.path[:0] = sys.argv[1:]; "
-    "import ticket_numbering.lambda_function; print(*sys.modules)"
+    "import ticket_numbering.function.lambda_function; print(*sys.modules)"
 )
 ENVIRONMENT = {
     "TICKETS_TABLE": "tickets",

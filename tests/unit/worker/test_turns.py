@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.fakes import FakeTime
-from ticket_numbering.turns import Task, Turns
+from ticket_numbering.worker.turns import Task, Turns
 
 
 class Log:

@@ -18,8 +18,10 @@ from tests.support.fakes import (
     held,
     in_project,
 )
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import Cancelled, Reason, Slot
+from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
     DeadLetterError,
@@ -30,18 +32,15 @@ from ticket_numbering.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.ports import (
-    Block,
-    Cancelled,
-    DeadLetter,
-    Reason,
-    Slot,
-    TimeLeft,
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import (
+    MAX_PROJECTS_SIDE_BY_SIDE,
+    BatchReport,
+    Worker,
 )
-from ticket_numbering.results import Assigned, Numbered, Replayed, Result
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, BatchReport, Worker
 
 STAMP = "2026-11-21T06:00:00.000Z"
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from ticket_numbering.errors import (
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     IdempotencyMismatchError,
     NotAttemptedError,
     PoisonMessageError,
 )
-from ticket_numbering.messages import (
+from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
     RequestIdentity,
     TicketNumberAssigned,
     ticket_key,
 )
-from ticket_numbering.ports import Announcement
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.worker.ports import Announcement
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
-from ticket_numbering.allocation import Allocator
-from ticket_numbering.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.settings import Settings
-from ticket_numbering.sns_publisher import SNSPublisher
-from ticket_numbering.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
     # botocore's defaults of 60 s would outlive the invocation.

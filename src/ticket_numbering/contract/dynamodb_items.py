@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ticket_numbering.errors import DamagedKeyRecordError, DamagedSequenceError
-from ticket_numbering.field_types import MAX_NUMBER
-from ticket_numbering.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
+from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 ORIGIN: Final = "origin"
 """Only a number from elsewhere has it, reserved or imported; docs/seeding.md."""

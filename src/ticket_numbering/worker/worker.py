@@ -13,22 +13,17 @@ from functools import partial
 from time import sleep
 from typing import Final, TypeVar
 
-from ticket_numbering.allocation import Allocation, Allocator
-from ticket_numbering.messages import (
+from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
+from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
     RequestIdentity,
     RequestKey,
 )
-from ticket_numbering.observability import logger
-from ticket_numbering.ports import (
-    MAX_KEYS_PER_READ,
-    DeadLetter,
-    DeadLetterQueue,
-    Publisher,
-    TimeLeft,
-)
-from ticket_numbering.results import (
+from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
+from ticket_numbering.worker.results import (
     Numbered,
     Pending,
     Poison,
@@ -41,8 +36,8 @@ from ticket_numbering.results import (
     resolve,
     retry,
 )
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.turns import Turns
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.turns import Turns
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""

@@ -6,11 +6,11 @@ from typing import Any, Final, assert_never
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ticket_numbering.errors import TransientError
-from ticket_numbering.observability import Metric, logger, metrics
-from ticket_numbering.results import Assigned, Poison, Replayed, Result, Retry
-from ticket_numbering.sqs_record import SQSRecord
-from ticket_numbering.worker import BatchReport, Worker
+from ticket_numbering.contract.errors import TransientError
+from ticket_numbering.worker.observability import Metric, logger, metrics
+from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import BatchReport, Worker
 
 MILLISECONDS = 1000
 

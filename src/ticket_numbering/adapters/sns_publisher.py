@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from ticket_numbering.batch_api import (
+from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
     is_fifo,
     send_all,
     text_attribute,
 )
-from ticket_numbering.errors import AnnouncementError
-from ticket_numbering.ports import Announcement, TimeLeft
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.worker.ports import Announcement
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from ticket_numbering.aws_errors import (
+from ticket_numbering.adapters.aws_errors import (
     INVALID_REQUEST,
     code_of,
     member,
     translated,
 )
-from ticket_numbering.dynamodb_items import (
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import (
+    Cancelled,
+    Committed,
+    Reason,
+    Refused,
+    Slot,
+)
+from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     assignment,
     key_id,
@@ -21,22 +29,14 @@ from ticket_numbering.dynamodb_items import (
     ticket_item,
     ticket_number,
 )
-from ticket_numbering.errors import (
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
     TransientError,
 )
-from ticket_numbering.messages import Assignment, RequestKey
-from ticket_numbering.ports import (
-    Block,
-    Cancelled,
-    Committed,
-    Reason,
-    Refused,
-    Slot,
-)
+from ticket_numbering.contract.messages import Assignment, RequestKey
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

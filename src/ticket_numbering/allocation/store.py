@@ -1,95 +1,16 @@
-"""The ports: a store, a publisher, a dead-letter queue, and the values that cross them.
+"""The store's port: its calls, and the reasons why a block was cancelled."""
 
-No AWS here: adapters named by their medium implement the ports.
-"""
-
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
 
-from ticket_numbering.errors import (
-    AnnouncementError,
-    DamagedKeyRecordError,
-    DeadLetterError,
-    PoisonMessageError,
-)
-from ticket_numbering.messages import (
-    Assignment,
-    CreateTicket,
-    RequestKey,
-    TicketNumberAssigned,
-)
-from ticket_numbering.sqs_record import SQSRecord
-
-TimeLeft = Callable[[], float]
-"""Returns the seconds that are left of the invocation."""
-
-MAX_BLOCK_REQUESTS: Final = 50
-"""TransactWriteItems takes 100 actions; a request needs two, its ticket and its key."""
-
-MAX_BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""TransactWriteItems takes 4 MB in all."""
-
-MAX_ITEM_BYTES: Final = 400 * 1024
-"""DynamoDB Developer Guide, "Quotas": the limit of an item, names and values."""
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract.errors import DamagedKeyRecordError
+from ticket_numbering.contract.messages import Assignment, RequestKey
 
 MAX_KEYS_PER_READ: Final = 100
 """BatchGetItem takes 100 keys, TransactGetItems 100 actions; see their references."""
-
-REQUEST_OVERHEAD_BYTES: Final = 1024
-"""What the two items hold besides: names, number, times, fingerprint."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Requests of one project that take contiguous numbers, all or none."""
-
-    project_id: str
-    first_number: int
-    assigned_at: str
-    requests: Sequence[CreateTicket]
-
-    @property
-    def next_number(self) -> int:
-        """The number after the block."""
-        return self.first_number + len(self.requests)
-
-    def assignments(self) -> dict[RequestKey, Assignment]:
-        """Return what holds once the block is committed."""
-        return {
-            request.key: Assignment(number, request.fingerprint, self.assigned_at)
-            for number, request in enumerate(self.requests, self.first_number)
-        }
-
-
-def take_block(
-    requests: Sequence[CreateTicket], first_number: int
-) -> Sequence[CreateTicket]:
-    """Return the requests from the start that one block can hold.
-
-    A request that would get more than its `max_number` waits for the next block: an
-    earlier one may turn out to be a replay, and leave its number to it.
-
-    Args:
-        requests: At least one; the first accepts the first number.
-        first_number: The number of the first.
-    """
-    size, length = 0, 0
-    for number, request in enumerate(requests[:MAX_BLOCK_REQUESTS], first_number):
-        size += request.size + REQUEST_OVERHEAD_BYTES
-        if length and (size > MAX_BLOCK_BYTES or not request.accepts(number)):
-            break
-        length += 1
-    return requests[:length]
-
-
-def is_too_large(request: CreateTicket) -> bool:
-    """Tell whether the ticket's size can be why DynamoDB refuses it.
-
-    Of no request that comes in a body of at most `MAX_BODY_BYTES`.
-    """
-    return request.size + REQUEST_OVERHEAD_BYTES > MAX_ITEM_BYTES
 
 
 class Reason(Enum):
@@ -197,40 +118,4 @@ class TicketStore(Protocol):
                 whether the block is committed is unknown.
             StoreRefusedError: A right or the store is missing.
         """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """An event to publish, and whether it may have been published before."""
-
-    event: TicketNumberAssigned
-    replayed: bool
-
-
-class Publisher(Protocol):
-    """Announces assigned numbers."""
-
-    def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
-    ) -> Mapping[str, AnnouncementError]:
-        """Publish, and return the errors of what was not published, by event id."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A poison message, and why it is one."""
-
-    record: SQSRecord
-    error: PoisonMessageError
-
-
-class DeadLetterQueue(Protocol):
-    """Takes poison messages."""
-
-    def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
-    ) -> Mapping[str, DeadLetterError]:
-        """Send, and return the errors of what was not sent, by message id."""
         ...

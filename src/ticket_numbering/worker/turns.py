@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, PriorityQueue
 from typing import Final
 
-from ticket_numbering.ports import TimeLeft
+from ticket_numbering.allocation.allocation import TimeLeft
 
 AT_ONCE: Final = float("-inf")
 

@@ -4,15 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import Reason, Slot
+from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
     TransientError,
 )
-from ticket_numbering.messages import Assignment, RequestKey
-from ticket_numbering.ports import Block, Reason, Slot
+from ticket_numbering.contract.messages import Assignment, RequestKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ticket_numbering.errors import InvalidMessageError, TicketTooLargeError
-from ticket_numbering.field_types import (
+from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
+from ticket_numbering.contract.field_types import (
     AttributeName,
     AttributeValue,
     Description,
@@ -28,7 +28,7 @@ from ticket_numbering.field_types import (
     Timestamp,
     Title,
 )
-from ticket_numbering.json_body import json_object, shown
+from ticket_numbering.contract.json_body import json_object, shown
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""

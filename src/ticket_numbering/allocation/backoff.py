@@ -7,7 +7,7 @@ does not start again with the shortest one.
 from dataclasses import dataclass, field
 from typing import Final
 
-from ticket_numbering.errors import (
+from ticket_numbering.contract.errors import (
     StoreThrottledError,
     StoreUnavailableError,
     TransientError,

@@ -15,9 +15,24 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Final, assert_never
 
-from ticket_numbering.backoff import BASE_DELAY_SECONDS, Backoff
-from ticket_numbering.cancellation import NextStep, next_step
-from ticket_numbering.errors import (
+from ticket_numbering.allocation.backoff import BASE_DELAY_SECONDS, Backoff
+from ticket_numbering.allocation.block import (
+    MAX_BLOCK_REQUESTS,
+    Block,
+    is_too_large,
+    take_block,
+)
+from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.sequence_cache import SequenceCache
+from ticket_numbering.allocation.store import (
+    MAX_KEYS_PER_READ,
+    Cancelled,
+    Committed,
+    Refused,
+    Slot,
+    TicketStore,
+)
+from ticket_numbering.contract.errors import (
     DamagedSequenceError,
     NotAttemptedError,
     PoisonMessageError,
@@ -27,26 +42,15 @@ from ticket_numbering.errors import (
     TicketTooLargeError,
     TransientError,
 )
-from ticket_numbering.messages import (
+from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
     RequestIdentity,
     RequestKey,
 )
-from ticket_numbering.ports import (
-    MAX_BLOCK_REQUESTS,
-    MAX_KEYS_PER_READ,
-    Block,
-    Cancelled,
-    Committed,
-    Refused,
-    Slot,
-    TicketStore,
-    TimeLeft,
-    is_too_large,
-    take_block,
-)
-from ticket_numbering.sequence_cache import SequenceCache
+
+TimeLeft = Callable[[], float]
+"""Returns the seconds that are left of the invocation."""
 
 MAX_DELAY_SHARE: Final = 1 / 3
 """Of the time that is left, for one delay.

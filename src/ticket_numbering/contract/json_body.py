@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final, NoReturn
 
-from ticket_numbering.errors import InvalidMessageError
+from ticket_numbering.contract.errors import InvalidMessageError
 
 MAX_REPORTED_NAME: Final = 64
 MAX_DIGITS: Final = 16

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ticket_numbering.errors import InvalidMessageError
-from ticket_numbering.messages import CreateTicket
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.messages import CreateTicket
 
 ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
 """SQS API reference, SendMessage, "MessageAttribute"."""

@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ticket_numbering.batch_api import (
+from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
     is_fifo,
     send_all,
     text_attribute,
 )
-from ticket_numbering.errors import DeadLetterError
-from ticket_numbering.field_types import FORBIDDEN_CHARACTERS
-from ticket_numbering.ports import DeadLetter, TimeLeft
-from ticket_numbering.sqs_record import SQSRecord
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.errors import DeadLetterError
+from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.sqs_record import SQSRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -1,0 +1,1 @@
+"""The ports on DynamoDB, SNS and SQS."""

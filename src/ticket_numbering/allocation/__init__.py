@@ -1,0 +1,1 @@
+"""The algorithm: a project's numbers, over the port of a store."""

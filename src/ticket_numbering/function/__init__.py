@@ -1,0 +1,1 @@
+"""The Lambda function: settings, clients and adapters."""

@@ -1,0 +1,50 @@
+"""The ports of the publisher and the dead-letter queue, and what crosses them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.errors import (
+    AnnouncementError,
+    DeadLetterError,
+    PoisonMessageError,
+)
+from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.worker.sqs_record import SQSRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event to publish, and whether it may have been published before."""
+
+    event: TicketNumberAssigned
+    replayed: bool
+
+
+class Publisher(Protocol):
+    """Announces assigned numbers."""
+
+    def publish(
+        self, announcements: Sequence[Announcement], time_left: TimeLeft
+    ) -> Mapping[str, AnnouncementError]:
+        """Publish, and return the errors of what was not published, by event id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A poison message, and why it is one."""
+
+    record: SQSRecord
+    error: PoisonMessageError
+
+
+class DeadLetterQueue(Protocol):
+    """Takes poison messages."""
+
+    def send(
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> Mapping[str, DeadLetterError]:
+        """Send, and return the errors of what was not sent, by message id."""
+        ...
