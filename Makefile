@@ -49,16 +49,16 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, or show one (SEED=n).
-	@PYTHONPATH=src $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
+	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
 explore: .venv/ready  ## Explore every state of small configurations of the same model.
-	@PYTHONPATH=src $(BIN)/python -m simulation explore
+	@PYTHONPATH=src:lab $(BIN)/python -m simulation explore
 
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught.
-	@PYTHONPATH=src $(BIN)/python -m simulation known-bad
+	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
 spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
-	@spec/check $(if $(FULL),full)
+	@lab/spec/check $(if $(FULL),full)
 
 mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline.
 	rm -rf mutants
@@ -66,10 +66,10 @@ mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ mus
 	.venv-mutation/bin/python -m tools.mutants
 
 bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; FULL=1: more seeds, and the plots.
-	@PYTHONPATH=src $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
-	@$(BIN)/python -m benchmarks.function
+	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
 check: lint unit  ## The fast half: format, lint, types, template, unit tests.
 
@@ -77,7 +77,7 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	PYTHONPATH=src:. $(BIN)/lint-imports --no-logo
+	PYTHONPATH=src:lab:. $(BIN)/lint-imports --no-logo
 	$(BIN)/cfn-lint template.yaml
 
 unit: .venv/ready
@@ -95,7 +95,7 @@ format: .venv/ready  ## Format the code, and apply ruff's fixes.
 	$(BIN)/ruff format .
 
 contracts: .venv/ready  ## Write the JSON Schemas from the models.
-	PYTHONPATH=src $(BIN)/python -m tools.contracts
+	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 
 pictures: setup  ## Draw the terminal of the README again, by running the command.
 	@$(BIN)/python -m tools.pictures

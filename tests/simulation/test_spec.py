@@ -26,7 +26,7 @@ IMPORT = ("-DDELIVERIES=2", "-DSEED=3", "-DIMPORT")
 def check(*switches: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run the script behind `make spec`."""
     environment = None if path is None else {"PATH": path}
-    command = ["/bin/sh", "spec/check", *switches]
+    command = ["/bin/sh", "lab/spec/check", *switches]
     return subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

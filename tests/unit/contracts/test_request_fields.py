@@ -52,8 +52,8 @@ PLACES: Final[Mapping[str, tuple[Iterable[str], set[str]]]] = {
     "docs/schemas": (published(), set()),
     # Attributes are for files.
     "ticketctl/commands/send.py": (options(), {"attributes"}),
-    "simulation/requests.py": ({*requests.CHECKS, requests.CAP}, set()),
-    "simulation/producers.py": ({*producers.OPTIONAL_VALUES}, {*REQUIRED, CAP}),
+    "lab/simulation/requests.py": ({*requests.CHECKS, requests.CAP}, set()),
+    "lab/simulation/producers.py": ({*producers.OPTIONAL_VALUES}, {*REQUIRED, CAP}),
     "README.md": (first_cells("README.md", "Ask for a ticket"), set()),
     # The cap is no part of the ticket.
     "docs/operations.md": (

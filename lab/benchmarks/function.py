@@ -28,7 +28,7 @@ MAX_MEGABYTES: Final = 128
 STARTS: Final = 15
 BATCHES: Final = 200
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = Path(__file__).resolve().parents[2]
 SOURCE: Final = ROOT / "src"
 ENVIRONMENT: Final = {
     "PATH": os.defpath,
