@@ -17,8 +17,8 @@ from ticket_numbering.contract.messages import (
     CreateTicket,
     TicketNumberAssigned,
 )
+from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from ticketctl.system.items import Ticket
 from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"

@@ -14,10 +14,10 @@ import pytest
 from tests.support.ctl_process import Ctl, local_environment
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
+from ticketctl.aws.queues import Received, messages_on, subscribe, take
+from ticketctl.aws.sender import Request, send
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import Received, messages_on, subscribe, take
-from ticketctl.system.sender import Request, send
 
 Found = TypeVar("Found")
 

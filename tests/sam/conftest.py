@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS, System
+from ticketctl.aws.queues import subscribe
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
 from ticketctl.local.connection_files import architecture, write_sam_files
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import subscribe
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 BUILT = ROOT / ".build" / "sam"

@@ -17,11 +17,11 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.support.builders import ticket_fields
 from tests.support.template_loader import source
+from ticketctl.aws.queues import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import Emulator, running_emulator
 from ticketctl.local.stack import LocalStack
-from ticketctl.system.queues import subscribe
 
 CONFIGURATION = "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "dev"
 STACK = "ticket-numbering-dev"

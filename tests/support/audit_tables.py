@@ -10,7 +10,7 @@ from tests.support.seed_items import Item, key_item, ticket_item
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.system.table_reader import TableReader
+from ticketctl.aws.table_reader import TableReader
 
 Place = tuple[str, ...]
 

@@ -19,9 +19,9 @@ from tests.support.fault_proxy import FaultProxy
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.system.items import plain
-from ticketctl.system.queues import messages_on
-from ticketctl.system.sender import Request
+from ticketctl.aws.items import plain
+from ticketctl.aws.queues import messages_on
+from ticketctl.aws.sender import Request
 from tools.events import fresh_events
 
 SEED_VARIABLE: Final = "FAULTS_SEED"

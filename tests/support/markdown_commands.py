@@ -33,7 +33,7 @@ class Shown:
 
 def pages() -> list[Path]:
     """Return every page that people read, but what is said of the past."""
-    found = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "spec" / "README.md"}
+    found = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "lab/spec/README.md"}
     return sorted(found - {ROOT / "CHANGELOG.md"})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ticketctl.system.stack import System
+from ticketctl.aws.stack import System
 
 Item = dict[str, dict[str, Any]]
 

@@ -8,8 +8,8 @@ from typing import Final
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.monitor import Monitor, broken
+from ticketctl.aws.items import ERASED, RESERVED, VOIDED
 from ticketctl.sequences.seeding import Seeded
-from ticketctl.system.items import ERASED, RESERVED, VOIDED
 
 MARKS: Final = {VOIDED, ERASED}
 KEPT: Final = (

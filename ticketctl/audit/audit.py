@@ -14,9 +14,9 @@ from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.system.rate_limiter import RateLimiter
-from ticketctl.system.stack import System
-from ticketctl.system.table_reader import TableReader
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from ticketctl.audit.findings import Kind
-from ticketctl.system.items import RESERVED, VOIDED, KeyRecord, Ticket
+from ticketctl.aws.items import RESERVED, VOIDED, KeyRecord, Ticket
 
 Range = tuple[int, int]
 """The first and the last number."""

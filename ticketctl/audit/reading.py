@@ -13,8 +13,7 @@ from typing import Final
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
-from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.system.items import (
+from ticketctl.aws.items import (
     KEY_ATTRIBUTES,
     TICKET_ATTRIBUTES,
     KeyRecord,
@@ -22,7 +21,8 @@ from ticketctl.system.items import (
     key_record,
     ticket,
 )
-from ticketctl.system.table_reader import Item, Place, TableReader
+from ticketctl.aws.table_reader import Item, Place, TableReader
+from ticketctl.cli.errors import InputError, NotThereError
 
 MAX_DOUBTS: Final = 10_000
 """More mean that the tables do not belong together, and need not be listed."""

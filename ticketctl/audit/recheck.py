@@ -14,9 +14,9 @@ from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
+from ticketctl.aws.items import KeyRecord, Ticket, key_record
+from ticketctl.aws.table_reader import Place
 from ticketctl.cli.errors import NotThereError
-from ticketctl.system.items import KeyRecord, Ticket, key_record
-from ticketctl.system.table_reader import Place
 
 PAUSE_SECONDS: Final = 2.0
 

@@ -11,9 +11,9 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from ticketctl.aws.aws_errors import explained
+from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
 from ticketctl.cli.errors import Status, ToolError
-from ticketctl.system.aws_errors import explained
-from ticketctl.system.stack import DEFAULT_STACK, Stack, find_stack
 
 TICKETS: Final = "Tickets"
 NUMBERS: Final = "Number sequences"

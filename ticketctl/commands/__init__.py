@@ -12,7 +12,7 @@ for _name in (
     "watch",
     "show",
     "audit",
-    "numbers",
+    "sequences",
     "dead_letters",
     "status",
     "verify",

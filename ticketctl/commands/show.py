@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ticketctl.aws.items import HIGHEST, as_json
 from ticketctl.cli.app import TICKETS, Json, Project, TicketKey, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
@@ -16,7 +17,6 @@ from ticketctl.show.lookup import (
     request_key,
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
-from ticketctl.system.items import HIGHEST, as_json
 
 
 @app.command(

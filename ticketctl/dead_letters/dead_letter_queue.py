@@ -14,11 +14,11 @@ from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ticketctl.aws.queues import Receiver, message_counts
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.system.queues import Receiver, message_counts
-from ticketctl.system.stack import System
 
 VISIBILITY_SECONDS: Final = 60
 _RECEIVE_SECONDS: Final = 50

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, notes
 from ticketctl.cli.prompts import confirm
@@ -14,7 +15,6 @@ from ticketctl.dead_letters.dead_letter_queue import settle
 from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_table
-from ticketctl.system.stack import System
 
 _SHOWN: Final = 20
 

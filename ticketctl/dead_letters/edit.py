@@ -13,6 +13,8 @@ import click
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.contract import body_of, exact_fields
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import is_interactive
@@ -21,8 +23,6 @@ from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.redrive import resend
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import laid_out
-from ticketctl.system.contract import body_of, exact_fields
-from ticketctl.system.stack import System
 
 
 def edit_dead_letter(

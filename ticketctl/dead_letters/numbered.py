@@ -10,12 +10,12 @@ from typing import Any
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.aws.items import is_request_key
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.system.items import is_request_key
-from ticketctl.system.stack import System
-from ticketctl.system.table_reader import TableReader
 
 
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:

@@ -6,15 +6,15 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
+from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import settle
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import reasons, warn_of_poison
-from ticketctl.system.aws_errors import error_code
-from ticketctl.system.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
-from ticketctl.system.stack import System
 
 MAX_RATE: Final = 500
 """Messages a second; StartMessageMoveTask API."""

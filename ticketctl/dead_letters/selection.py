@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
-from ticketctl.system.stack import System
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.aws.contract import exact_fields
+from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, print_json, printable, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 from ticketctl.dead_letters.selection import Selection
-from ticketctl.system.contract import exact_fields
-from ticketctl.system.stack import System
 
 _SHORT_ID: Final = 8
 _ENDLESS: Final = 10_000

@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
+from ticketctl.aws.queues import messages_on, subscribe
 from ticketctl.cli.output import console
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
@@ -17,7 +18,6 @@ from ticketctl.local.connection_files import (
     write_shell_file,
 )
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import messages_on, subscribe
 from ticketctl.verify.report import print_run
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, read_messages, sample_messages

@@ -6,12 +6,12 @@ from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.aws.contract import Fields, body_of
+from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json_line, remark, visible
 from ticketctl.send.derived_keys import DerivedKeys
 from ticketctl.send.request_file import Format, Line, read_lines, shown_name
-from ticketctl.system.contract import Fields, body_of
-from ticketctl.system.sender import MAX_BATCH_BYTES, Request
 
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"

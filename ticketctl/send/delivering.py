@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ticket_numbering.contract.messages import ticket_key
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.sender import Request, Sender
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     console,
@@ -15,9 +18,6 @@ from ticketctl.cli.output import (
     with_progress,
 )
 from ticketctl.send.waiting import Answer, wait_for_numbers
-from ticketctl.system.rate_limiter import RateLimiter
-from ticketctl.system.sender import Request, Sender
-from ticketctl.system.stack import System
 
 _TITLE_WIDTH: Final = 100
 

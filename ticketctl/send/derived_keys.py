@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.contract import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import STANDARD_INPUT
-from ticketctl.system.contract import Fields
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.

@@ -11,8 +11,8 @@ from typing import Any, Final
 from ticket_numbering.contract.dynamodb_items import assignment, key_id
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import CreateTicket, ticket_key
-from ticketctl.system.stack import System
-from ticketctl.system.table_reader import TableReader
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
 
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0

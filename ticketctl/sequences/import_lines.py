@@ -8,9 +8,9 @@ from typing import Any
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.contract import body_of
+from ticketctl.aws.items import timestamp
 from ticketctl.send.request_file import Line
-from ticketctl.system.contract import body_of
-from ticketctl.system.items import timestamp
 
 
 @dataclass(frozen=True)

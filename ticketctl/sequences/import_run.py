@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 import typer
 
+from ticketctl.aws.items import RESERVED, timestamp
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import last_number, ticket_from, tickets_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
@@ -12,9 +15,6 @@ from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, Seeded
-from ticketctl.system.items import RESERVED, timestamp
-from ticketctl.system.stack import System
-from ticketctl.system.tickets import last_number, ticket_from, tickets_of
 
 
 def read_tickets(file: str, project: str | None) -> list[Existing]:

@@ -9,11 +9,8 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
-from ticketctl.cli.errors import NotThereError
-from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.retry import Retry
-from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import (
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.items import (
     ELSEWHERE,
     ERASED,
     RESERVED,
@@ -22,8 +19,11 @@ from ticketctl.system.items import (
     plain,
     serialized,
 )
-from ticketctl.system.stack import System
-from ticketctl.system.tickets import ticket_from, tickets_below
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import ticket_from, tickets_below
+from ticketctl.cli.errors import NotThereError
+from ticketctl.sequences.import_lines import Existing
+from ticketctl.sequences.retry import Retry
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64

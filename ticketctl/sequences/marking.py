@@ -9,12 +9,8 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.field_types import Priority
-from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import visible
-from ticketctl.sequences.importing import SEED_ATTRIBUTES
-from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
-from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import (
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.items import (
     ERASED,
     RESERVED,
     TICKET_ATTRIBUTES,
@@ -24,8 +20,12 @@ from ticketctl.system.items import (
     ticket,
     timestamp,
 )
-from ticketctl.system.queues import FIFO_SUFFIX
-from ticketctl.system.stack import System
+from ticketctl.aws.queues import FIFO_SUFFIX
+from ticketctl.aws.stack import System
+from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.output import visible
+from ticketctl.sequences.importing import SEED_ATTRIBUTES
+from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
 ERASED_TITLE: Final = "erased"
 

@@ -13,17 +13,17 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.cli.errors import InputError
-from ticketctl.sequences.retry import Retry
-from ticketctl.system.aws_errors import error_code
-from ticketctl.system.items import ELSEWHERE, RESERVED, serialized, timestamp
-from ticketctl.system.stack import System
-from ticketctl.system.tickets import (
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.items import ELSEWHERE, RESERVED, serialized, timestamp
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import (
     get_ticket,
     last_number,
     tickets_above,
     tickets_below,
 )
+from ticketctl.cli.errors import InputError
+from ticketctl.sequences.retry import Retry
 
 _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
 """The number is taken, or a worker's transaction is about to take it."""

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 from ticket_numbering.contract.messages import CloudEvent
-from ticketctl.system.items import ERASED, VOIDED, Ticket
+from ticketctl.aws.items import ERASED, VOIDED, Ticket
 
 MAX_REASON = 500
 

@@ -9,11 +9,11 @@ from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import RequestKey
+from ticketctl.aws.contract import is_idempotency_key, is_project_id
+from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.system.contract import is_idempotency_key, is_project_id
-from ticketctl.system.items import HIGHEST, KeyRecord, Ticket, key_record
-from ticketctl.system.stack import System
-from ticketctl.system.tickets import get_ticket, tickets_below
 
 _NUMBER: Final = re.compile("[1-9][0-9]{0,18}")
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from ticketctl.aws.items import Ticket, as_json
 from ticketctl.cli.output import console, printable, visible
-from ticketctl.system.items import Ticket, as_json
 
 # The order in which fields are printed; others stand between these and the last.
 _FIRST: Final = ("project_id", "number", "title", "status", "priority", "assigned_at")

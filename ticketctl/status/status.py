@@ -6,9 +6,9 @@ CloudWatch's time series are for the dashboard: asking for them costs money each
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ticketctl.aws.queues import message_counts, messages_on
+from ticketctl.aws.stack import Stack
 from ticketctl.cli.output import visible
-from ticketctl.system.queues import message_counts, messages_on
-from ticketctl.system.stack import Stack
 
 _REASON_WIDTH: Final = 200
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.audit.findings import Kind
+from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible
-from ticketctl.system.queues import Received
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Project, Verdict
 

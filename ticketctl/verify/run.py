@@ -9,11 +9,11 @@ from typing import Any, Final
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.system.queues import MAX_ENTRIES, Received, Receiver, take
-from ticketctl.system.sender import send
-from ticketctl.system.stack import System
-from ticketctl.system.table_reader import TableReader
-from ticketctl.system.tickets import tickets_above
+from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
+from ticketctl.aws.sender import send
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.tickets import tickets_above
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict, judge
 from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement

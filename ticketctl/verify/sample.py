@@ -6,9 +6,9 @@ from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Final
 
+from ticketctl.aws.contract import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import read_lines, shown_name
-from ticketctl.system.contract import Fields, body_of
 
 _TITLES: Final = (
     "Login page flickers in dark mode",

@@ -12,8 +12,8 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.messages import CreateTicket, RequestKey, ticket_key
 from ticketctl.audit.audit import ProjectAudit
+from ticketctl.aws.queues import Received
 from ticketctl.cli.output import visible
-from ticketctl.system.queues import Received
 
 _BODY_WIDTH = 60
 

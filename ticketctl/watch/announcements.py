@@ -7,10 +7,10 @@ from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
 from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticketctl.aws.contract import json_fields
+from ticketctl.aws.queues import Received
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from ticketctl.system.contract import json_fields
-from ticketctl.system.queues import Received
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 VOIDED: Final[str] = TicketVoided.model_fields["type"].default

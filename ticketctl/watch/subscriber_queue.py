@@ -8,10 +8,10 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticketctl.aws.aws_errors import is_not_there
+from ticketctl.aws.queues import Received, Receiver
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.system.aws_errors import is_not_there
-from ticketctl.system.queues import Received, Receiver
-from ticketctl.system.stack import System
 
 LOOK_SECONDS: Final = 15
 """How long a look lasts at most."""

@@ -14,10 +14,10 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ticketctl.aws.aws_errors import explained, is_not_there, is_refused
+from ticketctl.aws.queues import create_queue, subscribe_queue
+from ticketctl.aws.stack import NamedSystem, System
 from ticketctl.cli.output import remark, visible
-from ticketctl.system.aws_errors import explained, is_not_there, is_refused
-from ticketctl.system.queues import create_queue, subscribe_queue
-from ticketctl.system.stack import NamedSystem, System
 
 MAX_AGE_SECONDS: Final = 24 * 60 * 60
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticketctl.aws.aws_errors import is_not_there
+from ticketctl.aws.queues import Received, take
+from ticketctl.aws.stack import NamedSystem
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import console, print_json_line, remark
-from ticketctl.system.aws_errors import is_not_there
-from ticketctl.system.queues import Received, take
-from ticketctl.system.stack import NamedSystem
 from ticketctl.watch.announcements import Announcement, line_of, read_announcement
 from ticketctl.watch.temporary_queue import temporary_queue
 

@@ -14,8 +14,8 @@ import pytest
 from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
+from ticketctl.aws.queues import create_queue, subscribe_queue, take
 from ticketctl.local.stack import LocalStack
-from ticketctl.system.queues import create_queue, subscribe_queue, take
 from ticketctl.watch.temporary_queue import name_start
 
 pytestmark = pytest.mark.emulator

@@ -12,8 +12,8 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT, blocks
 from tests.support.sns_gate import Manner, door
+from ticketctl.aws.queues import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.system.queues import subscribe
 
 pytestmark = pytest.mark.emulator
 

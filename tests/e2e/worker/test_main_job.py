@@ -8,8 +8,8 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.sns_gate import Manner, door
-from ticketctl.system.queues import Received
-from ticketctl.system.sender import Request
+from ticketctl.aws.queues import Received
+from ticketctl.aws.sender import Request
 
 pytestmark = pytest.mark.emulator
 

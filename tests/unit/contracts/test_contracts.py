@@ -22,9 +22,9 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.messages import CreateTicket, TicketNumberAssigned
 from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticketctl.aws.items import Ticket
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from ticketctl.system.items import Ticket
 from tools import contracts
 
 STAMP = "2026-11-21T06:30:00.123Z"

@@ -23,11 +23,11 @@ from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
+from ticketctl.aws.items import ERASED, VOIDED
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import Stack
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.system.items import ERASED, VOIDED
-from ticketctl.system.rate_limiter import RateLimiter
-from ticketctl.system.stack import Stack
-from ticketctl.system.table_reader import TableReader
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 

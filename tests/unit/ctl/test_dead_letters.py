@@ -13,6 +13,7 @@ from tests.support.dead_letter_queue import (
     dead_letter,
     dead_letters,
 )
+from ticketctl.aws.queues import Receiver
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import list_, redrive, show
 from ticketctl.dead_letters.dead_letter_queue import (
@@ -22,7 +23,6 @@ from ticketctl.dead_letters.dead_letter_queue import (
 )
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import age, print_table
-from ticketctl.system.queues import Receiver
 
 
 def with_ids(*starts: str) -> Site:

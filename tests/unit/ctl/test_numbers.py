@@ -20,15 +20,15 @@ from tests.support.canned_aws import parameters
 from tests.support.ctl_process import Ended, command_context
 from tests.support.seed_items import ticket_item
 from tests.support.tables import create_table
+from ticketctl.aws.items import plain
 from ticketctl.cli.errors import BusyError, InputError, NotThereError, Status
-from ticketctl.commands import numbers
+from ticketctl.commands import sequences
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
 from ticketctl.sequences.marking import KEPT, checked_reason
 from ticketctl.sequences.retry import Retry
 from ticketctl.sequences.seeding import Seed, given_between
-from ticketctl.system.items import plain
 
 NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
@@ -215,7 +215,7 @@ class TestSeed:
         site.put(1, 2, 3)
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            site.call(numbers.seed, "PROJ", last=last)
+            site.call(sequences.seed, "PROJ", last=last)
 
         assert sorted(site.tickets()) == [1, 2, 3]
 
@@ -224,19 +224,19 @@ class TestSeed:
         self, site: Site, last: int
     ) -> None:
         """Also where a ticket was imported at the number after the sequence."""
-        site.call(numbers.seed, "PROJ", last=1234)
-        site.call(numbers.import_tickets, site.file(1))
+        site.call(sequences.seed, "PROJ", last=1234)
+        site.call(sequences.import_tickets, site.file(1))
 
         with pytest.raises(InputError, match="has numbers up to 1234 already"):
-            site.call(numbers.seed, "PROJ", last=last)
+            site.call(sequences.seed, "PROJ", last=last)
 
     def test_seed_changes_nothing_when_it_was_done_already(self, site: Site) -> None:
         """The answer to the first may have been lost; workers may have gone on."""
-        site.call(numbers.seed, "PROJ", last=300)
+        site.call(sequences.seed, "PROJ", last=300)
         site.put(301)
         before = site.tickets()
 
-        ended = site.call(numbers.seed, "PROJ", last=300)
+        ended = site.call(sequences.seed, "PROJ", last=300)
 
         assert ended.status == Status.OK
         assert "was seeded already up to 300, and goes on with 302" in ended.out
@@ -250,7 +250,7 @@ class TestSeed:
         site.interrupt_seed(300, after=1)
         site.put(2, 301)
 
-        ended = site.call(numbers.seed, "PROJ", last=300)
+        ended = site.call(sequences.seed, "PROJ", last=300)
 
         assert ended.status == Status.FOUND
         assert ended.err.endswith("being seeded: PROJ-2\n")
@@ -284,7 +284,7 @@ class TestSeed:
         site.before("PutItem", lambda: None, failure)
 
         with pytest.raises(error):
-            site.call(numbers.seed, "PROJ", last=300)
+            site.call(sequences.seed, "PROJ", last=300)
 
         said = site.printed.readouterr().err
         assert said == "PROJ may be seeded in part: run it again\n"
@@ -396,7 +396,7 @@ class TestImport:
         calls, states = [], []
         for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
             path = site.file(*numbers_of_file)
-            calls.append(site.call(numbers.import_tickets, path).out)
+            calls.append(site.call(sequences.import_tickets, path).out)
             states.append(site.tickets())
 
         first, second, third = states
@@ -414,7 +414,7 @@ class TestImport:
     def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
         path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
 
-        ended = site.call(numbers.import_tickets, path)
+        ended = site.call(sequences.import_tickets, path)
 
         assert "imported 4, there already 0, refused 0" in ended.out
 
@@ -424,7 +424,7 @@ class TestImport:
     ) -> None:
         site.retention_days = days
 
-        site.call(numbers.import_tickets, site.file(1))
+        site.call(sequences.import_tickets, site.file(1))
 
         [record] = site.dynamodb.scan(TableName="keys")["Items"]
         assert ("expires_at" in record) == bool(days)
@@ -437,7 +437,7 @@ class TestImport:
         site.dynamodb.put_item(TableName="keys", Item=record)
 
         path = site.file(1, line(3, idempotency_key="taken"), 4)
-        said = site.call(numbers.import_tickets, path)
+        said = site.call(sequences.import_tickets, path)
 
         assert said.status == Status.FOUND
         assert "line 1: PROJ-1: another ticket has this number" in said.err
@@ -453,7 +453,7 @@ class TestImport:
         site.interrupt_seed(99, after=1)
         site.put(2)
 
-        ended = site.call(numbers.import_tickets, site.file(50, 99))
+        ended = site.call(sequences.import_tickets, site.file(50, 99))
 
         assert "PROJ-2 was given by workers meanwhile" in ended.err
         assert site.given() == [1, 2, 50, 99]
@@ -479,9 +479,9 @@ class TestImport:
 
     def test_ticket_in_a_seeds_place_says_what_the_seed_said(self, site: Site) -> None:
         """So that a seed that is run again does not take it for another's."""
-        site.call(numbers.import_tickets, site.file(1, 30))
+        site.call(sequences.import_tickets, site.file(1, 30))
 
-        assert site.call(numbers.seed, "PROJ", last=30).status == Status.OK
+        assert site.call(sequences.seed, "PROJ", last=30).status == Status.OK
         tickets = site.tickets()
         assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
         assert sorted(tickets) == [1, 30] == site.given()
@@ -549,7 +549,7 @@ class TestImport:
         site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            site.call(numbers.import_tickets, site.file(*range(1, 300)))
+            site.call(sequences.import_tickets, site.file(*range(1, 300)))
 
         assert "run it again, and it goes on" in site.printed.readouterr().err
         assert 9 <= len(site.given()) < 100
@@ -569,7 +569,7 @@ class TestImport:
         path.write_text(content)
 
         with pytest.raises(InputError, match=error):
-            site.call(numbers.import_tickets, str(path))
+            site.call(sequences.import_tickets, str(path))
 
         assert site.tickets() == {}
 
@@ -577,7 +577,7 @@ class TestImport:
         site.put(1)
         path = site.file(10**15, line(7, project_id="OTHER"))
 
-        ended = site.call(numbers.import_tickets, path, dry_run=True, yes=False)
+        ended = site.call(sequences.import_tickets, path, dry_run=True, yes=False)
 
         assert ended.out == (
             f"PROJ: 1 tickets up to {10**15}; the last number is 1, "
@@ -593,10 +593,10 @@ class TestImport:
     def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
         self, site: Site, imported: list[int]
     ) -> None:
-        site.call(numbers.import_tickets, site.file(*imported))
+        site.call(sequences.import_tickets, site.file(*imported))
         path = site.file(5, 4, 3, 2, 1)
 
-        ended = site.call(numbers.import_tickets, path, dry_run=True)
+        ended = site.call(sequences.import_tickets, path, dry_run=True)
 
         already, missing = len(imported), 5 - len(imported)
         assert ended.out.endswith(
@@ -607,7 +607,7 @@ class TestImport:
         site.put(*range(1, 151), *range(200, 350))
 
         ended = site.call(
-            numbers.import_tickets, site.file(*range(1, 401)), dry_run=True
+            sequences.import_tickets, site.file(*range(1, 401)), dry_run=True
         )
 
         assert ended.out.endswith("there already 0, missing 100, different 300\n")
@@ -615,12 +615,12 @@ class TestImport:
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
         self, site: Site
     ) -> None:
-        site.call(numbers.import_tickets, site.file(1, 2, 3, 9))
-        site.call(numbers.erase, "PROJ-2", reason="asked to")
+        site.call(sequences.import_tickets, site.file(1, 2, 3, 9))
+        site.call(sequences.erase, "PROJ-2", reason="asked to")
         path = site.file(1, 2, line(3, title="Changed"), 5, 9)
 
-        planned = site.call(numbers.import_tickets, path, dry_run=True)
-        ended = site.call(numbers.import_tickets, path)
+        planned = site.call(sequences.import_tickets, path, dry_run=True)
+        ended = site.call(sequences.import_tickets, path)
 
         assert planned.out.endswith("there already 3, missing 1, different 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out
@@ -637,7 +637,7 @@ class TestVoid:
         site.topic += ".fifo"
 
         for _ in range(3):
-            site.call(numbers.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
+            site.call(sequences.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
 
         ticket = site.tickets()[42]
         assert (ticket["status"], ticket["title"]) == ("voided", "Ticket 42")
@@ -669,7 +669,7 @@ class TestVoid:
         monkeypatch.setattr(site, "publish", failure)
 
         with pytest.raises(error):
-            site.call(numbers.void, "PROJ-42", reason="spam")
+            site.call(sequences.void, "PROJ-42", reason="spam")
 
         said = site.printed.readouterr().err
         assert said == "PROJ-42 is voided, perhaps not announced; run it again\n"
@@ -679,7 +679,7 @@ class TestVoid:
     ) -> None:
         site.put(42)
 
-        site.call(numbers.void, "PROJ-42", reason="spam")
+        site.call(sequences.void, "PROJ-42", reason="spam")
 
         [request] = site.published
         assert "MessageDeduplicationId" not in request
@@ -699,7 +699,7 @@ class TestVoid:
             void_it()
 
         with pytest.raises(InputError, match=r"for another reason: .*spam") as stop:
-            site.call(numbers.void, "PROJ-42", reason="other")
+            site.call(sequences.void, "PROJ-42", reason="other")
 
         assert "\x1b" not in str(stop.value)
         assert site.published == []
@@ -724,7 +724,7 @@ class TestVoid:
         before = site.tickets()
 
         with pytest.raises(NotThereError, match=r"malformed.* ticketctl show PROJ-42"):
-            site.call(numbers.void, "PROJ-42", reason="spam")
+            site.call(sequences.void, "PROJ-42", reason="spam")
 
         assert site.tickets() == before
         assert site.published == []
@@ -736,10 +736,10 @@ class TestVoid:
         site.before("UpdateItem", partial(delete_ticket, site, 3))
 
         with pytest.raises(InputError, match="only reserved"):
-            site.call(numbers.void, "PROJ-2", reason="spam")
+            site.call(sequences.void, "PROJ-2", reason="spam")
         for key in ("PROJ-1", "PROJ-3"):
             with pytest.raises(NotThereError, match=f"there is no ticket {key}"):
-                site.call(numbers.void, key, reason="spam")
+                site.call(sequences.void, key, reason="spam")
 
         assert sorted(site.tickets()) == [2]
 
@@ -761,7 +761,7 @@ class TestErase:
         site.put(42, priority="high", attributes="phone", **text, **status)
         before = site.tickets()[42]
 
-        ended = site.call(numbers.erase, "PROJ-42", reason="asked to")
+        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
 
         after = site.tickets()[42]
         assert ended.out == "PROJ-42 is erased\n"
@@ -774,7 +774,7 @@ class TestErase:
         assert (event["id"], event["data"]["reason"]) == ("PROJ-42/erased", "asked to")
         assert event["data"]["erased_at"] == after["erased_at"]
         assert "Ticket 42" not in request["Message"]
-        again = site.call(numbers.erase, "PROJ-42", reason="asked to")
+        again = site.call(sequences.erase, "PROJ-42", reason="asked to")
         assert "was erased already; announced again" in again.out
         assert site.tickets()[42] == after
         assert site.published[1]["Message"] == request["Message"]
@@ -787,7 +787,7 @@ class TestErase:
         site.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
 
         for _ in range(2):
-            site.call(numbers.erase, "PROJ-42", reason="asked to")
+            site.call(sequences.erase, "PROJ-42", reason="asked to")
 
         ticket = site.tickets()[42]
         assert ticket.keys() <= KEPT
@@ -800,10 +800,10 @@ class TestErase:
 
     def test_seeds_end_stays_when_its_ticket_is_erased(self, site: Site) -> None:
         """Without it an audit would call the open place behind it explained."""
-        site.call(numbers.import_tickets, site.file(30))
+        site.call(sequences.import_tickets, site.file(30))
         before = site.tickets()[30]
 
-        site.call(numbers.erase, "PROJ-30", reason="asked to")
+        site.call(sequences.erase, "PROJ-30", reason="asked to")
 
         after = site.tickets()[30]
         for name in ("reserved_up_to", "reserved_after", "origin"):
@@ -813,7 +813,7 @@ class TestErase:
         site.put(42)
         site.before("UpdateItem", partial(site.put, 42, component="x", **VOIDED_BEFORE))
 
-        ended = site.call(numbers.erase, "PROJ-42", reason="asked to")
+        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
 
         assert ended.out == "PROJ-42 is erased\n"
         ticket = site.tickets()[42]
@@ -827,26 +827,26 @@ class TestErase:
         site.before("UpdateItem", partial(site.put, 42, **ERASED_BEFORE))
 
         with pytest.raises(InputError, match="for another reason: asked to"):
-            site.call(numbers.erase, "PROJ-42", reason="other")
+            site.call(sequences.erase, "PROJ-42", reason="other")
 
     def test_erased_ticket_is_left_alone_when_it_is_imported_again(
         self, site: Site
     ) -> None:
-        site.call(numbers.import_tickets, site.file(1))
-        site.call(numbers.erase, "PROJ-1", reason="asked to")
+        site.call(sequences.import_tickets, site.file(1))
+        site.call(sequences.erase, "PROJ-1", reason="asked to")
         erased = site.tickets()
 
-        ended = site.call(numbers.import_tickets, site.file(1))
+        ended = site.call(sequences.import_tickets, site.file(1))
 
         assert "imported 0, there already 1, refused 0" in ended.out
         assert site.tickets() == erased
 
     def test_erased_ticket_is_not_voided(self, site: Site) -> None:
         site.put(42)
-        site.call(numbers.erase, "PROJ-42", reason="asked to")
+        site.call(sequences.erase, "PROJ-42", reason="asked to")
 
         with pytest.raises(InputError, match="PROJ-42 is erased"):
-            site.call(numbers.void, "PROJ-42", reason="spam")
+            site.call(sequences.void, "PROJ-42", reason="spam")
 
 
 def delete_ticket(site: Site, number: int) -> None:
@@ -860,10 +860,10 @@ class TestConfirmed:
     @pytest.mark.parametrize(
         "command",
         [
-            partial(numbers.seed, project="PROJ", last=99),
-            partial(numbers.void, ticket_key="PROJ-42", reason="spam"),
-            partial(numbers.erase, ticket_key="PROJ-42", reason="spam"),
-            numbers.import_tickets,
+            partial(sequences.seed, project="PROJ", last=99),
+            partial(sequences.void, ticket_key="PROJ-42", reason="spam"),
+            partial(sequences.erase, ticket_key="PROJ-42", reason="spam"),
+            sequences.import_tickets,
         ],
         ids=["seed", "void", "erase", "import"],
     )
@@ -872,7 +872,7 @@ class TestConfirmed:
     ) -> None:
         site.put(42)
         before = site.tickets()
-        if command is numbers.import_tickets:
+        if command is sequences.import_tickets:
             command = partial(command, file=site.file(7))
 
         with pytest.raises(InputError, match="--yes"):

@@ -14,14 +14,14 @@ from tests.support.ctl_process import Ctl
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import key_id, key_item
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.request_file import Format, Line, read_lines
 from ticketctl.send.waiting import Answer, wait_for_numbers
-from ticketctl.system.rate_limiter import RateLimiter
-from ticketctl.system.sender import MAX_ATTEMPTS, Request, Sender, send
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
 TABLE = "keys"

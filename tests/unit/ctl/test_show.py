@@ -10,10 +10,10 @@ from botocore.stub import Stubber
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.seed_items import Item, key_item, ticket_item
+from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import NotThereError
 from ticketctl.commands.show import find, list_tickets, show
 from ticketctl.show.lookup import parse_ticket_key
-from ticketctl.system.stack import Stack
 
 EVIL = "\x1b[2J[red]\u202eevil[/red]"
 

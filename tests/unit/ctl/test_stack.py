@@ -24,6 +24,8 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.ctl_process import Ctl
+from ticketctl.aws.aws_errors import error_code, explained
+from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack, find_stack
 from ticketctl.cli.app import main, stack_of
 from ticketctl.cli.errors import (
     CloudError,
@@ -39,8 +41,6 @@ from ticketctl.cli.output import (
     visible,
 )
 from ticketctl.commands import app
-from ticketctl.system.aws_errors import error_code, explained
-from ticketctl.system.stack import NEEDED_OUTPUTS, Stack, find_stack
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,9 +11,9 @@ from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client
 from tests.support.ctl_process import command_context
+from ticketctl.aws.stack import Stack
 from ticketctl.commands.status import status
 from ticketctl.status.status import lines_of, status_of
-from ticketctl.system.stack import Stack
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 

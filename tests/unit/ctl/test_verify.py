@@ -17,10 +17,10 @@ from tests.support.ctl_process import command_context
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
+from ticketctl.aws.queues import Received
+from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
-from ticketctl.system.queues import Received
-from ticketctl.system.stack import Stack
 from ticketctl.verify.report import as_json
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge

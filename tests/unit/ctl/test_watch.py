@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client, parameters
+from ticketctl.aws.queues import Received, take
 from ticketctl.cli.errors import CloudError, InputError, NotThereError
-from ticketctl.system.queues import Received, take
 from ticketctl.watch.announcements import (
     ASSIGNED,
     VOIDED,

@@ -11,7 +11,7 @@ from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
 from tests.support.markdown_commands import blocks
 from ticket_numbering.contract.messages import AssignedTicket
-from ticketctl.system.queues import topic_may_send
+from ticketctl.aws.queues import topic_may_send
 from ticketctl.watch.announcements import ASSIGNED, VOIDED
 
 PAGE: Final = Path(__file__).parents[3] / "docs/consuming.md"

@@ -7,6 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticketctl.aws.tickets import last_number
 from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
@@ -24,7 +25,6 @@ from ticketctl.sequences.marking import (
 )
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
-from ticketctl.system.tickets import last_number
 
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 

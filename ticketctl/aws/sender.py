@@ -12,11 +12,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.contract import Fields, is_project_id, json_fields
+from ticketctl.aws.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
-from ticketctl.system.contract import Fields, is_project_id, json_fields
-from ticketctl.system.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
-from ticketctl.system.rate_limiter import RateLimiter
-from ticketctl.system.stack import System
 
 MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.

@@ -15,8 +15,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from ticketctl.aws.aws_errors import error_code
 from ticketctl.cli.errors import CloudError
-from ticketctl.system.aws_errors import error_code
 
 DEFAULT_STACK: Final = "ticket-numbering"
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import RequestKey
+from ticketctl.aws.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
+from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.cli.errors import InputError
-from ticketctl.system.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
-from ticketctl.system.rate_limiter import RateLimiter
 
 Item = Mapping[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ticketctl.system.items import Ticket, ticket
-from ticketctl.system.stack import System
+from ticketctl.aws.items import Ticket, ticket
+from ticketctl.aws.stack import System
 
 _PAGE: Final = 100
 

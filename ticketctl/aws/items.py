@@ -12,8 +12,8 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from ticket_numbering.contract.dynamodb_items import assignment, key_id
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import RequestKey
+from ticketctl.aws.contract import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
-from ticketctl.system.contract import is_idempotency_key, is_project_id
 
 ELSEWHERE: Final = "elsewhere"
 """A ticket's `origin`, where another system gave the number; else it has none."""

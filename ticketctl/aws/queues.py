@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import remark
-from ticketctl.system.stack import System
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 FIFO_SUFFIX: Final = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
