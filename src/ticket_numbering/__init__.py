@@ -39,6 +39,7 @@ Follow a message by reading in this order; each room stands on those below it:
       aws_errors        AWS errors: transient, refusals, unknown
     contract/
       messages          CreateTicket in, TicketNumberAssigned out: the wire contracts
+      envelope          an event with its message attributes
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
       dynamodb_items    the items of the two tables

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
-from uuid import uuid4
 
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import (
     ERASED,
@@ -199,28 +200,10 @@ def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
 
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:
-    """Publish as the worker does that a ticket is marked; or publish it once more."""
+    """Publish that a ticket is marked, as the worker publishes; or publish it again."""
     event = mark.event.of(marked.ticket)
+    key = RequestKey(event.data.project_id, event.data.idempotency_key)
+    envelope = Envelope(event, key, _priority(marked.ticket), marked.was_already)
     topic_arn = stack.outputs["AssignmentsTopicArn"]
-    attributes = {
-        "event_type": event.type,
-        "project_id": event.data.project_id,
-        "priority": _priority(marked.ticket),
-        "idempotency_key": event.data.idempotency_key,
-        "replayed": str(marked.was_already).lower(),
-    }
-    request: dict[str, Any] = {
-        "TopicArn": topic_arn,
-        "Message": event.model_dump_json(),
-        "MessageAttributes": {
-            name: {"DataType": "String", "StringValue": value}
-            for name, value in attributes.items()
-        },
-        # SNS passes it on: standard queues that subscribe become fair queues.
-        "MessageGroupId": event.data.project_id,
-    }
-    if topic_arn.endswith(FIFO_SUFFIX):
-        # A repeat is to arrive, also within the 5 minutes that SNS remembers ids.
-        repeat = f"/{uuid4()}" if marked.was_already else ""
-        request["MessageDeduplicationId"] = event.id + repeat
-    stack.client("sns").publish(**request)
+    entry = envelope.entry(fifo=topic_arn.endswith(FIFO_SUFFIX))
+    stack.client("sns").publish(TopicArn=topic_arn, **entry)

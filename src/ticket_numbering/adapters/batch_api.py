@@ -46,11 +46,6 @@ def is_fifo(name: str) -> bool:
     return name.endswith(".fifo")
 
 
-def text_attribute(value: str) -> dict[str, str]:
-    """Return a message attribute that holds text."""
-    return {"DataType": "String", "StringValue": value}
-
-
 def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
     """Return the bytes of names, types and values, which all count."""
     return sum(

@@ -1,18 +1,18 @@
 """The SNS adapter: announces assigned numbers, at least once each."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
+from typing import TYPE_CHECKING, Final
 
 from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
     is_fifo,
     send_all,
-    text_attribute,
 )
 from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.contract.messages import RequestKey
 from ticket_numbering.worker.ports import Announcement
 
 if TYPE_CHECKING:
@@ -55,30 +55,8 @@ class SNSPublisher:
 
 def _entry(announcement: Announcement, *, fifo: bool) -> Entry:
     event = announcement.event
-    message = event.model_dump_json(exclude_none=True)
-    attributes = {
-        "event_type": text_attribute(event.type),
-        "project_id": text_attribute(event.data.project_id),
-        "priority": text_attribute(event.data.priority),
-        "idempotency_key": text_attribute(event.data.idempotency_key),
-        "replayed": text_attribute(str(announcement.replayed).lower()),
-    }
-    content: dict[str, Any] = {
-        "Message": message,
-        "MessageAttributes": attributes,
-        # SNS passes it on: standard queues that subscribe become fair queues.
-        "MessageGroupId": event.data.project_id,
-    }
-    if fifo:
-        content["MessageDeduplicationId"] = _deduplication_id(announcement)
-    return Entry(content, len(message.encode()) + attributes_size(attributes))
-
-
-def _deduplication_id(announcement: Announcement) -> str:
-    """Let a FIFO topic drop what botocore sends twice, and no replay.
-
-    It drops an id that it saw in the last 5 minutes, while a replay is to arrive:
-    whoever asks for it again may have missed the first.
-    """
-    event_id = announcement.event.id
-    return f"{event_id}/{uuid4()}" if announcement.replayed else event_id
+    key = RequestKey(event.data.project_id, event.data.idempotency_key)
+    envelope = Envelope(event, key, event.data.priority, announcement.replayed)
+    content = envelope.entry(fifo=fifo)
+    size = len(content["Message"].encode()) + attributes_size(envelope.attributes)
+    return Entry(content, size)

@@ -13,9 +13,9 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     is_fifo,
     send_all,
-    text_attribute,
 )
 from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.worker.ports import DeadLetter

@@ -22,8 +22,8 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     is_fifo,
     send_all,
-    text_attribute,
 )
+from ticket_numbering.contract.envelope import text_attribute
 
 ENDPOINT = "https://sns.eu-west-1.amazonaws.com"
 MAX_BYTES = 100

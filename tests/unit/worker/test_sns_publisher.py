@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.builders import create_ticket, plenty
 from tests.support.canned_aws import BatchService
-from ticket_numbering.adapters.batch_api import attributes_size, text_attribute
+from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.messages import TicketNumberAssigned
 from ticket_numbering.worker.ports import Announcement

@@ -10,7 +10,7 @@ import pytest
 from tests.support.builders import plenty, queue_record
 from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
-from ticket_numbering.adapters.batch_api import attributes_size, text_attribute
+from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sqs_dead_letters import (
     MAX_ATTRIBUTES,
     MAX_REASON_CHARACTERS,
@@ -18,6 +18,7 @@ from ticket_numbering.adapters.sqs_dead_letters import (
     SQSDeadLetters,
     reason_of,
 )
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.errors import (
     DeadLetterError,
     IdempotencyMismatchError,
