@@ -36,7 +36,7 @@ def test_level_silences_outcomes_and_never_metrics(level: str) -> None:
         capture_output=True,
         cwd=ROOT,
         env=os.environ
-        | {"POWERTOOLS_LOG_LEVEL": level, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        | {"POWERTOOLS_LOG_LEVEL": level, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
     lines = [json.loads(line) for line in result.stdout.splitlines()]
