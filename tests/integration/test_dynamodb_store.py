@@ -84,11 +84,11 @@ class TestCommit:
 
         assert answer == Committed()
         assert store.last_number("PROJ") == 3 + length
-        assert store.recorded([request.key for request in new.requests]) == {
+        assert store.read_keys([request.key for request in new.requests]) == {
             request.key: assigned(request, number)
             for number, request in enumerate(new.requests, 4)
         }
-        assert store.recorded(new.assignments()) == new.assignments()
+        assert store.read_keys(new.assignments()) == new.assignments()
 
     def test_write_block_commits_every_field_when_a_ticket_has_all(
         self, store: TicketStore
@@ -107,7 +107,7 @@ class TestCommit:
         answer = write(store, 1, request)
 
         assert answer == Committed()
-        assert store.recorded([request.key]) == {request.key: assigned(request, 1)}
+        assert store.read_keys([request.key]) == {request.key: assigned(request, 1)}
 
 
 class TestCancellation:
@@ -151,7 +151,7 @@ class TestCancellation:
 
         assert answer == Cancelled(slots)
         assert store.last_number("PROJ") == 1
-        assert store.recorded([request.key for request in fresh]) == {}
+        assert store.read_keys([request.key for request in fresh]) == {}
 
     @pytest.mark.parametrize("run", [1, 2, 3])
     def test_write_block_reports_the_taken_numbers_when_it_comes_too_late(
@@ -164,7 +164,7 @@ class TestCancellation:
 
         assert answer == Cancelled([TAKEN] * run + [FREE] * (3 - run))
         assert store.last_number("PROJ") == 5 + run
-        assert store.recorded([request.key for request in requests]) == {}
+        assert store.read_keys([request.key for request in requests]) == {}
 
     def test_write_block_reports_numbers_from_elsewhere_when_they_are_taken(
         self, seeded_store: TicketStore
@@ -220,7 +220,7 @@ class TestCancellation:
         assert store.last_number("PROJ") == 3
 
 
-@pytest.mark.parametrize("certain", [False, True], ids=["recorded", "settled"])
+@pytest.mark.parametrize("certain", [False, True], ids=["alone", "in a transaction"])
 class TestLookup:
     """A lookup finds what exists, and nothing else; so does the one for certain."""
 
@@ -233,7 +233,7 @@ class TestLookup:
         answers = [write(store, 1, one), write(store, 2, other)]
 
         assert answers == [Committed(), Committed()]
-        lookup = store.settled if certain else store.recorded
+        lookup = store.read_keys_in_transaction if certain else store.read_keys
         found = lookup([one.key, other.key, unknown.key])
         assert found == {one.key: assigned(one, 1), other.key: assigned(other, 2)}
 
@@ -244,7 +244,7 @@ class TestLookup:
         requests, missing = create_tickets(12), create_tickets(13)
         write(store, 1, *requests)
 
-        lookup = store.settled if certain else store.recorded
+        lookup = store.read_keys_in_transaction if certain else store.read_keys
         found = lookup([request.key for request in [*missing, *requests]])
 
         assert found == {
@@ -276,7 +276,7 @@ class TestLookup:
         assert answer == Committed()
         assert [store.last_number(name) for name in ("OTHER", "A")] == [1, 1]
         assert store.last_number(f"A#{key}") == 0
-        lookup = store.settled if certain else store.recorded
+        lookup = store.read_keys_in_transaction if certain else store.read_keys
         assert lookup([bystander.key, hostile.key]) == {
             bystander.key: assigned(bystander, 1),
             hostile.key: assigned(hostile, 1),
@@ -297,7 +297,7 @@ class TestRefusal:
 
         assert isinstance(answer, Refused)
         assert store.last_number("PROJ") == 0
-        assert store.recorded([one.key]) == {}
+        assert store.read_keys([one.key]) == {}
 
     def test_write_block_is_refused_when_it_has_more_than_a_hundred_actions(
         self, store: TicketStore

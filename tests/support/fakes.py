@@ -105,7 +105,7 @@ class FakeTicketStore:
     blocks: list[Block] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     read_errors: list[Exception] = field(default_factory=list)
-    settled_errors: list[Exception] = field(default_factory=list)
+    transactional_read_errors: list[Exception] = field(default_factory=list)
     on_read: Callable[[], None] = lambda: None
 
     def fill(self, count: int, project_id: str = "PROJ") -> "FakeTicketStore":
@@ -129,24 +129,24 @@ class FakeTicketStore:
         taken = self.tickets[project_id].keys() | self.elsewhere[project_id]
         return max(taken, default=0)
 
-    def recorded(
+    def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what is recorded; see `TicketStore`."""
-        self._read("recorded")
+        self._read("read_keys")
         found = {key: self._recorded(key) for key in keys}
         return {key: answer for key, answer in found.items() if answer is not None}
 
-    def settled(
+    def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what is recorded for certain; see `TicketStore`."""
         if len(keys) > MAX_KEYS_PER_READ:
             message = "more keys than a read takes"
             raise ValueError(message)
-        if self.settled_errors:
-            raise self.settled_errors.pop(0)
-        return self.recorded(keys)
+        if self.transactional_read_errors:
+            raise self.transactional_read_errors.pop(0)
+        return self.read_keys(keys)
 
     def write_block(self, block: Block) -> BlockAnswer:
         """Write all or nothing; see `TicketStore`."""

@@ -113,7 +113,7 @@ class StaleAndChecked(StaleAndTrusted):
 class RefusesUnseen(DynamoDBTicketStore):
     """Refuses a capped request without a look at its key."""
 
-    def settled(
+    def read_keys_in_transaction(
         self, keys: Any
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return nothing."""
@@ -124,11 +124,11 @@ class RefusesUnseen(DynamoDBTicketStore):
 class RefusesHalfSeen(DynamoDBTicketStore):
     """Reads the key of a capped request outside a transaction."""
 
-    def settled(
+    def read_keys_in_transaction(
         self, keys: Any
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what can be seen of transactions that are half written."""
-        return self.recorded(keys)
+        return self.read_keys(keys)
 
 
 class KeyedByMessageId(DynamoDBTicketStore):
@@ -136,7 +136,7 @@ class KeyedByMessageId(DynamoDBTicketStore):
 
     ids: Mapping[RequestKey, str] = {}
 
-    def recorded(
+    def read_keys(
         self, keys: Any
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return what is recorded of these messages."""

@@ -97,7 +97,7 @@ class DynamoDBTicketStore:
             items = member(page, "Items")
         return ticket_number(project_id, items[0]) if items else 0
 
-    def recorded(
+    def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments; leaves out what DynamoDB did not process.
@@ -120,7 +120,7 @@ class DynamoDBTicketStore:
         items = responses.get(self._keys_table, [])
         return {by_id[item["id"]["S"]]: assignment(item) for item in items}
 
-    def settled(
+    def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments, read in a transaction.

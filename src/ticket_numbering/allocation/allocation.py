@@ -275,7 +275,7 @@ class Allocator:
         One that got its number before keeps it, under any cap.
         """
         keys = [*dict.fromkeys(request.key for request in full)]
-        recorded = self.store.settled(keys)
+        recorded = self.store.read_keys_in_transaction(keys)
         allocation.answer(recorded)
         allocation.refuse(
             {

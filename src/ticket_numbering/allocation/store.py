@@ -78,7 +78,7 @@ class TicketStore(Protocol):
         """
         ...
 
-    def recorded(
+    def read_keys(
         self, keys: Collection[RequestKey]
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments of these keys; may leave out unread ones.
@@ -92,12 +92,12 @@ class TicketStore(Protocol):
         """
         ...
 
-    def settled(
+    def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments; a key that is left out has no number.
 
-        Unlike `recorded` it never sees a ticket's transaction half-way: a ticket that
+        Unlike `read_keys` it never sees a ticket's transaction half-way: a ticket that
         a query has shown has its key here.
 
         Args:

@@ -110,7 +110,7 @@ class Worker:
         recorded: dict[RequestKey, Assignment | Exception] = {}
         while keys and time_left() >= left_for_others:
             some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
-            found = _caught(partial(self.allocator.store.recorded, some))
+            found = _caught(partial(self.allocator.store.read_keys, some))
             if isinstance(found, Exception):
                 logger.warning("lookup of redelivered requests failed", exc_info=found)
                 break

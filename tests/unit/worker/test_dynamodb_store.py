@@ -103,8 +103,8 @@ EVERY_READ = pytest.mark.parametrize(
     "call",
     [
         lambda store: store.last_number("PROJ"),
-        lambda store: store.recorded([KEY]),
-        lambda store: store.settled([KEY]),
+        lambda store: store.read_keys([KEY]),
+        lambda store: store.read_keys_in_transaction([KEY]),
     ],
 )
 EVERY_CALL = pytest.mark.parametrize(
@@ -116,11 +116,11 @@ EVERY_CALL = pytest.mark.parametrize(
                 "Query of the last number",
             ),
             "lookup": (
-                lambda store: store.recorded([KEY]),
+                lambda store: store.read_keys([KEY]),
                 "lookup of idempotency keys",
             ),
             "certain-lookup": (
-                lambda store: store.settled([KEY]),
+                lambda store: store.read_keys_in_transaction([KEY]),
                 "transactional lookup of idempotency keys",
             ),
             "write": (
@@ -232,7 +232,7 @@ class TestRecorded:
         store, wire = store_on(Reply({"Responses": {"keys": []}}))
         keys = [RequestKey("PROJ", str(number)) for number in range(MAX_KEYS_PER_READ)]
 
-        assert store.recorded(keys) == {}
+        assert store.read_keys(keys) == {}
         [table] = [request["RequestItems"]["keys"] for request in wire.requests]
         assert table["ConsistentRead"] is True
         assert table["Keys"] == [{"id": {"S": f"PROJ#{key}"}} for _, key in keys]
@@ -247,7 +247,7 @@ class TestRecorded:
         )
         other = RequestKey("PROJ", "order-8")
 
-        found = store.recorded([KEY, other])
+        found = store.read_keys([KEY, other])
 
         assert found[other] == ASSIGNMENT
         assert_is_damaged(found[KEY])
@@ -263,19 +263,19 @@ class TestRecorded:
         reply = Reply({"Responses": responses, "UnprocessedKeys": unprocessed})
         store, wire = store_on(reply)
 
-        assert store.recorded([RequestKey("PROJ", "order-8"), KEY]) == found
+        assert store.read_keys([RequestKey("PROJ", "order-8"), KEY]) == found
         assert len(wire.requests) == 1
 
 
 class TestSettled:
     """What a key records for certain is read in a transaction."""
 
-    def test_settled_leaves_out_keys_without_a_record_only(self) -> None:
+    def test_transactional_read_leaves_out_keys_without_a_record_only(self) -> None:
         answers = [{}, {"Item": RECORD}, {"Item": damaged_record(DAMAGES[0].values[0])}]
         store, wire = store_on(Reply({"Responses": answers}))
         keys = [RequestKey("PROJ", name) for name in ("none", "order-7", "damaged")]
 
-        found = store.settled(keys)
+        found = store.read_keys_in_transaction(keys)
 
         assert found.keys() == {*keys[1:]}
         assert found[keys[1]] == ASSIGNMENT
@@ -296,21 +296,23 @@ class TestSettled:
         ],
         ids=["conflict", "unknown", "no-reasons", "throttled"],
     )
-    def test_settled_raises_what_a_retry_can_fix_when_nothing_is_certain(
+    def test_transactional_read_raises_what_a_retry_can_fix_when_nothing_is_certain(
         self, reply: Reply, error: type[Exception]
     ) -> None:
         store, _ = store_on(reply)
 
         with pytest.raises(error, match=r"lookup.*: TransactionCanceled") as caught:
-            store.settled([KEY, RequestKey("PROJ", "order-8")])
+            store.read_keys_in_transaction([KEY, RequestKey("PROJ", "order-8")])
 
         assert type(caught.value) is error
 
-    def test_settled_takes_no_key_for_free_when_the_answer_leaves_it_out(self) -> None:
+    def test_transactional_read_takes_no_key_for_free_when_the_answer_leaves_it_out(
+        self,
+    ) -> None:
         store, _ = store_on(Reply({"Responses": [{"Item": RECORD}]}))
 
         with pytest.raises(ValueError, match="shorter"):
-            store.settled([KEY, RequestKey("PROJ", "order-8")])
+            store.read_keys_in_transaction([KEY, RequestKey("PROJ", "order-8")])
 
 
 class TestBlockRequest:
@@ -554,7 +556,7 @@ class TestFailure:
 
     @pytest.mark.parametrize(
         "call",
-        [lambda store: store.last_number("P"), lambda store: store.recorded([KEY])],
+        [lambda store: store.last_number("P"), lambda store: store.read_keys([KEY])],
     )
     def test_read_is_unavailable_when_its_answer_is_cut_off(self, call: Call) -> None:
         """Nothing read is not the same as nothing there."""

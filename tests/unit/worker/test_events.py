@@ -163,7 +163,7 @@ def test_redelivery_replays_the_number(function: Function) -> None:
     function("redelivery.json")
 
     first, again = function.publisher.announced
-    assert function.store.calls == ["recorded"]
+    assert function.store.calls == ["read_keys"]
     assert function.numbers() == {"PROJ": [1]}
     assert first.event == again.event
     assert function.publisher.replayed == [False, True]

@@ -66,7 +66,7 @@ class TestGapless:
 
         allocate(store, *[capped(1) for _ in range(3)])
 
-        assert store.calls == ["last_number", "recorded"]
+        assert store.calls == ["last_number", "read_keys"]
 
     def test_neighbours_take_the_next_numbers_when_one_is_refused(self) -> None:
         store = FakeTicketStore()
@@ -129,7 +129,7 @@ class TestRivals:
         refused = [title not in numbered for title in order]
         assert [answer is SequenceFullError for answer in answers] == refused
         # One read serves all requests of the key that are refused.
-        assert store.calls.count("recorded") == 1
+        assert store.calls.count("read_keys") == 1
 
     def test_rivals_are_refused_without_a_read_of_their_own_when_none_is_accepted(
         self,
@@ -144,7 +144,7 @@ class TestRivals:
             *[SequenceFullError] * 2,
             2,
         ]
-        assert store.calls.count("recorded") == 1
+        assert store.calls.count("read_keys") == 1
 
     def test_number_of_an_equal_request_beats_the_refusal_when_it_comes_meanwhile(
         self,
@@ -189,7 +189,7 @@ class TestOncePerKey:
     def test_keys_are_read_again_when_the_first_read_fails(self) -> None:
         store = FakeTicketStore()
         [number] = allocate(store, capped(1, "mine"))
-        store.settled_errors.append(StoreUnavailableError("no answer"))
+        store.transactional_read_errors.append(StoreUnavailableError("no answer"))
 
         assert allocate(store, capped(1, "mine")) == [number]
 
@@ -231,7 +231,7 @@ class TestOncePerKey:
         results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
 
         assert all(isinstance(result, Poison) for result in results)
-        assert store.calls.count("recorded") == 1
+        assert store.calls.count("read_keys") == 1
 
 
 class TestOneBadMessage:
@@ -250,7 +250,7 @@ class TestOneBadMessage:
     def test_neighbours_are_numbered_when_no_key_can_be_read(self) -> None:
         store = FakeTicketStore()
         allocate(store, create_ticket())
-        store.settled_errors += [StoreUnavailableError("no answer")] * 100
+        store.transactional_read_errors += [StoreUnavailableError("no answer")] * 100
 
         full, other = handle(store, capped(1), create_ticket())
 

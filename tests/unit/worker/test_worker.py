@@ -202,7 +202,7 @@ class TestOncePerKey:
         )
 
         assert found == ["A-1 again", "A-2 again", "B-1 again", "B-2 again"]
-        assert system.store.calls == ["recorded"]
+        assert system.store.calls == ["read_keys"]
 
     def test_record_is_numbered_when_it_was_delivered_before_in_vain(
         self, system: System
@@ -398,7 +398,7 @@ class TestOneBadMessageHarmsOnlyItself:
 
         *replayed, new = system.handle(*repeats, queue_record())
 
-        assert store.calls.count("recorded") == 5
+        assert store.calls.count("read_keys") == 5
         assert store.blocks[0].requests == requests[500:550]
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
@@ -528,12 +528,12 @@ class _SlowLookups(FakeTicketStore):
         self.seconds_a_call = 0.0
         self._time = time
 
-    def recorded(
+    def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         for _ in range(0, len(keys), 100):
             self._time.sleep(self.seconds_a_call)
-        return super().recorded(keys)
+        return super().read_keys(keys)
 
 
 @dataclass
