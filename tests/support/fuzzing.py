@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from tests.support.builders import sqs_record
+from tests.support.sample_messages import SAMPLES
 from ticket_numbering.contract.messages import CreateTicket
 
 NAME_WORDS: Final = "name never logged"
@@ -31,8 +32,9 @@ ODD_VALUES: Final = (
     *('"\\u0000"', '"\\ud800"', '"\\udfff\\ud83d"', '"\\ufffe"', '"\\u001b[31m"'),
     *('"\ufeff"', '"\\u2028"', '"\\u202e"', '"\u200b"', '"\x7f"', '"\\n"', '"\ud800"'),
     f'{{"{NAME_WORDS}\\ud800": "{VALUE_WORDS}"}}',
-    # What is almost a project or a choice, names twice, and no JSON at all.
-    *('"proj"', '"PROJ#k1"', '"PROJ "', '"\u0420ROJ"', '"HIGH"', '"urgent"'),
+    # Values of a field, for this one and the others.
+    *(json.dumps(value) for name in SAMPLES for value in SAMPLES[name].refused),
+    # Names twice, and no JSON at all.
     *(f'{{"{NAME_WORDS}": 1, "{NAME_WORDS}": 2}}', '{"a": 1, "a": 2}'),
     *("", "undefined", "'a'", '"a\nb"', '"\\x"', "01", "+1", "[1,]", '"', "{", "]"),
 )
