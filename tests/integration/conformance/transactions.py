@@ -7,7 +7,6 @@ from tests.integration.conformance.case import (
     CANCELLED,
     FAILED,
     INVALID,
-    NO_TABLE,
     Case,
 )
 from tests.support.backends import DONE, Backend, outcome_of
@@ -227,12 +226,6 @@ def _limits() -> Iterator[Case]:
         (INVALID, []),
         MESSAGES,
     )
-    yield Case(
-        "transaction into no table",
-        writing(put_ticket(1), put_key("a", TableName="no-such-table")),
-        (NO_TABLE, []),
-        MESSAGES,
-    )
 
 
 def item_of(size: int) -> dict[str, Any]:
@@ -258,7 +251,6 @@ def _items() -> Iterator[Case]:
     yield case(
         "an item of a byte more", item_of(MAX_ITEM_BYTES + 1), (INVALID, []), SIZES
     )
-    yield case("an empty key", {"id": {"S": ""}}, (INVALID, []), MESSAGES)
     yield case(
         "a key of another type",
         {"id": {"N": "7"}},
