@@ -39,7 +39,7 @@ class OneAtATime:
 
 @dataclass
 class Site:
-    """A system with the tables of moto, and what it publishes."""
+    """A system with the tables of moto, and its announcements."""
 
     dynamodb: Any
     folder: Path

@@ -1,4 +1,4 @@
-"""What the fuzz tests deliver: bodies, records and faults of every kind.
+"""Strategies of the fuzz tests: bodies, records and faults of every kind.
 
 A message maps names to JSON texts, so that it can hold what no JSON library writes.
 """
@@ -61,13 +61,13 @@ def rendered(fields: Mapping[str, str]) -> str:
 
 
 def damaged(body: str, position: int, piece: str, skipped: int) -> str:
-    """Return what transport, editors and mistakes make of a body."""
+    """Return a body as transport, editors and mistakes may damage it."""
     place = position % (len(body) + 1)
     return body[:place] + piece + body[place + skipped :]
 
 
 def sized(size: int, filling: str) -> str:
-    """Return a body of so many bytes, valid if it is filled with spaces."""
+    """Return a body of this size, valid if it is filled with spaces."""
     opening = rendered(message("BIG", size, {}))
     room = size - len(opening)
     width = len(filling.encode())
@@ -122,7 +122,7 @@ ATTRIBUTES: Final = st.dictionaries(
 
 
 class Faults(NamedTuple):
-    """What goes wrong, call by call; an empty word is nothing."""
+    """Faults, call by call; an empty word is none."""
 
     store: Sequence[str] = ()
     sns: Sequence[str] = ()

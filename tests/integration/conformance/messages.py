@@ -12,7 +12,7 @@ CALLS: Final = {"sns": "PublishBatch", "sqs": "SendMessageBatch"}
 LIMITS: Final = {"sns": 256 * KIB, "sqs": 1024 * KIB}
 UNITS: Final = {"sns": "256 KiB", "sqs": "1 MiB"}
 ALLOWED: Final = "\t\n\r \ud7ff\ue000\ufffd\U00010000\U0010ffff"
-"""The edges of what a message may hold."""
+"""The edges of the characters that a message may hold."""
 
 BODY: Final = '{"title": "Caf\u00e9 \U0001f469\u200d\U0001f467\\u0000",\t"n":\r\n 1.0}'
 HIDDEN_SECONDS: Final = 3
@@ -35,7 +35,7 @@ ATTRIBUTES: Final = {
 
 
 def entry(text: str = "-", size: int = 0, **more: Any) -> Entry:
-    """Return an entry with an event, filled up to so many bytes."""
+    """Return an entry with an event, filled up to this size."""
     content = f'{{"id":"{text}","fill":""}}'
     fill = "-" * (size - len(content))
     return {"text": content.replace('""', f'"{fill}"'), **more}
@@ -110,7 +110,7 @@ def counts(messages: list[Any]) -> list[str]:
 
 
 def contents(message: Any) -> Any:
-    """Return what a redrive keeps of a message."""
+    """Return the parts of a message that a redrive keeps."""
     system = message["Attributes"]
     return (
         *(message["Body"], message["MessageAttributes"], message["MessageId"]),
@@ -128,7 +128,7 @@ def hidden(backend: Backend) -> Any:
 
 
 def moved(backend: Backend) -> Any:
-    """Receive three times; return the counts, and what the dead-letter queue holds."""
+    """Receive three times; return the counts, and whether the dead letter is equal."""
     send_one(backend)
     seen = [receive_all(backend, hidden_seconds=0) for _ in range(3)]
     [letter] = receive_all(backend, backend.dead)

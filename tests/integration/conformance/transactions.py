@@ -72,7 +72,7 @@ def written(backend: Backend) -> list[str]:
 def writing(
     *actions: Action, after: Sequence[Action] = ()
 ) -> Callable[[Backend], tuple[str, list[str]]]:
-    """Return the outcome of a transaction after another, and what is written."""
+    """Return the outcome of a transaction after another, and the items."""
 
     def outcome(backend: Backend) -> tuple[str, list[str]]:
         if after:
@@ -229,7 +229,7 @@ def _limits() -> Iterator[Case]:
 
 
 def item_of(size: int) -> dict[str, Any]:
-    """Return an item of so many bytes, two of which are the number's."""
+    """Return an item of this size, two bytes of which are the number's."""
     other = len("id" + "b" + "count" + "text") + 2
     text = "x" * (size - other)
     # Zeros at the end of a number take no room.

@@ -1,4 +1,4 @@
-"""The published contracts say what the models enforce and the adapters send."""
+"""The published contracts agree with the models and the adapters."""
 
 import json
 import re

@@ -24,7 +24,7 @@ NOW = "2026-11-21T06:30:00.123Z"
 def read(
     *lines: Any, project: str | None = None
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
-    """Read lines as a file holds them: the tickets, and what is wrong."""
+    """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     return check_lines(json_lines("\n".join(texts)), NOW, project)
 
@@ -170,7 +170,7 @@ class TestImport:
     def test_import_finishes_its_seed_when_it_was_killed_in_between(
         self, site: Site
     ) -> None:
-        """Workers give no number of the file any more; what they gave is named."""
+        """Workers give no number of the file any more; given ones are named."""
         site.put(1)
         site.interrupt_seed(99, after=1)
         site.put(2)
@@ -263,7 +263,7 @@ class TestImport:
         assert abs(expires_at - due.timestamp()) < 60
 
     def test_import_says_to_run_it_again_when_interrupted(self, site: Site) -> None:
-        """Ctrl-C ends it soon, and what is written stays."""
+        """Ctrl-C ends it soon, and the written tickets stay."""
 
         def interrupt() -> None:
             raise KeyboardInterrupt

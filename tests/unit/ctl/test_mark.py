@@ -23,7 +23,7 @@ def delete_ticket(site: Site, number: int) -> None:
 
 
 class TestVoid:
-    """What is recorded is announced, and nothing else is."""
+    """Every recorded mark is announced, and nothing else is."""
 
     def test_ticket_is_marked_and_announced_and_again_when_run_again(
         self, site: Site
@@ -179,7 +179,7 @@ class TestErase:
     def test_attribute_goes_when_this_release_does_not_know_it(
         self, site: Site, status: dict[str, str]
     ) -> None:
-        """Also what an earlier erasure left; its date stays."""
+        """Also after an earlier erasure, whose date stays."""
         site.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
 
         for _ in range(2):

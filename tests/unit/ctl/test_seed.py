@@ -1,4 +1,4 @@
-"""`ticketctl seed` continues a sequence, whoever else writes."""
+"""`ticketctl seed` continues a sequence among other writers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -83,7 +83,7 @@ class TestSeed:
     def test_seed_goes_on_when_it_was_killed_before_it_was_done(
         self, site: Site
     ) -> None:
-        """What workers gave since is named, and they give no more of it."""
+        """Numbers that workers gave since are named, and they give no more."""
         site.put(1)
         site.interrupt_seed(300, after=1)
         site.put(2, 301)

@@ -1,4 +1,4 @@
-"""`show`, `list` and `find`: what a person asks of tickets."""
+"""`show`, `list` and `find`, for people and for scripts."""
 
 import json
 from typing import Any
@@ -83,7 +83,7 @@ class TestShow:
     def test_show_prints_one_document_when_json_is_wanted(
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Whatever others have added to the item."""
+        """Also the attributes that others have added to the item."""
         odd: Any = {"half": {"N": "0.5"}, "set": {"SS": ["a"]}, "bytes": {"B": b"x"}}
         tables.hold(ticket_item("P", 1, "k") | odd)
 
@@ -125,7 +125,7 @@ class TestList:
     def test_list_reads_on_when_a_page_of_dynamodb_is_full(
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A page ends at 1 MB, whatever the limit."""
+        """A page ends at 1 MB, before the limit."""
         tables.list([3, 2], [1], [])
 
         list_tickets(tables.context, "P")
@@ -206,7 +206,9 @@ class TestFind:
     ],
     ids=str,
 )
-def test_command_is_refused_when_it_makes_no_sense(arguments: tuple[str, ...]) -> None:
+def test_command_is_refused_when_its_arguments_are_malformed(
+    arguments: tuple[str, ...],
+) -> None:
     """Before a system is even looked for."""
     ended = Ctl({"COLUMNS": "200"})(*arguments)
 

@@ -23,7 +23,7 @@ ALARMS = ids_of("AWS::CloudWatch::Alarm")
 
 
 def section(title: str) -> str:
-    """Return what stands under a heading, whatever its level."""
+    """Return the text under a heading of any level."""
     _, heading, text = TEXT.partition(f"# {title}\n")
     assert heading, title
     return re.split(r"^#+ ", text, flags=re.MULTILINE)[0]
@@ -89,11 +89,11 @@ class TestRights:
 
     @pytest.mark.parametrize("shown", commands("aws", TEXT), ids=str)
     def test_command_of_the_page_has_its_right_on_the_page(self, shown: Shown) -> None:
-        """Who is called at night need not ask for it then."""
+        """An operator on call need not ask for it at night."""
         assert ":".join(called(shown.words)) in RIGHTS
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
-        """Whoever may use one command need not be given the rights of all."""
+        """A person who uses one command does not need the rights of all."""
         group: Any = typer.main.get_command(app)
         needing = {
             f"ticketctl {name}" if command is leaf else f"ticketctl {name} {leaf.name}"

@@ -87,7 +87,7 @@ def test_next_step_is_what_the_reasons_prove(
     flags: set[str],
     obstacle: type[TransientError] | None,
 ) -> None:
-    """The number moves only past what is committed; else only a read tells."""
+    """The number moves only past committed ones; else only a read decides."""
     step = next_step(BLOCK, slots)
 
     assert step.number == number

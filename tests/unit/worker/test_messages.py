@@ -62,7 +62,7 @@ def refusal(text: str) -> str:
 
 
 class TestAccepted:
-    """What the contract allows is read as it was sent."""
+    """A valid message is read as it was sent."""
 
     def test_parse_fills_in_defaults_of_a_minimal_message(self) -> None:
         required = {name: FULL[name] for name in FULL if name not in DEFAULTS}
@@ -142,7 +142,7 @@ class TestRefused:
         assert refusal(body(description="a\x0bb")) == reason
 
     def test_parse_names_the_body_when_a_name_is_no_text(self) -> None:
-        """There is no field to name, so the reason names what holds it."""
+        """There is no field to name, so the reason names the body."""
         reason = refusal(body(**{"\ud800": SECRET}))
 
         assert reason.startswith("body: Input should be a valid string")
@@ -176,7 +176,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("value", ["door", {"0": "door"}, 1, None], ids=str)
     def test_parse_asks_for_labels_in_the_words_of_json(self, value: Any) -> None:
-        """A producer need not know what a tuple is."""
+        """A producer need not know Python's tuples."""
         assert re.fullmatch("labels: .*(array|list).*", refusal(body(labels=value)))
 
     @pytest.mark.timeout(120)
@@ -215,7 +215,7 @@ class TestRefused:
     def test_error_names_the_first_field_of_ours(
         self, fields: dict[str, Any], field: str
     ) -> None:
-        """The log may name it; the reason may repeat what the producer wrote."""
+        """The log may name it; the reason may repeat the producer's words."""
         with pytest.raises(PoisonMessageError) as caught:
             CreateTicket.parse(body(**fields))
 
@@ -223,7 +223,7 @@ class TestRefused:
 
 
 class TestTooLarge:
-    """A body over 256 KiB is poison whatever it holds."""
+    """A body over 256 KiB is poison."""
 
     @pytest.mark.parametrize(
         "text",
