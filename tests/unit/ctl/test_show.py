@@ -93,12 +93,6 @@ class TestShow:
         assert (document["ticket_key"], document["number"]) == ("P-1", 1)
         assert (document["half"], document["set"]) == (0.5, ["a"])
 
-    def test_show_fails_when_there_is_no_such_ticket(self, tables: Tables) -> None:
-        tables.hold(None)
-
-        with pytest.raises(NotThereError, match="there is no ticket P-1"):
-            show(tables.context, "P-1")
-
     def test_number_stands_behind_the_last_hyphen(self) -> None:
         """A project's id may hold hyphens and dots, and end as a number."""
         assert parse_ticket_key("P.x-7-3") == ("P.x-7", 3)
@@ -144,21 +138,6 @@ class TestList:
 
 class TestFind:
     """By the key that the producer chose."""
-
-    def test_find_shows_the_record_and_its_ticket(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        tables.hold(*(key_item("P", 2, "k"), ticket_item("P", 2, "k")) * 2)
-
-        find(tables.context, "P", "k")
-        text = capsys.readouterr().out
-        find(tables.context, "P", "k", as_document=True)
-        document = json.loads(capsys.readouterr().out)
-
-        assert text.startswith("P-2\n")
-        assert "fingerprint      v1:planted" in text
-        assert document["ticket"]["ticket_key"] == "P-2"
-        assert document["record"]["number"] == 2
 
     @pytest.mark.parametrize(
         ("record", "ticket", "why"),
