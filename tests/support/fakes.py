@@ -284,3 +284,18 @@ class FakeTime:
         """Let time pass."""
         self.slept.append(seconds)
         self.left -= seconds
+
+
+@dataclass
+class Clock:
+    """A clock that goes only while something sleeps."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds

@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -19,6 +18,7 @@ from tests.support.audit_tables import (
     sequence,
 )
 from tests.support.canned_aws import aws_client
+from tests.support.fakes import Clock
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
@@ -330,19 +330,6 @@ class TestLiveSystem:
 
         assert only(report).gaps == ((3, 499),)
         assert len(tables.requests) < 20
-
-
-@dataclass
-class Clock:
-    """A clock that moves by sleeping."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 class TestLargeTables:
