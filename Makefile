@@ -50,7 +50,7 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 	$(BIN)/python -m pytest tests/sam
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST) --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
 lab: simulate explore known-bad spec mutants  ## Run the long checks, for hours: the next five, in full.
