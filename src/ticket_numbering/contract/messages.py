@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
+    MAX_NUMBER,
     AttributeName,
     AttributeValue,
     Description,
@@ -103,9 +103,9 @@ class CreateTicket(BaseModel):
         return self.key, self.fingerprint
 
     @property
-    def cap(self) -> float:
+    def cap(self) -> int:
         """The highest number that the request accepts."""
-        return inf if self.max_number is None else self.max_number
+        return MAX_NUMBER if self.max_number is None else self.max_number
 
     def accepts(self, number: int) -> bool:
         """Tell whether the number does not exceed the request's cap."""
