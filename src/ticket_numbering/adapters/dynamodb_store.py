@@ -97,7 +97,7 @@ class DynamoDBTicketStore:
     def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments; leaves out what DynamoDB did not process.
+        """Return the recorded assignments, without keys that DynamoDB left out.
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.

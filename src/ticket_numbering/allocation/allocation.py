@@ -245,7 +245,7 @@ class Allocator:
                 obstacle = error
             if obstacle is not None:
                 delay = self._back_off(allocation, obstacle, time_left)
-                # What is left of a block of replays has nothing to wait for.
+                # After a block of replays nothing may be left to wait for.
                 return delay if allocation.pending else None
         return None
 
@@ -255,7 +255,7 @@ class Allocator:
     def _attempt(
         self, allocation: Allocation, time_left: TimeLeft
     ) -> TransientError | None:
-        """Write the next block; return what to back off for, if anything."""
+        """Write the next block; return the reason to back off, if there is one."""
         allocation.attempts += 1
         if allocation.next_number is None:
             last = self.store.last_number(allocation.project_id)

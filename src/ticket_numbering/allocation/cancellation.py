@@ -1,4 +1,4 @@
-"""Interprets the reasons of a cancelled block: what to do next. Pure; reads nothing."""
+"""Interprets the reasons of a cancelled block: the next step. Pure; reads nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ def key_id(key: RequestKey) -> str:
 
 
 def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Fields:
-    """Return the ticket; what the request leaves at its default is left out."""
+    """Return the ticket, without the request's defaults."""
     return request.content() | {
         "number": number,
         "priority": request.priority,
