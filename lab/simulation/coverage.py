@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final
 
+from simulation.aws.faults import SERVICES
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.messages import reason_of
 from simulation.checks import Neighbours
-from simulation.faults import SERVICES
 from simulation.history import History
 from simulation.monitor import FULL
 from simulation.requests import OPTIONAL, RequestId

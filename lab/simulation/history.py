@@ -8,11 +8,11 @@ from typing import Any, Final
 from greenlet import getcurrent
 
 from simulation.aws.errors import ServiceError
+from simulation.aws.faults import Fault
 from simulation.aws.items import write_units
 from simulation.aws.transactions import UNITS_FACTOR
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Task
-from simulation.faults import Fault
 
 OUTSIDE: Final = "outside"
 """The process of tasks that are never killed."""

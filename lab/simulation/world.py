@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from simulation.aws.clients import Client
+from simulation.aws.faults import Fault, FaultPlan, RandomFaults
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Poller
 from simulation.aws.tables import SCHEMA, TICKETS
@@ -22,7 +23,6 @@ from simulation.execution_environment import (
     ExecutionEnvironment,
     quiet,
 )
-from simulation.faults import Fault, FaultPlan, RandomFaults
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation, broken
 from simulation.scenario import Scenario

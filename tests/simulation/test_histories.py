@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
+from simulation.aws.faults import Fault
 from simulation.coverage import CONDITIONS
-from simulation.faults import Fault
 from simulation.play import Totals, play_on_all_cores
 
 HISTORIES: Final = int(os.environ.get("SIMULATED_HISTORIES", "2000"))

@@ -11,7 +11,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from simulation.faults import Fault
+from simulation.aws.faults import Fault
 
 ENDPOINT: Final = "https://simulated"
 RETRIED_CODES: Final = frozenset(

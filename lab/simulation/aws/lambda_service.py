@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from simulation.aws.faults import Fault, FaultPlan
 from simulation.aws.messages import MILLISECONDS, Message, record_of
 from simulation.aws.queues import Queue
 from simulation.engine.choices import one_of
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
-from simulation.faults import Fault, FaultPlan
 from simulation.history import History
 from simulation.monitor import Violation
 

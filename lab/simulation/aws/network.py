@@ -8,11 +8,11 @@ from typing import Any, Final, Protocol
 from botocore.exceptions import BotoCoreError
 
 from simulation.aws.errors import ServiceError, error_of, is_retried
+from simulation.aws.faults import DONE_UNSEEN, KILLS, NOT_DONE, Fault, FaultPlan
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
-from simulation.faults import DONE_UNSEEN, KILLS, NOT_DONE, Fault, FaultPlan
 from simulation.history import SERVICES, History
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 

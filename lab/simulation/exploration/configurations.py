@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from simulation.aws.faults import EveryFault, Fault
 from simulation.aws.latency import Latency
-from simulation.engine.exploration import (
+from simulation.engine.tasks import FOREVER
+from simulation.execution_environment import SHIPPED, Algorithm
+from simulation.exploration.search import (
     ExhaustiveChoices,
     Exploration,
     Graph,
     explore,
 )
-from simulation.engine.tasks import FOREVER
-from simulation.engine.walks import walk
-from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import EveryFault, Fault
+from simulation.exploration.walks import walk
 from simulation.play import all_cores
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
