@@ -10,15 +10,13 @@ from greenlet import getcurrent
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Fault
 from simulation.aws.items import write_units
+from simulation.aws.network import SERVICES
 from simulation.aws.transactions import UNITS_FACTOR
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Task
 
 OUTSIDE: Final = "outside"
 """The process of tasks that are never killed."""
-
-SERVICES: Final = "services"
-"""The process of the services' tasks."""
 
 
 def actor() -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from simulation.aws.clients import Client
 from simulation.aws.faults import Fault, FaultPlan, RandomFaults
 from simulation.aws.items import Address, Item, plain
-from simulation.aws.lambda_service import Poller
+from simulation.aws.lambda_service import HandlerError, Poller
 from simulation.aws.tables import SCHEMA, TICKETS
 from simulation.checks import Caps, Neighbours
 from simulation.coverage import coverage_of
@@ -106,7 +106,7 @@ class World:
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
             self.caps.finish()
             self._check_costs()
-        except Violation as error:
+        except (HandlerError, Violation) as error:
             return str(error)
         finally:
             self.scheduler.end()

@@ -13,7 +13,6 @@ from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
-from simulation.history import SERVICES, History
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 MAX_LATENESS_SECONDS: Final = 20.0
@@ -24,6 +23,9 @@ AROUND_REDELIVERY: Final = (0.3, 0.1)
 
 MAX_BACKOFF_SECONDS: Final = 0.05
 """botocore's longest first backoff after an error that is not throttling."""
+
+SERVICES: Final = "services"
+"""The process of the services' tasks."""
 
 Request = Mapping[str, Any]
 
@@ -42,6 +44,18 @@ class Service(Protocol):
         ...
 
 
+class Log(Protocol):
+    """Keeps the events of a run."""
+
+    def note(self, what: str, detail: Any = None) -> None:
+        """Add an event of the running task."""
+        ...
+
+    def called(self, operation: str, request: Request, fault: Fault | None) -> None:
+        """Add a call."""
+        ...
+
+
 @dataclass
 class Network:
     """Carries calls as botocore makes them with the worker's configuration."""
@@ -50,7 +64,7 @@ class Network:
     choices: Choices
     faults: FaultPlan
     latency: Latency
-    history: History
+    history: Log
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
     read_timeout: float = CLIENT_CONFIG["read_timeout"]
     """Seconds to the client's timeout; FOREVER if only a fault causes one."""
