@@ -104,7 +104,7 @@ def _shown(detail: Any) -> str:  # noqa: PLR0911 - a table of forms.
         case (request, Fault() as fault):
             return f"{_shown(request)}  {_shown(fault)}"
         case Fault():
-            return f"!! {detail.value}"
+            return f"!! {detail.value.text}"
         case ServiceError():
             reasons = detail.members.get("CancellationReasons", ())
             return " ".join([detail.code, *(reason["Code"] for reason in reasons)])

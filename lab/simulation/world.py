@@ -131,7 +131,7 @@ class World:
             "calls to AWS": self.services.network.calls,
             "scheduling points": self.scheduler.steps,
             "faults": faults.total(),
-            **{f"fault: {kind.value}": number for kind, number in faults.items()},
+            **{f"fault: {kind.value.text}": number for kind, number in faults.items()},
             **{f"refused: {code}": number for code, number in refusals.items()},
         }
         met = coverage_of(self.scenario, self.history, self.neighbours)

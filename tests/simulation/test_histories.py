@@ -31,7 +31,7 @@ class TestEveryPromise:
     def test_every_fault_happens_when_histories_are_random(
         self, totals: Totals
     ) -> None:
-        rarest = min(totals.counts[f"fault: {fault.value}"] for fault in Fault)
+        rarest = min(totals.counts[f"fault: {fault.value.text}"] for fault in Fault)
 
         assert rarest > HISTORIES / 20
 

@@ -87,7 +87,7 @@ def with_faults(
     configuration: Configuration, *kinds: Fault, faults: int = 1, is_quick: bool = False
 ) -> Configuration:
     """Return the configuration with at most so many faults of these kinds."""
-    listed = "; or ".join(kind.value for kind in kinds)
+    listed = "; or ".join(kind.value.text for kind in kinds)
     name = f"{configuration.name}; up to {faults} x {listed}"
     return replace(
         configuration, name=name, kinds=kinds, faults=faults, is_quick=is_quick
