@@ -21,7 +21,7 @@ from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
-from simulation.aws.faults import FaultPlan
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.latency import Latency

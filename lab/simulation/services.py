@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 
 from simulation.aws.dynamodb import DynamoDB
-from simulation.aws.faults import FaultPlan
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.network import Network
 from simulation.aws.queues import Queue

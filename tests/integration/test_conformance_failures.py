@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from simulation.aws.faults import Fault, FaultPlan
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from tests.integration.conformance.case import CANCELLED, FAILED

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
-from simulation.aws.faults import FaultPlan
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network

@@ -1,11 +1,9 @@
-"""The faults of calls, outages of whole services, and the plans that draw them."""
+"""The faults of calls: their effects, errors and odds."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache, partial
-from math import inf
 from typing import Final
 
 from botocore.exceptions import (
@@ -16,8 +14,6 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from simulation.aws.errors import ServiceError, internal_error
-from simulation.engine.choices import Choices, one_of
-from simulation.engine.scheduler import Scheduler
 
 SERVICES: Final[Mapping[str, Collection[str]]] = {
     "DynamoDB": {
@@ -42,12 +38,6 @@ BATCHES: Final = ("publish_batch", "send_message_batch", "batch_get_item")
 """The worker's calls that can fail in part."""
 
 ENDPOINT: Final = "https://simulated"
-
-SHORTEST_OUTAGE_SECONDS: Final = 60.0
-LONGEST_OUTAGE_SECONDS: Final = 3600.0
-LATEST_OUTAGE_START_SECONDS: Final = 60.0
-ENDLESS_OUTAGES: Final = 0.1
-"""The share of outages without an end."""
 
 
 class Effect(Enum):
@@ -158,80 +148,3 @@ def possible(call: str) -> Sequence[Fault]:
         for _ in range(fault.value.odds)
         if call in fault.value.calls or (is_workers and not fault.value.calls)
     ]
-
-
-@dataclass(frozen=True)
-class Outage:
-    """A service that fails in one way for a while."""
-
-    service: str
-    start: float
-    end: float
-    fault: Fault
-
-    @classmethod
-    def random(cls, choices: Choices) -> "Outage":
-        """Draw an outage."""
-        start = choices.duration(0.0, LATEST_OUTAGE_START_SECONDS)
-        length = choices.duration(SHORTEST_OUTAGE_SECONDS, LONGEST_OUTAGE_SECONDS)
-        return cls(
-            one_of(choices, tuple(SERVICES)),
-            start,
-            inf if choices.chance(ENDLESS_OUTAGES) else start + length,
-            one_of(choices, FAULTS_OF_AN_OUTAGE),
-        )
-
-
-@dataclass
-class FaultPlan:
-    """Decides which calls fail; of this plan, none does."""
-
-    injected: Counter[Fault] = field(default_factory=Counter, init=False)
-
-    def next(self, call: str) -> Fault | None:
-        """Return the fault of this call, if it has one."""
-        fault = self.draw(call)
-        if fault:
-            self.injected[fault] += 1
-        return fault
-
-    def draw(self, call: str) -> Fault | None:
-        """Choose a fault of this call, or none."""
-        del call
-        return None
-
-
-@dataclass
-class RandomFaults(FaultPlan):
-    """Each call has one of its faults at random; in an outage each has its fault."""
-
-    choices: Choices
-    scheduler: Scheduler
-    rate: float
-    outages: Sequence[Outage]
-
-    def draw(self, call: str) -> Fault | None:
-        """Return the outage's fault, or one of the possible faults."""
-        now = self.scheduler.now
-        for outage in self.outages:
-            if outage.start <= now < outage.end and call in SERVICES[outage.service]:
-                return Fault.NOT_DELETED if call == "delete" else outage.fault
-        if not self.rate or not self.choices.chance(self.rate):
-            return None
-        return one_of(self.choices, possible(call))
-
-
-@dataclass
-class EveryFault(FaultPlan):
-    """Each call has every possible fault in turn, up to the budget of a history."""
-
-    choices: Choices
-    budget: int
-    kinds: Sequence[Fault]
-
-    def draw(self, call: str) -> Fault | None:
-        """Return no fault, or in turn each of the kinds that the call can have."""
-        kinds = [fault for fault in possible(call) if fault in self.kinds]
-        if self.injected.total() >= self.budget or not kinds:
-            return None
-        return one_of(self.choices, [None, *kinds])

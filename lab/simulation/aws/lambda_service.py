@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from simulation.aws.faults import Fault, FaultPlan
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
 from simulation.aws.messages import MILLISECONDS, Message, record_of
 from simulation.aws.network import Log
 from simulation.aws.queues import Queue

@@ -8,7 +8,8 @@ from typing import Any, Final, NoReturn, Protocol
 from botocore.exceptions import BotoCoreError
 
 from simulation.aws.errors import ServiceError, is_retried
-from simulation.aws.faults import Effect, Fault, FaultPlan
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Effect, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler

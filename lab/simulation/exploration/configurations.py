@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from simulation.aws.faults import EveryFault, Fault
+from simulation.aws.fault_plans import EveryFault
+from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
 from simulation.engine.tasks import FOREVER
 from simulation.execution_environment import SHIPPED, Algorithm
