@@ -36,11 +36,11 @@ up: setup  ## Start the whole system and keep it up, for `sam local invoke` too;
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m tools.trim .build/sam/NumberingWorker
+	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
-	$(BIN)/python -m tools.trim .aws-sam/build/NumberingWorker
+	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam

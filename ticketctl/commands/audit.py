@@ -7,15 +7,15 @@ import typer
 from ticketctl.audit.audit import audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
+from ticketctl.commands.application import SEQUENCES, Json, app, examples, stack_of
 from ticketctl.show.lookup import checked_project
 
 
 @app.command(
     "audit",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples(
         "ticketctl audit",
         "ticketctl audit --project PROJ --project OPS",

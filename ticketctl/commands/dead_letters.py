@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
+from ticketctl.commands.application import (
+    OPERATIONS,
+    Json,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.dead_letters.delete import delete_selected
 from ticketctl.dead_letters.edit import edit_dead_letter
 from ticketctl.dead_letters.redrive import MAX_RATE, redrive_selected

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ticketctl.cli.app import LOCAL, app, examples
 from ticketctl.cli.errors import Status, ToolError
+from ticketctl.commands.application import LOCAL, app, examples
 from ticketctl.verify.sample import many_messages
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
 from ticketctl.send.checking import Check, checked_request
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of

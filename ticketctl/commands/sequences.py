@@ -8,10 +8,18 @@ from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
+from ticketctl.commands.application import (
+    SEQUENCES,
+    Project,
+    TicketKey,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.sequences.import_run import counts_there, import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
 from ticketctl.sequences.marking import (
@@ -31,7 +39,7 @@ Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 
 @app.command(
     "seed",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl seed PROJ --last 1234 --reason "moved from Jira"'),
 )
 def seed(
@@ -77,7 +85,7 @@ def seed(
 
 @app.command(
     "import",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples(
         "ticketctl import tickets.jsonl --dry-run",
         "ticketctl import tickets.jsonl",
@@ -130,7 +138,7 @@ def import_tickets(
 
 @app.command(
     "void",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"'),
 )
 def void(
@@ -151,7 +159,7 @@ def void(
 
 @app.command(
     "erase",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl erase PROJ-42 --reason "request of the person named"'),
 )
 def erase(

@@ -7,10 +7,17 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.aws.stack import Stack
-from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import print_json, remark
 from ticketctl.cli.prompts import confirm
+from ticketctl.commands.application import (
+    OPERATIONS,
+    Json,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages

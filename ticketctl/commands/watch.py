@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
 from ticketctl.show.lookup import checked_project
 from ticketctl.watch.subscriber_queue import LOOK_COUNT, LOOK_SECONDS, look
 from ticketctl.watch.watching import Screen, watch_topic
