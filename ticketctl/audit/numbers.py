@@ -9,8 +9,9 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
+from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
 from ticketctl.audit.findings import Kind
-from ticketctl.aws.items import RESERVED, VOIDED, KeyRecord, Ticket
+from ticketctl.aws.items import KeyRecord, Ticket
 
 Range = tuple[int, int]
 """The first and the last number."""

@@ -10,17 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ticket_numbering.contract.dynamodb_items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
-from ticketctl.aws.items import (
-    KEY_ATTRIBUTES,
-    TICKET_ATTRIBUTES,
-    KeyRecord,
-    Ticket,
-    key_record,
-    ticket,
-)
+from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 

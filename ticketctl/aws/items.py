@@ -9,47 +9,22 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from ticket_numbering.contract.dynamodb_items import assignment, key_id
+from ticket_numbering.contract.dynamodb_items import (
+    ELSEWHERE,
+    ORIGIN,
+    RESERVED,
+    RESERVED_UP_TO,
+    STATUS,
+    assignment,
+    key_id,
+)
 from ticket_numbering.contract.errors import DamagedKeyRecordError
-from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.messages import RequestKey, ticket_key
 from ticketctl.aws.contract import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
-ELSEWHERE: Final = "elsewhere"
-"""A ticket's `origin`, where another system gave the number; else it has none."""
-
-RESERVED: Final = "reserved"
-"""A ticket's `status`, where it only stands for a number that was used elsewhere."""
-
-VOIDED: Final = "voided"
-"""A ticket's `status`, where it should not have been; it keeps its number."""
-
-ERASED: Final = "erased"
-"""A ticket's `status`, where its text is gone; it keeps its number."""
-
 HIGHEST: Final = 10**19 - 1
 """The highest number that the tools know: far above any sequence, in 64 bits."""
-
-TICKET_ATTRIBUTES: Final = (
-    "project_id",
-    "number",
-    "idempotency_key",
-    "status",
-    "origin",
-    "assigned_at",
-    "reserved_up_to",
-)
-"""What a `Ticket` needs to know of itself, without what the request asks for."""
-
-KEY_ATTRIBUTES: Final = (
-    "id",
-    "project_id",
-    "idempotency_key",
-    "number",
-    "fingerprint",
-    "assigned_at",
-)
-"""What a `KeyRecord` needs to know of itself."""
 
 _deserialize = TypeDeserializer().deserialize
 _serialize = TypeSerializer().serialize
@@ -67,7 +42,7 @@ class Ticket:
     @property
     def ticket_key(self) -> str:
         """The number's display form, such as `PROJ-42`."""
-        return f"{self.project_id}-{self.number}"
+        return ticket_key(self.project_id, self.number)
 
     @property
     def idempotency_key(self) -> str | None:
@@ -77,17 +52,17 @@ class Ticket:
     @property
     def status(self) -> str | None:
         """`reserved`, `voided`, `erased`, or nothing."""
-        return self.fields.get("status")
+        return self.fields.get(STATUS)
 
     @property
     def is_from_elsewhere(self) -> bool:
         """Whether another system gave the number: those between may be missing."""
-        return self.fields.get("origin") == ELSEWHERE
+        return self.fields.get(ORIGIN) == ELSEWHERE
 
     @property
     def reserved_up_to(self) -> int:
         """Where the seed ends that took the number; 0 if none did."""
-        value = self.fields.get("reserved_up_to")
+        value = self.fields.get(RESERVED_UP_TO)
         return int(value) if isinstance(value, Decimal) else 0
 
     @property

@@ -6,9 +6,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import (
+    KEY_ATTRIBUTES,
+    TICKET_ATTRIBUTES,
+    key_id,
+)
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
+from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.cli.errors import InputError
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import typer
 
-from ticketctl.aws.items import RESERVED, timestamp
+from ticket_numbering.contract.dynamodb_items import RESERVED
+from ticketctl.aws.items import timestamp
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from, tickets_of
 from ticketctl.cli.errors import InputError, Status

@@ -9,16 +9,19 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
-from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import (
+from ticket_numbering.contract.dynamodb_items import (
     ELSEWHERE,
     ERASED,
+    ORIGIN,
+    REASONS,
     RESERVED,
-    Ticket,
-    key_record,
-    plain,
-    serialized,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TIMES,
+    VOIDED,
 )
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.items import Ticket, key_record, plain, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below
 from ticketctl.cli.errors import NotThereError
@@ -32,11 +35,8 @@ _AT_A_TIME: Final = 64
 WRITTEN: Final = "written"
 ALREADY: Final = "there already"
 
-SEED_ATTRIBUTES: Final = {"reserved_up_to", "reserved_after"}
-"""What a reserved item says of its seed; a ticket in its place goes on saying it."""
-
 _ADDED: Final = SEED_ATTRIBUTES | {
-    *("number", "assigned_at", "origin", "status", "voided_at", "voided_reason")
+    *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED])
 }
 """Attributes of a ticket that its request did not ask for."""
 
@@ -46,7 +46,7 @@ def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, A
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
-    return serialized(item | kept | {"origin": ELSEWHERE})
+    return serialized(item | kept | {ORIGIN: ELSEWHERE})
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Import:
         if reserved:
             condition = {
                 "ConditionExpression": "#status = :reserved",
-                "ExpressionAttributeNames": {"#status": "status"},
+                "ExpressionAttributeNames": {"#status": STATUS},
                 "ExpressionAttributeValues": {":reserved": {"S": RESERVED}},
             }
         return (

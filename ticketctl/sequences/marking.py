@@ -7,25 +7,25 @@ from typing import Any, Final, get_args
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED,
+    REASONS,
+    RESERVED,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TICKET_ATTRIBUTES,
+    TIMES,
+    VOIDED,
+)
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import (
-    ERASED,
-    RESERVED,
-    TICKET_ATTRIBUTES,
-    VOIDED,
-    Ticket,
-    serialized,
-    ticket,
-    timestamp,
-)
+from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
 from ticketctl.aws.queues import FIFO_SUFFIX
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
-from ticketctl.sequences.importing import SEED_ATTRIBUTES
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
 ERASED_TITLE: Final = "erased"
@@ -35,7 +35,7 @@ KEPT: Final = frozenset(
         *TICKET_ATTRIBUTES,
         *SEED_ATTRIBUTES,
         *("title", "priority"),
-        *("voided_at", "voided_reason", "erased_at", "erased_reason"),
+        *(TIMES[VOIDED], REASONS[VOIDED], TIMES[ERASED], REASONS[ERASED]),
     }
 )
 """Attributes that an erased ticket may have; all others go, known or not."""
@@ -115,11 +115,11 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
             f"{found.ticket_key} is malformed and could not be announced; "
             f"see: ticketctl show {found.ticket_key}"
         )
-    recorded = marked.fields[f"{mark.status}_reason"]
+    recorded = marked.fields[REASONS[mark.status]]
     if recorded != reason:
         raise InputError(
             f"{found.ticket_key} was {mark.status} at "
-            f"{marked.fields[f'{mark.status}_at']} for another reason: "
+            f"{marked.fields[TIMES[mark.status]]} for another reason: "
             f"{visible(recorded)}"
         )
 
@@ -127,9 +127,9 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
 def _marks(mark: Mark, reason: str) -> dict[str, str]:
     """Return the attributes that a mark sets."""
     marks = {
-        "status": mark.status,
-        f"{mark.status}_reason": reason,
-        f"{mark.status}_at": timestamp(),
+        STATUS: mark.status,
+        REASONS[mark.status]: reason,
+        TIMES[mark.status]: timestamp(),
     }
     return marks | ({"title": mark.title} if mark.title else {})
 
@@ -182,12 +182,12 @@ def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
     marks = {} if found.status == mark.status else _marks(mark, reason)
     # Numbered: an attribute that others wrote may have any name.
     removed = {f"#{place}": name for place, name in enumerate(mark.removed_from(found))}
-    names = {"#status": "status"} | {f"#{name}": name for name in marks} | removed
+    names = {"#status": STATUS} | {f"#{name}": name for name in marks} | removed
     values = {f":{name}": text for name, text in marks.items()}
     condition = "attribute_exists(project_id) AND attribute_not_exists(#status)"
-    if "status" in found.fields:
+    if STATUS in found.fields:
         condition = "#status = :found"
-        values[":found"] = found.fields["status"]
+        values[":found"] = found.fields[STATUS]
     clauses = {"SET": [f"#{name} = :{name}" for name in marks], "REMOVE": [*removed]}
     return {
         "UpdateExpression": " ".join(

@@ -4,9 +4,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ticket_numbering.contract.dynamodb_items import ERASED, REASONS, TIMES, VOIDED
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 from ticket_numbering.contract.messages import CloudEvent
-from ticketctl.aws.items import ERASED, VOIDED, Ticket
+from ticketctl.aws.items import Ticket
 
 MAX_REASON = 500
 
@@ -55,13 +56,13 @@ class TicketMarked(CloudEvent):
         Raises:
             ValidationError: The item lacks a field of the event.
         """
-        at = f"{cls.status}_at"
+        at = TIMES[cls.status]
         data = {
             "project_id": ticket.project_id,
             "number": ticket.number,
             "ticket_key": ticket.ticket_key,
             "idempotency_key": ticket.idempotency_key,
-            "reason": ticket.fields.get(f"{cls.status}_reason"),
+            "reason": ticket.fields.get(REASONS[cls.status]),
             at: ticket.fields.get(at),
         }
         return cls.model_validate(
