@@ -20,7 +20,7 @@ from ticketctl.cli.errors import CloudError
 
 MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
-_FIRST_BACKOFF_SECONDS: Final = 0.2
+_FIRST_BACKOFF_SECONDS: Final = 0.4
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Sender:
                 yield from retryable
                 return
             # Full jitter.
-            limit = _FIRST_BACKOFF_SECONDS * 2**attempt
+            limit = _FIRST_BACKOFF_SECONDS * 2 ** (attempt - 1)
             self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
             batch = retryable
 

@@ -100,11 +100,9 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
-    written_as: Annotated[
+    file_format: Annotated[
         Format | None,
-        typer.Option(
-            "--format", help="How it is written; else its suffix says it, or jsonl."
-        ),
+        typer.Option("--format", help="File format; default: by suffix, else jsonl."),
     ] = None,
     key_prefix: Annotated[
         str | None,
@@ -158,7 +156,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
     check = Check(project, keys_of(file, key_prefix), unchecked)
-    check.run_file(file, written_as, skip_invalid=skip_invalid)
+    check.run_file(file, file_format, skip_invalid=skip_invalid)
     status = Status.FOUND if check.problems else Status.OK
     if dry_run:
         check.print_counts(as_json=as_json)

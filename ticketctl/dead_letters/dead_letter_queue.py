@@ -89,12 +89,12 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
         receiver.give_back()
 
 
-def _settle_round(
+def _delete_round(
     stack: System,
     waiting: dict[str, DeadLetter],
     before: Callable[[DeadLetter], object],
 ) -> bool:
-    """Settle those of the waiting that come; return whether any came."""
+    """Delete those of the waiting that come; return whether any came."""
     count = len(waiting)
     with dead_letter_queue(stack) as queue:
         for received in queue.receive():
@@ -107,14 +107,14 @@ def _settle_round(
     return len(waiting) < count
 
 
-def settle(
+def delete_dead_letters(
     stack: System,
     dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] = lambda _: None,
 ) -> int:
     """Receive dead letters again, delete each one, and return how many.
 
-    What comes `before` is done with each one first; if that fails, it stays.
+    `before` is called with each one first; if that fails, the dead letter stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.
@@ -122,7 +122,7 @@ def settle(
     waiting = {dead_letter.message_id: dead_letter for dead_letter in dead_letters}
     try:
         # A round ends before what it has received is visible again.
-        while waiting and _settle_round(stack, waiting, before):
+        while waiting and _delete_round(stack, waiting, before):
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)

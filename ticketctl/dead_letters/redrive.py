@@ -12,7 +12,7 @@ from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import reasons, warn_of_poison
 
@@ -56,7 +56,7 @@ def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
     """
     sqs, url = stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"]
     fifo = url.endswith(FIFO_SUFFIX)
-    return settle(
+    return delete_dead_letters(
         stack,
         dead_letters,
         lambda found: sqs.send_message(QueueUrl=url, **successor(found, fifo=fifo)),

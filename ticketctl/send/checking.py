@@ -46,7 +46,7 @@ class Check:
                 self.requests.append(found)
 
     def run_file(
-        self, file: str, written_as: Format | None, *, skip_invalid: bool
+        self, file: str, file_format: Format | None, *, skip_invalid: bool
     ) -> None:
         """Check a file, and print what is wrong with it.
 
@@ -54,7 +54,7 @@ class Check:
             InputError: It cannot be read, holds nothing, or has bad lines that are
                 not to be skipped.
         """
-        self.run(read_lines(file, written_as))
+        self.run(read_lines(file, file_format))
         name = shown_name(file)
         for number, problem in self.problems:
             remark(f"{name}:{number}: {visible(problem)}")

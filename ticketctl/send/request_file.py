@@ -42,14 +42,14 @@ def shown_name(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else visible(path)
 
 
-def read_lines(path: str, written_as: Format | None = None) -> list[Line]:
-    """Read a file, or standard input, whole; its suffix says how it is written.
+def read_lines(path: str, file_format: Format | None = None) -> list[Line]:
+    """Read a file, or standard input; its suffix is the default of the format.
 
     Raises:
         InputError: It cannot be read, is not UTF-8, or its CSV is broken.
     """
     text = _text(path)
-    if (written_as or Path(path).suffix.lower().removeprefix(".")) != "csv":
+    if (file_format or Path(path).suffix.lower().removeprefix(".")) != "csv":
         return list(json_lines(text))
     try:
         return list(_rows(text))

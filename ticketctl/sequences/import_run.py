@@ -14,7 +14,7 @@ from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
@@ -99,7 +99,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
 
 
 def seed_for_import(
-    stack: System, project: str, number: int, retry: Retry
+    stack: System, project: str, number: int, retry: RetryPolicy
 ) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
     above = ticket_from(stack, project, number)

@@ -26,7 +26,7 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
@@ -67,7 +67,7 @@ class Import:
 
     stack: System
     retention_days: int = 0
-    retry: Retry = field(default_factory=Retry)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def write_all(self, tickets: Sequence[Existing]) -> Iterator[tuple[Existing, str]]:
         """Write what is not there yet, several at a time; yield each one's result.

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Retry:
+class RetryPolicy:
     """How often to try, and how long to wait in between."""
 
     attempts: int = 40

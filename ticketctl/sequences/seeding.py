@@ -33,7 +33,7 @@ from ticketctl.aws.tickets import (
     tickets_below,
 )
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 
 _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
 """The number is taken, or a worker's transaction is about to take it."""
@@ -59,7 +59,7 @@ class Seed:
     project_id: str
     last: int
     reason: str = ""
-    retry: Retry = field(default_factory=Retry)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def apply(self) -> Seeded:
         """Let the sequence go on after the last number; call it again if it fails.
