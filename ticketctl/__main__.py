@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Typer itself ends it for Ctrl-C (130) and for a reader that has enough, `| head`.
     """
-    # What is ignored stays so: `nohup` wants it.
+    # An ignored signal stays ignored, as `nohup` wants it.
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) == signal.SIG_DFL:
             signal.signal(kind, signal.default_int_handler)

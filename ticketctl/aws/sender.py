@@ -1,7 +1,7 @@
 """Sends messages to the queue of requests, batch by batch.
 
-Nothing is remembered of what was sent: whoever sends the same requests again gets the
-same numbers, because they have the same keys.
+It keeps no state: the same requests, sent again, get the same numbers, because they
+have the same keys.
 """
 
 import random
@@ -29,9 +29,9 @@ class Request:
 
     body: str
     ticket: CreateTicket | None = None
-    """What it asks for; none if it is sent unchecked."""
+    """The parsed body; None if it is sent unchecked."""
     line: int = 0
-    """Where a file has it."""
+    """Its line in a file."""
     message_id: str = ""
     """Of the message on the queue."""
     refusal: str = ""
@@ -59,13 +59,13 @@ class Sender:
     sleep: Callable[[float], None] = time.sleep
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Send them, and yield what became of each batch before the next is sent."""
+        """Send them, and yield the outcomes of each batch before the next is sent."""
         for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
             self.sleep(self.limiter.delay(len(batch)))
             yield from self._send(batch)
 
     def _send(self, batch: Sequence[Request]) -> Iterator[Request]:
-        """Send a batch, and retry what SQS failed to take by a fault of its own."""
+        """Send a batch, and retry the messages that SQS itself failed to take."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             ended, retryable = self._attempt(batch)
             yield from ended
@@ -78,7 +78,7 @@ class Sender:
             batch = retryable
 
     def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
-        """Return how requests ended, and those that can be retried."""
+        """Return the requests that are done, and those to retry."""
         answer = self.sqs.send_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
@@ -104,7 +104,7 @@ class Sender:
             "MessageGroupId": request.group,
         }
         if self.queue_url.endswith(FIFO_SUFFIX):
-            # An id of its own lets a repeat arrive, and be answered with its number.
+            # With an id of its own a repeat arrives, and is answered with its number.
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry
 

@@ -1,4 +1,4 @@
-"""The commands: each reads its options, calls the tool that does it, and prints."""
+"""The commands: each reads its options, calls its package of work, and prints."""
 
 from ticketctl.commands import (  # noqa: I001 - the order of the help.
     send,

@@ -53,7 +53,7 @@ def sample(
     number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,
     *,
     poison: Annotated[
-        int, typer.Option(min=0, help="So many of them with a mistake.")
+        int, typer.Option(min=0, help="How many of them have a mistake.")
     ] = 0,
 ) -> None:
     """Print create-ticket messages to try things with, a JSON object a line."""

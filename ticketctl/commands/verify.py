@@ -1,4 +1,4 @@
-"""The command that tests the main job on a deployed system."""
+"""The command that tests a deployed system."""
 
 import time
 from secrets import token_hex
@@ -47,7 +47,7 @@ def verify(
     yes: Yes = False,
     as_document: Json = False,
 ) -> None:
-    """Send a sample through the deployed system, and check what comes of it.
+    """Send a sample through the deployed system, and check the outcome.
 
     Tickets, repeats, a reused idempotency key and poison go to a new project.
     Its numbers must be 1 to n, one for each key, all announced, repeats announced

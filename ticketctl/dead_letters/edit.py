@@ -1,4 +1,4 @@
-"""Gets a new body for a dead letter, one that the worker accepts."""
+"""Replaces the body of a dead letter by a valid one."""
 
 import os
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ def deploy(
 
 
 def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
-    """Do what the cloud does and the emulator does not."""
+    """Refuse unknown parameters, as the cloud does and the emulator does not."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
         raise ToolError(f"The template has no parameter {', '.join(sorted(unknown))}.")
@@ -118,7 +118,7 @@ def _repair_concurrency(function_api: Any, function_name: str) -> None:
 def _repair_fifo_topics(sns: Any) -> None:
     """Make the emulator treat a FIFO topic as one.
 
-    Its CloudFormation takes over the name and leaves out what it stands for.
+    Its CloudFormation takes over the name alone.
     """
     for topic in sns.list_topics()["Topics"]:
         if topic["TopicArn"].endswith(".fifo"):

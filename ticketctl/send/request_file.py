@@ -1,4 +1,4 @@
-"""Reads a file of requests, JSONL or CSV, as the lines that it holds.
+"""Reads the lines of a file of requests, JSONL or CSV.
 
 In CSV an empty cell means that the field is absent. Labels are separated by semicolons,
 and attributes are columns named `attributes.NAME`.
@@ -29,7 +29,7 @@ _COLUMNS: Final = frozenset(CreateTicket.model_fields) - {"attributes"}
 
 @dataclass(frozen=True)
 class Line:
-    """What a line asks for, or why it cannot be read."""
+    """The fields of a line, or the reason why it cannot be read."""
 
     number: int
     """The first is 1; of a CSV row of several lines, the last one's."""
@@ -38,7 +38,7 @@ class Line:
 
 
 def shown_name(path: str) -> str:
-    """Return what a file is called in remarks."""
+    """Return a file's name for remarks."""
     return "standard input" if path == STANDARD_INPUT else visible(path)
 
 

@@ -15,12 +15,12 @@ from ticketctl.send.request_file import Line
 
 @dataclass(frozen=True)
 class Existing:
-    """A ticket as another system has it."""
+    """A ticket of another system."""
 
     line: int
     number: int
     request: CreateTicket
-    """What a create-ticket message would ask for."""
+    """The equal create-ticket message."""
     assigned_at: str
 
     @property

@@ -1,4 +1,4 @@
-"""An import from the file to the report, as its command shows it."""
+"""An import from the file to the report."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def read_tickets(file: str, project: str | None) -> list[Existing]:
 
 
 def plan(stack: System, tickets: Sequence[Existing]) -> str:
-    """Describe what an import would do, a line for each project."""
+    """Describe the effect of an import, a line for each project."""
     counts = Counter(ticket.project_id for ticket in tickets)
     lines: list[str] = []
     for project, number in _highest_numbers(tickets).items():
@@ -50,7 +50,7 @@ def plan(stack: System, tickets: Sequence[Existing]) -> str:
 
 
 def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
-    """Count what an import would find there, a line for each project."""
+    """Count the tickets that exist already, a line for each project."""
     wanted: dict[str, dict[int, Existing]] = defaultdict(dict)
     for ticket in tickets:
         wanted[ticket.project_id][ticket.number] = ticket
@@ -70,7 +70,7 @@ def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
 
 
 def import_all(target: Import, tickets: Sequence[Existing]) -> None:
-    """Seed the projects, write the tickets, and print how many.
+    """Seed the projects, write the tickets, and print the counts.
 
     Raises:
         Exit: Not all could be imported.

@@ -38,11 +38,11 @@ ALREADY: Final = "there already"
 _ADDED: Final = SEED_ATTRIBUTES | {
     *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED])
 }
-"""Attributes of a ticket that its request did not ask for."""
+"""Attributes of a ticket that are not of its request."""
 
 
 def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, Any]:
-    """Return the ticket as the worker writes it, and where its number comes from."""
+    """Return the ticket as the worker writes it, with its origin."""
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
@@ -50,7 +50,7 @@ def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, A
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
-    """Return the record of its key; kept from now on, however old the ticket is."""
+    """Return the record of its key; its retention begins now."""
     expiry = datetime.now(UTC) + timedelta(days=retention_days)
     item = dynamodb_items.key_item(
         ticket.request,
@@ -70,7 +70,7 @@ class Import:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def write_all(self, tickets: Sequence[Existing]) -> Iterator[tuple[Existing, str]]:
-        """Write what is not there yet, several at a time; yield each one's result.
+        """Write the missing tickets, several at a time; yield each result.
 
         Their projects must be seeded at least up to them.
         """
@@ -107,7 +107,7 @@ class Import:
         return WRITTEN
 
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
-        """Return whether the number was used elsewhere, for all that the table says.
+        """Return whether the number was used elsewhere, by the table.
 
         It knows the item of the number, or else the next above.
         """
@@ -122,7 +122,7 @@ class Import:
     def _puts(
         self, ticket: Existing, reserved: Ticket | None
     ) -> Sequence[Mapping[str, Any]]:
-        """Return what is written, in place of a reserved item if there is one."""
+        """Return the puts of a ticket, in place of a reserved item if there is one."""
         outputs = self.stack.outputs
         condition: dict[str, Any] = {
             "ConditionExpression": "attribute_not_exists(project_id)"
@@ -164,7 +164,7 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(ticket: Existing, reason: Mapping[str, Any]) -> str | None:
-    """Return whose the key is, by the reason why it was not written; None if free."""
+    """Return the reason why the key is taken; None if it is free."""
     if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
         return None
     try:

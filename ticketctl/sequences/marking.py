@@ -38,25 +38,25 @@ KEPT: Final = frozenset(
         *(TIMES[VOIDED], REASONS[VOIDED], TIMES[ERASED], REASONS[ERASED]),
     }
 )
-"""Attributes that an erased ticket may have; all others go, known or not."""
+"""The attributes that an erased ticket keeps; all others go, known or not."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A way to mark a ticket for ever."""
+    """A mark that a ticket keeps for ever."""
 
     verb: str
     status: str
     event: type[TicketVoided | TicketErased]
     replaces: Sequence[str] = ()
-    """The statuses of tickets that can be marked, besides none."""
+    """The statuses that it replaces, besides none."""
     title: str | None = None
-    """What the title becomes; it stays if not given."""
+    """The new title; None to keep the title."""
     keeps: Collection[str] | None = None
-    """Attributes that the ticket may have afterwards; all if not given."""
+    """The attributes to keep; None for all."""
 
     def removed_from(self, found: Ticket) -> list[str]:
-        """Return the attributes of a ticket that go."""
+        """Return the attributes to remove from a ticket."""
         return [] if self.keeps is None else sorted(found.fields.keys() - self.keeps)
 
 
@@ -73,11 +73,11 @@ ERASE: Final = Mark(
 
 @dataclass(frozen=True)
 class Marked:
-    """A ticket that is marked."""
+    """A marked ticket."""
 
     ticket: Ticket
     was_already: bool
-    """Marked earlier, so that its announcement may be a repeat."""
+    """Whether it was marked earlier: its announcement may be a repeat."""
 
 
 def checked_reason(reason: str) -> str:
@@ -94,7 +94,7 @@ def checked_reason(reason: str) -> str:
 def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
     """Check that a ticket can be marked, or was for this very reason.
 
-    To be called before it is marked: what is marked is to be announced.
+    Call before marking: a marked ticket must be announceable.
 
     Raises:
         InputError: It cannot.
@@ -106,7 +106,9 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
             f"used elsewhere, and there is no ticket to {mark.verb}"
         )
     if found.status == ERASED and mark.status != ERASED:
-        raise InputError(f"{found.ticket_key} is erased, which is the last it can be")
+        raise InputError(
+            f"{found.ticket_key} is erased; an erased ticket cannot be voided"
+        )
     marked = found
     if found.status in {None, *mark.replaces}:
         marked = replace(found, fields={**found.fields, **_marks(mark, reason)})
@@ -149,7 +151,7 @@ def _priority(found: Ticket) -> Any:
 def mark_ticket(stack: System, found: Ticket, mark: Mark, reason: str) -> Marked:
     """Mark a ticket that was found, unless it is marked for this reason.
 
-    One that was marked by an earlier release still loses what that release left.
+    A ticket that an earlier release erased loses what that release has kept.
 
     Raises:
         InputError: It is reserved, or marked for another reason.

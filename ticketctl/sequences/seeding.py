@@ -41,7 +41,7 @@ _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictExceptio
 
 @dataclass(frozen=True)
 class Seeded:
-    """Where a sequence stands once it is seeded."""
+    """A seeded sequence."""
 
     project_id: str
     last: int
@@ -53,7 +53,7 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Seed:
-    """Numbers up to `last` were used elsewhere."""
+    """A seed of the numbers up to `last`, which were used elsewhere."""
 
     stack: System
     project_id: str
@@ -62,7 +62,7 @@ class Seed:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def apply(self) -> Seeded:
-        """Let the sequence go on after the last number; call it again if it fails.
+        """Continue the sequence after the last number; call it again if it fails.
 
         Raises:
             InputError: The sequence is past it.
@@ -104,7 +104,7 @@ class Seed:
         )
 
     def _close(self) -> bool | None:
-        """Reserve what a worker that read before may still write.
+        """Reserve the number that a worker with an older read may still write.
 
         That is the number after the last ticket given here and, where an earlier seed
         or import went up to a number below this one, the number after that.
@@ -156,9 +156,9 @@ class Seed:
 
 
 def given_between(stack: System, project_id: str, low: int, high: int) -> Iterator[int]:
-    """Yield the numbers between that workers gave.
+    """Yield the numbers between the two that workers gave.
 
-    A Query may see a block half committed: what a ticket stands behind was given, too.
+    A Query may see half of a block: the numbers before a ticket were given, too.
     """
     for ticket in tickets_above(stack, project_id, low):
         if ticket.number >= high:

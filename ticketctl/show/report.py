@@ -1,4 +1,4 @@
-"""Prints tickets for people; what others wrote is shown, never obeyed."""
+"""Prints tickets for people; escape sequences in them have no effect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Reads messages that came from the topic, and shows them as lines for people."""
+"""Reads messages of the topic, and formats them as lines for people."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -31,12 +31,12 @@ class Announcement:
 
     @property
     def event_id(self) -> str:
-        """The same each time that this is announced."""
+        """The event id; repeats have the same."""
         return str(self.event["id"])
 
     @property
     def type(self) -> str:
-        """What kind of fact it announces, and in which version."""
+        """The event type."""
         return str(self.event["type"])
 
     @property
@@ -51,7 +51,7 @@ class _Attribute(BaseModel):
 
 
 class _Envelope(BaseModel):
-    """What SNS puts around a message that it does not deliver raw."""
+    """The envelope of SNS around a message that is not delivered raw."""
 
     type: Literal["Notification"] = Field(alias="Type")
     message: str = Field(alias="Message")
