@@ -136,7 +136,7 @@ def _missing_messages(observed: Observed) -> Iterator[str]:
 def _is_stored(request: CreateTicket, observed: Observed) -> bool:
     """Tell whether the ticket under the request's key holds all that it asks for."""
     ticket = observed.stored.get(observed.ticket_keys.get(request.key, ""), {})
-    asked = request.model_dump(exclude_defaults=True) | {"priority": request.priority}
+    asked = request.content() | {"priority": request.priority}
     return all(ticket.get(name) == value for name, value in asked.items())
 
 
