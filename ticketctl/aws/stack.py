@@ -108,10 +108,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             "name it with --stack, and its Region with --region"
         )
         raise CloudError(message) from error
-    outputs = {
-        output["OutputKey"]: output["OutputValue"]
-        for output in found.get("Outputs", [])
-    }
+    outputs = outputs_of(found)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
         for parameter in found.get("Parameters", [])
@@ -124,6 +121,12 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the outputs of a stack that CloudFormation describes."""
+    outputs = description.get("Outputs", [])
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def _client(session: boto3.Session, service_name: str) -> Any:

@@ -62,18 +62,9 @@ def sample(
 
 
 def _local_session() -> Any:
-    """Load the emulator's tools, which the other commands do without."""
-    _need_checkout()
-    return import_module("ticketctl.local.session")
-
-
-def _need_checkout() -> None:
-    """Make sure that the template and the worker are there.
-
-    Raises:
-        ToolError: It was installed without them.
-    """
+    """Load the local system, which stands in a checkout alone, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"
         )
+    return import_module("ticketctl.local.session")

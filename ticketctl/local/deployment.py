@@ -11,6 +11,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError, WaiterError
 from samtranslator.yaml_helper import yaml_parse
 
+from ticketctl.aws.stack import outputs_of
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients
 
@@ -82,10 +83,7 @@ def _create_stack(
     except WaiterError as error:
         raise ToolError(_first_failure(cloudformation)) from error
     [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-    return {
-        output["OutputKey"]: output["OutputValue"]
-        for output in stack.get("Outputs", [])
-    }
+    return outputs_of(stack)
 
 
 def _first_failure(cloudformation: Any) -> str:

@@ -15,6 +15,7 @@ from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 VOIDED: Final[str] = TicketVoided.model_fields["type"].default
 ERASED: Final[str] = TicketErased.model_fields["type"].default
+_STATUSES: Final = {VOIDED: TicketVoided.status, ERASED: TicketErased.status}
 
 _BODY_WIDTH: Final = 200
 _TITLE_WIDTH: Final = 100
@@ -92,9 +93,8 @@ def line_of(message: Received) -> Text:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
         line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
-    elif found.type in {VOIDED, ERASED}:
-        what = "voided" if found.type == VOIDED else "erased"
-        line = Text(f"{key} {what}: {_text(data.get('reason'))}")
+    elif status := _STATUSES.get(found.type):
+        line = Text(f"{key} {status}: {_text(data.get('reason'))}")
     else:
         line = Text(f"{_text(found.event_id):<12} {_text(found.type)}")
     return line.append("  (replay)", style="yellow") if found.replayed else line

@@ -41,13 +41,23 @@ SEED_ATTRIBUTES: Final = frozenset({RESERVED_UP_TO, RESERVED_AFTER})
 """The seed of a reserved item; a ticket imported in its place keeps them."""
 
 TICKET_ATTRIBUTES: Final = (
-    *("project_id", "number", "idempotency_key", STATUS, ORIGIN, "assigned_at"),
+    "project_id",
+    "number",
+    "idempotency_key",
+    "assigned_at",
+    STATUS,
+    ORIGIN,
     RESERVED_UP_TO,
 )
 """The attributes of a ticket that a check of the sequence needs."""
 
 KEY_ATTRIBUTES: Final = (
-    *("id", "project_id", "idempotency_key", "number", "fingerprint", "assigned_at"),
+    "id",
+    "project_id",
+    "idempotency_key",
+    "number",
+    "fingerprint",
+    "assigned_at",
 )
 """The attributes of a key's record, but for its expiry."""
 
