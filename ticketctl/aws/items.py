@@ -20,7 +20,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import RequestKey, ticket_key
-from ticketctl.aws.contract import is_idempotency_key, is_project_id
+from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
 HIGHEST: Final = 10**19 - 1

@@ -12,9 +12,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields, is_project_id, json_fields
 from ticketctl.aws.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.request_fields import Fields, is_project_id, json_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ticketctl.aws.contract import json_fields
+from ticketctl.aws.request_fields import json_fields
 
 ERROR_TYPE: Final = "ErrorType"
 REASON_ATTRIBUTES: Final = frozenset(

@@ -13,7 +13,7 @@ import click
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import body_of, exact_fields
+from ticketctl.aws.request_fields import body_of, exact_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, visible

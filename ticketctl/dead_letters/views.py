@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.aws.contract import exact_fields
+from ticketctl.aws.request_fields import exact_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, print_json, printable, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter

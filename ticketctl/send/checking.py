@@ -6,7 +6,7 @@ from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.aws.contract import Fields, body_of
+from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json_line, remark, visible

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields
+from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import STANDARD_INPUT
 

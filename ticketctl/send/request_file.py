@@ -15,7 +15,7 @@ from typing import Final, Literal
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import MAX_DIGITS, json_object
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields
+from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 

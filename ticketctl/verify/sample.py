@@ -6,7 +6,7 @@ from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Final
 
-from ticketctl.aws.contract import Fields, body_of
+from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import read_lines, shown_name
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
 from ticket_numbering.contract.messages import TicketNumberAssigned
-from ticketctl.aws.contract import json_fields
 from ticketctl.aws.queues import Received
+from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 
