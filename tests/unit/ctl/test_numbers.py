@@ -27,7 +27,7 @@ from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
 from ticketctl.sequences.marking import KEPT, checked_reason
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, given_between
 
 NOW = "2026-11-21T06:30:00.123Z"
@@ -259,7 +259,7 @@ class TestSeed:
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
         site.before("PutItem", lambda: None, lambda: site.put(1))
 
-        seeded = Seed(site, "PROJ", 4, retry=Retry(sleep=lambda _: None)).apply()
+        seeded = Seed(site, "PROJ", 4, retry=RetryPolicy(sleep=lambda _: None)).apply()
 
         assert seeded.given_within == (1,)
         assert sorted(site.tickets()) == [1, 2, 4]
@@ -270,7 +270,7 @@ class TestSeed:
         site.before("PutItem", lambda: site.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            Seed(site, "PROJ", 3, retry=Retry(sleep=lambda _: None)).apply()
+            Seed(site, "PROJ", 3, retry=RetryPolicy(sleep=lambda _: None)).apply()
 
         assert site.given() == [3] == sorted(site.tickets())
 
@@ -504,12 +504,12 @@ class TestImport:
             "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
         )
 
-        assert Import(site, retry=Retry(sleep=lambda _: None)).write(existing()) == (
-            "written"
-        )
+        target = Import(site, retry=RetryPolicy(sleep=lambda _: None))
+
+        assert target.write(existing()) == "written"
         site.before("TransactWriteItems", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
-            Import(site, retry=Retry(attempts=3, sleep=lambda _: None)).write(
+            Import(site, retry=RetryPolicy(attempts=3, sleep=lambda _: None)).write(
                 existing(1)
             )
 

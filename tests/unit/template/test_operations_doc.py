@@ -35,8 +35,8 @@ from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
 from ticketctl.audit.findings import Kind
-from ticketctl.cli.app import LOCAL
 from ticketctl.commands import app
+from ticketctl.commands.application import LOCAL
 
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 ALARMS = ids_of("AWS::CloudWatch::Alarm")
