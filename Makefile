@@ -15,6 +15,10 @@ ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 export UV_SYSTEM_CERTS := true
 
 BIN := .venv/bin
+# A file's tests share what they start, so a process takes whole files.
+PYTEST = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# So that the checks of `make check` do not mix their lines; the make of macOS cannot.
+OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # The files list every package with its dependencies.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
@@ -22,7 +26,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test simulate explore known-bad spec mutants bench bench-function check lint unit unit-lambda template wheel format contracts requirements pictures setup clean
+.PHONY: help run up build package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +50,10 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 	$(BIN)/python -m pytest tests/sam
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
+
+lab: FULL := 1
+lab: simulate explore known-bad spec mutants  ## Run the long checks, for hours: the next five, in full.
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
@@ -71,20 +78,30 @@ bench: .venv/ready  ## Measure requests, write units and attempts a ticket, comp
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
-check: lint unit  ## The fast half: format, lint, types, template, unit tests.
+check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests.
+	@$(MAKE) --no-print-directory --jobs 2 $(OUTPUT_IN_ORDER) unit lint
 
-lint: .venv/ready
+lint: lint-mypy lint-ruff lint-imports lint-template
+
+lint-ruff: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+lint-mypy: .venv/ready
 	$(BIN)/mypy
+
+lint-imports: .venv/ready
 	PYTHONPATH=src:lab:. $(BIN)/lint-imports --no-logo
+
+lint-template: .venv/ready
 	$(BIN)/cfn-lint template.yaml
 
 unit: .venv/ready
-	$(BIN)/python -m pytest --quiet tests/unit
+	$(PYTEST) --quiet tests/unit
 
+unit-lambda: BIN := .venv-3.13/bin
 unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13.
-	.venv-3.13/bin/python -m pytest --quiet --numprocesses 2 --dist loadfile tests/unit
+	$(PYTEST) --quiet tests/unit
 
 template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security.
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint

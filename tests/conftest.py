@@ -1,4 +1,4 @@
-"""What every test shares: credentials that lead nowhere, and patience."""
+"""Settings of every test: credentials that lead nowhere, and no deadlines."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ settings.load_profile("project")
 # A shell lets what it starts with `&` ignore Ctrl-C, and tests of Ctrl-C send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No test reaches AWS, whoever runs it.
+# No test reaches AWS.
 os.environ.update(
     AWS_ACCESS_KEY_ID="test",
     AWS_SECRET_ACCESS_KEY="test",

@@ -40,7 +40,7 @@ _serial = count(1)
 
 @dataclass
 class System:
-    """What tests do with the system, and what it has shown them."""
+    """The deployed system, and its announcements and dead letters so far."""
 
     stack: LocalStack
     announcements_url: str
@@ -55,7 +55,7 @@ class System:
         return send(self.stack, bodies)
 
     def look(self) -> None:
-        """Take what the topic and the dead-letter queue have to show."""
+        """Take the new announcements and dead letters."""
         self.announced += take(self.stack, self.announcements_url)
         self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
 

@@ -1,4 +1,4 @@
-"""The model, moto and the emulator do what AWS does, but for what is listed.
+"""The model, moto and the emulator behave as AWS, with the listed exceptions.
 
 `python -m tests.integration.test_conformance` prints the list.
 """
@@ -44,7 +44,7 @@ def markdown() -> str:
 
 
 def shown(outcome: Any) -> str:
-    """Return an outcome for the table; of a transaction also what is written."""
+    """Return an outcome for the table; of a transaction also the items."""
     if isinstance(outcome, tuple):
         code, written = outcome
         return f"{code}; {', '.join(written) or 'nothing'}"

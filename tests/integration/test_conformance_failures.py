@@ -100,7 +100,7 @@ class TestReadConsistency:
         assert (at_once, later) == (consistent, True)
 
     def sees(self, backend: Backend, operation: str, *, consistent: bool) -> bool:
-        """Return whether a read finds what was written."""
+        """Return whether a read finds the write."""
         more = {"ConsistentRead": True} if consistent else {}
         key = {"id": {"S": "a"}}
         requests: dict[str, dict[str, Any]] = {
@@ -120,7 +120,7 @@ class TestReadConsistency:
 
 @SEEDS
 def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
-    """AWS does not say that it reports each; what it leaves out looks innocent."""
+    """AWS does not promise to report each; the others look innocent."""
     backend = model_backend(ModelServices(Choices(seed), partial_reasons=1.0))
     actions = [put_ticket(1), put_ticket(2), put_key("a")]
     write(backend, *actions)
@@ -142,7 +142,7 @@ class AlwaysPartial(FaultPlan):
 
 @SEEDS
 class TestPartialFailures:
-    """Batch calls answer 200 and name what they did not do."""
+    """Batch calls answer 200 and name the failed entries."""
 
     @pytest.fixture
     def model(self, seed: int) -> ModelServices:

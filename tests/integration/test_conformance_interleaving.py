@@ -42,7 +42,7 @@ class ByHand(Choices):
         return 0
 
     def chance(self, _: float) -> bool:
-        """Return what is usual."""
+        """Return the usual choice."""
         return False
 
     def duration(self, _: float, longest: float) -> float:
@@ -81,7 +81,7 @@ class Stage:
         return lambda: write(self.inside, *actions, **more)
 
     def reads(self, *times: float) -> list[list[str]]:
-        """Return the list that gets what readers see at these times."""
+        """Return the list to which readers add at these times."""
         seen: list[list[str]] = []
         for at in times:
             self.model.spawn(lambda: seen.append(written(self.inside)), at)

@@ -40,12 +40,12 @@ def write(
 
 
 def fill(store: TicketStore, count: int, project_id: str = "PROJ") -> None:
-    """Give a project so many tickets."""
+    """Give a project this number of tickets."""
     assert write(store, 1, *create_tickets(count, project_id)) == Committed()
 
 
 def assigned(request: CreateTicket, number: int, at: str = NOW) -> Assignment:
-    """Return what a store has recorded of a request."""
+    """Return a store's record of a request."""
     return Assignment(number, request.fingerprint, at)
 
 
@@ -222,7 +222,7 @@ class TestCancellation:
 
 @pytest.mark.parametrize("certain", [False, True], ids=["alone", "in a transaction"])
 class TestLookup:
-    """A lookup finds what exists, and nothing else; so does the one for certain."""
+    """Both lookups find the existing records, and nothing else."""
 
     def test_lookup_finds_each_project_s_own_when_they_share_a_key(
         self, store: TicketStore, *, certain: bool
@@ -284,7 +284,7 @@ class TestLookup:
 
 
 class TestRefusal:
-    """What no transaction can hold is refused, and nothing is written."""
+    """A block beyond a transaction's limits is refused, and nothing is written."""
 
     @pytest.mark.parametrize("title", ["Door", "Window"])
     def test_write_block_is_refused_when_two_requests_have_one_key(

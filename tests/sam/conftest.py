@@ -24,7 +24,7 @@ SAM = ROOT / ".venv-sam" / "bin" / "sam"
 BUILT = ROOT / ".build" / "sam"
 """Where `make build` leaves the template and the artifact."""
 IMAGE = f"public.ecr.aws/lambda/python:3.13-{architecture()}"
-"""What the SAM CLI runs the function in."""
+"""The image in which the SAM CLI runs the function."""
 
 NO_ENGINE_STATUS = 3
 NO_ENGINE = (
@@ -48,7 +48,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def docker(*arguments: str) -> str | None:
-    """Return what the engine's client says; none if it fails or is not there."""
+    """Return the output of the engine's client; none if it fails or is missing."""
     client = shutil.which("docker")
     if client is None:
         return None
@@ -110,7 +110,7 @@ def built_template() -> Path:
 
 
 class Invocation(NamedTuple):
-    """What `sam local invoke` printed."""
+    """The output of `sam local invoke`."""
 
     response: Any
     text: str

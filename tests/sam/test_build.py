@@ -1,4 +1,4 @@
-"""What `sam build` leaves: the artifact that ships. No container is needed for it."""
+"""The artifact of `sam build`, which ships. It needs no container."""
 
 import re
 from pathlib import Path

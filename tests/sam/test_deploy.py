@@ -36,7 +36,7 @@ HOLDS_DATA = {
 
 @dataclass
 class Account:
-    """What stands in for an account, and the commands that a person gives."""
+    """A substitute for an account, and a person's commands."""
 
     emulator: Emulator
     clients: Clients
@@ -126,7 +126,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
 def numbers_after(
     system: System, *messages: dict[str, Any], announcements: int
 ) -> tuple[int, ...]:
-    """Send messages, wait for so many announcements in all, and return the numbers."""
+    """Send messages, wait for this number of announcements, and return the numbers."""
     system.send(*messages)
     system.wait_for(lambda: len(system.announced) >= announcements)
     system.settle()
@@ -182,7 +182,7 @@ def check_update(account: Account, live: dict[str, Any]) -> None:
 
 
 def check_deletion(account: Account, system: System) -> None:
-    """Delete the stack: what cannot be made again is left, and nothing else."""
+    """Delete the stack: the data stays, and nothing else."""
     data, audited = account.data(), system.audit("SAM")
 
     account.delete()

@@ -96,7 +96,7 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
 
 
 class TestGeneratedEvent:
-    """What the SAM CLI generates is accepted, and what a person makes of it."""
+    """Events of the SAM CLI are accepted, also after a person's edits."""
 
     def test_event_of_the_page_holds_a_ticket_of_ones_own(self) -> None:
         """By the command as it stands there, but for the file that it writes."""

@@ -13,7 +13,7 @@ from simulation.producers import Sending, request
 from simulation.scenario import FIFO_BATCH, Scenario, random_scenario
 from simulation.world import Outcome, World
 
-HISTORIES: Final = range(1, 301)
+HISTORIES: Final = range(1, 151)
 CALM_DAYS: Final = range(1, 11)
 
 

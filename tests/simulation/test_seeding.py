@@ -21,7 +21,7 @@ from simulation.scenario import LATENCIES, Scenario, random_scenario
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 
-SEEDS: Final = 300
+SEEDS: Final = 150
 BUSY_DAYS: Final = range(1, 1001, 2)
 FIFO_EVERY: Final = 4
 

@@ -1,1 +1,1 @@
-"""What tests share."""
+"""Builders, fakes and test servers."""

@@ -167,7 +167,7 @@ MISSING = {
         ((Kind.UNFINISHED_SEED, 5, 8),),
     ),
 }
-"""Tables, and what is missing: the kind, the first and the last number."""
+"""Tables, and their missing numbers: the kind, the first and the last."""
 
 
 def missing(report: AuditReport) -> tuple[tuple[Kind, int, int], ...]:

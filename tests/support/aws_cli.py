@@ -27,7 +27,7 @@ VALUES: Final[dict[str, dict[str, Any]]] = {
 
 @cache
 def sdk() -> botocore.session.Session:
-    """Return what describes AWS's services, without credentials or network."""
+    """Return the descriptions of AWS's services, without credentials or network."""
     return botocore.session.Session()
 
 

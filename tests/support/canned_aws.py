@@ -19,7 +19,7 @@ _session = boto3.Session(region_name="eu-west-1")
 
 
 def aws_client(service: str, attempts: int = 1) -> Any:
-    """Return a client; botocore makes so many attempts at one call."""
+    """Return a client with this number of attempts a call."""
     create: Any = _session.client
     return create(
         service,

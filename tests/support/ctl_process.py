@@ -25,7 +25,7 @@ class Ended:
 
     status: int
     out: str
-    """What it printed as its result."""
+    """Its result on standard output."""
     err: str
     """Its remarks."""
 
@@ -71,7 +71,7 @@ class Ctl:
 
 
 def command_context(stack: Any) -> typer.Context:
-    """Return what a command is called with when the options name this stack."""
+    """Return the context of a command whose options name this stack."""
     return typer.Context(typer.main.get_command(app), obj=lambda: stack)
 
 

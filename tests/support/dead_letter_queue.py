@@ -42,7 +42,7 @@ class Sqs:
 
     dead_letters: list[DeadLetter] = field(default_factory=list)
     refused: dict[str, BaseException] = field(default_factory=dict)
-    """What is raised, by the operation, or by the body of a message to be sent."""
+    """Errors to raise, by the operation, or by the body of a message to send."""
     never_restored: set[str] = field(default_factory=set)
     """Message ids that an answer with status 200 names as failed."""
     calls: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Sqs:
 
     @property
     def bodies(self) -> list[str]:
-        """What lies on the create-ticket queue, in order."""
+        """The messages on the create-ticket queue, in order."""
         return [message["MessageBody"] for message in self.sent]
 
     @property

@@ -76,7 +76,7 @@ def answer_lost(store: "FakeTicketStore") -> Fault:
 
 
 def overtaken(store: "FakeTicketStore", by: int) -> Fault:
-    """Let another worker commit so many tickets just before the write."""
+    """Let another worker commit tickets just before the write."""
 
     def fault(block: Block) -> None:
         store.fill(by, block.project_id)
@@ -98,7 +98,7 @@ class FakeTicketStore:
     )
     keys: dict[RequestKey, Assignment] = field(default_factory=dict)
     damaged: set[RequestKey] = field(default_factory=set)
-    """Keys whose records make no sense."""
+    """Keys whose records are malformed."""
     elsewhere: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Numbers that a seed or an import took."""
     calls: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class FakeTicketStore:
     on_read: Callable[[], None] = lambda: None
 
     def fill(self, count: int, project_id: str = "PROJ") -> "FakeTicketStore":
-        """Let another worker commit so many tickets."""
+        """Let another worker commit this number of tickets."""
         first = max(self.tickets[project_id], default=0) + 1
         self.put(Block(project_id, first, "then", create_tickets(count, project_id)))
         return self
@@ -132,7 +132,7 @@ class FakeTicketStore:
     def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return what is recorded; see `TicketStore`."""
+        """Read the records of keys; see `TicketStore`."""
         self._read("read_keys")
         found = {key: self._recorded(key) for key in keys}
         return {key: answer for key, answer in found.items() if answer is not None}
@@ -140,7 +140,7 @@ class FakeTicketStore:
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return what is recorded for certain; see `TicketStore`."""
+        """Read the records of keys for certain; see `TicketStore`."""
         if len(keys) > MAX_KEYS_PER_READ:
             message = "more keys than a read takes"
             raise ValueError(message)
@@ -160,7 +160,7 @@ class FakeTicketStore:
         return self.put(block)
 
     def put(self, block: Block) -> BlockAnswer:
-        """Write the block unless a condition fails, whatever faults are queued."""
+        """Write the block unless a condition fails, in spite of queued faults."""
         keys = {request.key for request in block.requests}
         if len(keys) < len(block.requests) or len(keys) > MAX_BLOCK_REQUESTS:
             return Refused("ValidationException")
@@ -201,7 +201,7 @@ class FakeTicketStore:
 
 @dataclass
 class FakePublisher:
-    """Remembers what was announced; refuses the ids in `refused`."""
+    """Remembers the announcements; refuses the ids in `refused`."""
 
     announced: list[Announcement] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
@@ -237,7 +237,7 @@ class FakePublisher:
 
 @dataclass
 class FakeDeadLetters:
-    """Remembers what was dead-lettered; refuses the ids in `refused`."""
+    """Remembers the dead letters; refuses the ids in `refused`."""
 
     sent: list[DeadLetter] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)

@@ -29,10 +29,10 @@ from ticketctl.local.stack import LocalStack
 
 
 class FaultProxy(Gate):
-    """Treats each call as its operation's deck says, and counts what it did.
+    """Treats each call as its operation's deck says, and counts the faults.
 
     Args:
-        stack: What it stands in front of.
+        stack: The services behind it.
         seed: Says how the decks are shuffled.
     """
 
@@ -137,7 +137,7 @@ class _Connection(Passage):
         return self._reported(call, fault, answer)
 
     def _reported(self, call: Call, fault: Fault, answer: Answer) -> Answer | None:
-        """Return what the caller hears of a call that was applied."""
+        """Return the caller's answer to an applied call."""
         if fault in {Fault.LATE, Fault.KILLED_LATE} and call.operation == WRITE:
             committed = answer.status == HTTPStatus.OK
             self.server.late_writes["committed" if committed else "cancelled"] += 1

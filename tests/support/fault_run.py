@@ -1,4 +1,4 @@
-"""A run under faults: what is sent, and all that is seen of what becomes of it."""
+"""A run under faults: the messages sent, and their observed outcome."""
 
 import json
 import random
@@ -49,7 +49,7 @@ QUIET_SECONDS: Final = 15
 
 @dataclass(frozen=True)
 class Load:
-    """What is sent."""
+    """The messages to send."""
 
     tickets: list[dict[str, Any]]
     repeats: list[dict[str, Any]]
@@ -100,7 +100,7 @@ def _poison() -> dict[str, str]:
 
 @dataclass
 class Watch:
-    """What was seen of the tickets table during the run."""
+    """Observations of the tickets table during the run."""
 
     looks: int = 0
     keys: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -152,7 +152,7 @@ class Watch:
 
 @dataclass
 class Run:
-    """What was sent, and all that can be seen of what became of it."""
+    """The messages sent, and their observed outcome."""
 
     seed: int
     load: Load
@@ -194,7 +194,7 @@ class Run:
         return messages_on(self.system.stack, "CreateTicketQueueUrl")
 
     def _is_over(self) -> bool:
-        """Nobody is at work; a late write is a call too."""
+        """No worker is busy; a late write is a call too."""
         return self.proxy.quiet_seconds() > QUIET_SECONDS and not self._left()
 
     @cached_property
@@ -238,7 +238,7 @@ class Run:
         return [line for line in map(json.loads, lines) if "outcome" in line]
 
     def summary(self) -> str:
-        """Return what happened, on one screen."""
+        """Return a report of one screen."""
         system, proxy = self.system, self.proxy
         outcomes = Counter(line["outcome"] for line in self.outcomes)
         most = max(line["receive_count"] for line in self.outcomes)

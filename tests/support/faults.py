@@ -1,4 +1,4 @@
-"""What can happen to a call of the worker, how often, and how a service words it."""
+"""Faults of the worker's calls, their odds, and the services' words for them."""
 
 import json
 import random
@@ -21,7 +21,7 @@ DEAD_LETTER: Final = "SendMessageBatch"
 
 
 class Fault(StrEnum):
-    """What can happen to a call."""
+    """A fault of a call."""
 
     REFUSED = "closed, not applied"
     DROPPED = "applied, closed"
@@ -130,7 +130,7 @@ INSTEAD: Final[Mapping[Fault, Callable[[Call], Answer | None]]] = {
     ),
     Fault.IN_PROGRESS: lambda call: error(call, 400, "TransactionInProgressException"),
 }
-"""What the caller gets where the emulator never sees the call."""
+"""The caller's error where the emulator never sees the call."""
 
 
 def apply_in_part(call: Call, apply: Apply) -> Answer:

@@ -1,4 +1,4 @@
-"""What the fuzz tests deliver: bodies, records and faults of every kind.
+"""Strategies of the fuzz tests: bodies, records and faults of every kind.
 
 A message maps names to JSON texts, so that it can hold what no JSON library writes.
 """
@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from tests.support.builders import sqs_record
+from tests.support.sample_messages import SAMPLES
 from ticket_numbering.contract.messages import CreateTicket
 
 NAME_WORDS: Final = "name never logged"
@@ -31,8 +32,9 @@ ODD_VALUES: Final = (
     *('"\\u0000"', '"\\ud800"', '"\\udfff\\ud83d"', '"\\ufffe"', '"\\u001b[31m"'),
     *('"\ufeff"', '"\\u2028"', '"\\u202e"', '"\u200b"', '"\x7f"', '"\\n"', '"\ud800"'),
     f'{{"{NAME_WORDS}\\ud800": "{VALUE_WORDS}"}}',
-    # What is almost a project or a choice, names twice, and no JSON at all.
-    *('"proj"', '"PROJ#k1"', '"PROJ "', '"\u0420ROJ"', '"HIGH"', '"urgent"'),
+    # Values of a field, for this one and the others.
+    *(json.dumps(value) for name in SAMPLES for value in SAMPLES[name].refused),
+    # Names twice, and no JSON at all.
     *(f'{{"{NAME_WORDS}": 1, "{NAME_WORDS}": 2}}', '{"a": 1, "a": 2}'),
     *("", "undefined", "'a'", '"a\nb"', '"\\x"', "01", "+1", "[1,]", '"', "{", "]"),
 )
@@ -59,13 +61,13 @@ def rendered(fields: Mapping[str, str]) -> str:
 
 
 def damaged(body: str, position: int, piece: str, skipped: int) -> str:
-    """Return what transport, editors and mistakes make of a body."""
+    """Return a body as transport, editors and mistakes may damage it."""
     place = position % (len(body) + 1)
     return body[:place] + piece + body[place + skipped :]
 
 
 def sized(size: int, filling: str) -> str:
-    """Return a body of so many bytes, valid if it is filled with spaces."""
+    """Return a body of this size, valid if it is filled with spaces."""
     opening = rendered(message("BIG", size, {}))
     room = size - len(opening)
     width = len(filling.encode())
@@ -120,7 +122,7 @@ ATTRIBUTES: Final = st.dictionaries(
 
 
 class Faults(NamedTuple):
-    """What goes wrong, call by call; an empty word is nothing."""
+    """Faults, call by call; an empty word is none."""
 
     store: Sequence[str] = ()
     sns: Sequence[str] = ()

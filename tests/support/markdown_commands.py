@@ -32,7 +32,7 @@ class Shown:
 
 
 def pages() -> list[Path]:
-    """Return every page that people read, but what is said of the past."""
+    """Return every page that people read, except the changelog."""
     found = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "lab/spec/README.md"}
     return sorted(found - {ROOT / "CHANGELOG.md"})
 
@@ -43,7 +43,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def commands(program: str, text: str, page: str = "") -> list[Shown]:
-    """Return what a text calls of one program."""
+    """Return a text's calls of one program."""
     return [
         Shown(page, tuple(words[1:]), is_in_block)
         for code, is_in_block in _codes(text)

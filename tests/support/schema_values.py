@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 Values = st.SearchStrategy[Any]
 
-# Blanks, line breaks, controls and what resembles them; no surrogates, which no pattern
+# Blanks, line breaks, controls and the like; no surrogates, which no pattern
 # can name in every dialect.
 _EDGES: Final = (
     "\0\t\n\x0b\r\x1b\x1f \x7f\x85\xa0\u200b\u2003\u2028\u3000\ufeff\ufffd\ufffe\uffff"

@@ -19,7 +19,7 @@ _REPLACED: Final = {"host", "content-length", "connection"}
 
 @dataclass(frozen=True)
 class Answer:
-    """What the caller gets."""
+    """The answer to the caller."""
 
     status: int
     content: bytes
@@ -90,7 +90,7 @@ class Passage(BaseHTTPRequestHandler):
         self.wfile.write(answer.content[: size // 2 if is_cut else size])
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: the test says what it expects."""
+        """Print nothing: the test asserts."""
 
 
 class Manner(Enum):

@@ -97,7 +97,7 @@ def the_only(resource_type: str, **chosen: str) -> Json:
 
 
 def refusals(**chosen: str) -> list[str]:
-    """Return what the stack's constraints and rules say against these parameters."""
+    """Return the constraints and rules that refuse these parameters."""
     values = values_of(**chosen)
     rules = source()["Rules"].values()
     return [

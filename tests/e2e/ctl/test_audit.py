@@ -1,4 +1,4 @@
-"""`audit`: what was planted is found, and what is right is clean."""
+"""`audit` finds planted faults, and calls correct tables clean."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -36,7 +36,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @dataclass
 class DeadLetters:
-    """The dead-letter queue, and what a test put there."""
+    """The dead-letter queue, and a test's messages in it."""
 
     system: System
     project: str

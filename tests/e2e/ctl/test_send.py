@@ -28,7 +28,7 @@ def table(path: Path, *requests: Mapping[str, str]) -> str:
 
 
 def settled(system: System, project: str, count: int) -> tuple[int, ...]:
-    """Wait for so many announcements, and return the project's numbers."""
+    """Wait for this number of announcements, and return the project's numbers."""
     system.wait_for(lambda: len(system.events(project)) >= count)
     system.settle()
     audit = system.audit(project)

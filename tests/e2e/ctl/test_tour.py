@@ -1,4 +1,4 @@
-"""The tour of the README: what a newcomer types, and what comes of it."""
+"""The tour of the README, command by command."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def wait_for(text: str, path: Path) -> None:
 def printed(tmp_path: Path) -> Iterator[Path]:
     """Start the system as `make up` does, and stop it as Ctrl-C does.
 
-    Gives the file that takes what it prints.
+    Gives the file with its output.
     """
     path = tmp_path / "up.txt"
     with (
@@ -67,7 +67,7 @@ def printed(tmp_path: Path) -> Iterator[Path]:
 def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
     """Start a command in a shell that has sourced the file."""
     own = {"EDITOR": str(directory / "editor"), "TICKETCTL": TICKETCTL}
-    # What a newcomer's shell may hold must not lead elsewhere.
+    # Variables of a newcomer's shell must not lead elsewhere.
     foreign = {"AWS_PROFILE": "foreign", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
     script = f"source {shlex.quote(str(SHELL_FILE))} && {command}"
     return subprocess.Popen(  # noqa: S603 - our own commands.
@@ -82,7 +82,7 @@ def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
 
 
 def said(command: str, directory: Path, status: int = 0) -> str:
-    """Run a command to its end; return what it printed, remarks included."""
+    """Run a command to its end; return its output, remarks included."""
     with typed(command, directory) as process:
         out, remarks = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == status, out + remarks
@@ -93,7 +93,7 @@ class TestTour:
     """A thousand tickets, three of them wrong, one of these fixed."""
 
     def test_tour_ends_with_a_clean_audit(self, printed: Path, tmp_path: Path) -> None:
-        """Every command of the tour does what the README says of it."""
+        """Every command of the tour does its part."""
         editor = tmp_path / "editor"
         editor.write_text(EDITOR)
         editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
@@ -124,7 +124,7 @@ class TestTour:
         listed = said("ticketctl list WEB --limit 1", tmp_path)
         assert "there are more" in listed
         said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)
-        # The system shows whatever is announced, and goes on.
+        # The system shows every announcement, and goes on.
         wait_for("MINE-1 voided: a mistake", printed)
         report = json.loads(said("ticketctl audit --json", tmp_path))
         assert report["clean"]

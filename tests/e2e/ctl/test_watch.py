@@ -54,7 +54,7 @@ def watching(ctl: Ctl, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 class TestWatch:
-    """What is announced from the start on is shown, and nothing is left."""
+    """Announcements from the start on are shown, and nothing is left behind."""
 
     def test_watch_shows_the_chosen_projects_numbers_and_replays(
         self, system: System, project: str, ctl: Ctl
@@ -87,7 +87,7 @@ class TestWatch:
         options: tuple[str, ...],
         status: int,
     ) -> None:
-        """Ctrl-C is the way to end it, unless it was to wait for so many."""
+        """Ctrl-C is the way to end it, unless it waits for a count."""
         with watching(ctl, *options) as process:
             process.send_signal(kind)
             out, err = process.communicate(timeout=PATIENCE_SECONDS)
@@ -139,7 +139,7 @@ class TestSubscribersQueue:
     def test_subscriber_of_the_docs_handles_each_event_once_when_it_is_repeated(
         self, system: System, project: str, ctl: Ctl, own_queue: str
     ) -> None:
-        """What it cannot handle stays on the queue."""
+        """Other messages stay on the queue."""
         first, second = ticket_fields(project), ticket_fields(project)
         system.send(first)
         system.wait_for(lambda: system.events(project))

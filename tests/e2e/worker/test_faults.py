@@ -124,7 +124,7 @@ def test_queue_drains_and_poison_alone_is_dead_lettered(run: Run) -> None:
     assert letters == run.poison
 
 
-# What these tests prove is worth as much as what went wrong meanwhile.
+# These tests prove as much as their faults are many.
 
 
 def test_every_fault_was_met_by_every_call_that_can(run: Run) -> None:

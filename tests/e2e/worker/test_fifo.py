@@ -38,7 +38,7 @@ def system(deployed: LocalStack, announcements_url: str) -> Iterator[System]:
 
 
 def numbered(system: System, project_id: str, count: int) -> list[tuple[str, int]]:
-    """Wait for so many announcements; return keys and numbers as they came."""
+    """Wait for this number of announcements; return keys and numbers as they came."""
     system.wait_for(lambda: len(system.events(project_id)) >= count)
     system.settle()
     events = [event["data"] for event in system.events(project_id)]
@@ -167,7 +167,7 @@ def documented_mover() -> Callable[[Any, str, str], None]:
 def test_documented_code_moves_what_waits_in_the_queue_of_another_type(
     system: System, project: str, suffix: str
 ) -> None:
-    """Equal bodies too; what moved is numbered, in order if it had one."""
+    """Equal bodies too; moved messages are numbered, in order if they had one."""
     sqs = system.stack.client("sqs")
     attributes = {"FifoQueue": "true"} if suffix else {}
     old = sqs.create_queue(QueueName=f"old{suffix}", Attributes=attributes)["QueueUrl"]

@@ -3,7 +3,7 @@
 The emulator checks rights and speaks TLS alone, because the template's policies deny
 everything else. The function has a session of its role, and so have these tests.
 
-What the emulator does not check, and what these tests therefore do not show:
+The emulator does not check, so these tests do not show:
 
 - what Lambda does in the role's name: taking messages off the queue, writing the log
   (which it cannot check: it knows a log group by its name alone, and AWS by more)
@@ -45,7 +45,7 @@ class Call:
 
     operation: str
     parameters: Mapping[str, Any]
-    """`$Name` stands for what is deployed."""
+    """`$Name` stands for a deployed resource."""
     right: str
     """Mostly the operation."""
 
@@ -329,7 +329,7 @@ class TestEnoughForTheJob:
     def test_message_is_taken_by_the_role_when_it_waits(
         self, deployed: LocalStack, role: Caller
     ) -> None:
-        """What Lambda does in the role's name, which the emulator does not check."""
+        """Lambda's own calls in the role's name, which the emulator does not check."""
         with paused_worker(deployed):
             queue_url = deployed.outputs["CreateTicketQueueUrl"]
             deployed.client("sqs").send_message(QueueUrl=queue_url, MessageBody="x")
@@ -341,7 +341,7 @@ class TestEnoughForTheJob:
     def test_worker_is_refused_when_a_right_is_taken_away(
         self, deployed: LocalStack, names: dict[str, str], right: str
     ) -> None:
-        """It works with its role's session; what it cannot do, it does not lose."""
+        """It works with its role's session; without a right it loses no message."""
         # A project of its own: a number that was just cached needs no query.
         ticket = ticket_fields(f"NEEDED-{[*NEEDED].index(right)}")
         body = "{nonsense" if right.startswith("sqs:") else ticket
@@ -355,7 +355,7 @@ class TestEnoughForTheJob:
 
 
 class TestNoMore:
-    """What the job does not need is denied."""
+    """Calls that the job does not need are denied."""
 
     @pytest.mark.parametrize("forbidden", FORBIDDEN, ids=str)
     def test_call_is_denied_when_the_role_lacks_the_right(
@@ -380,7 +380,7 @@ class TestNoMore:
     def test_role_is_denied_when_an_administrator_asks_for_it(
         self, deployed: LocalStack, names: dict[str, str]
     ) -> None:
-        """Lambda alone may act in the worker's name, whatever else one may do."""
+        """Lambda alone may act in the worker's name."""
         iam, user = deployed.client("iam"), {"UserName": "administrator"}
         statement = {"Effect": "Allow", "Action": "*", "Resource": "*"}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})

@@ -1,4 +1,4 @@
-"""The local system: what it isolates, how it fails, and what it leaves behind."""
+"""The local system: its isolation, its errors, and its leftovers."""
 
 import signal
 import subprocess
@@ -69,7 +69,7 @@ class TestIsolation:
 
 
 class TestFailure:
-    """What goes wrong says what and where."""
+    """Errors name their cause and place."""
 
     def test_artifact_is_refused_when_a_package_does_not_match_its_hash(
         self, tmp_path: Path

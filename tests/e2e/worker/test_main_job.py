@@ -27,7 +27,7 @@ def wait_for_events(system: System, project_id: str, count: int) -> list[Any]:
 def test_messages_are_numbered_announced_stored_and_logged(
     system: System, project: str
 ) -> None:
-    """Promise 1, and the main job: announced with what subscribers filter by."""
+    """Promise 1, and the main job: announced with the attributes for filters."""
     sent = system.send(
         *tickets(project, 4), ticket_fields(project, priority="urgent", reporter="ada")
     )
@@ -53,7 +53,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
 
 
 def outcome_of(system: System, sent: Request) -> dict[str, Any]:
-    """Return what the log says of a message, if it says anything yet."""
+    """Return the log's lines on a message so far."""
     lines = [line for line in system.stack.function_logs() if sent.message_id in line]
     outcome: dict[str, Any] = json.loads(
         lines[0][lines[0].index("{") :] if lines else "{}"

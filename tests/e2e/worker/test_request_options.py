@@ -3,8 +3,12 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
+
+pytestmark = pytest.mark.emulator
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

@@ -1,4 +1,4 @@
-"""A case of the conformance suite: what AWS does, and what a backend does instead.
+"""A case of the conformance suite: the behaviour of AWS, and a backend's other one.
 
 AWS was observed to do it, or documents it. A public suite runs each of its cases on
 DynamoDB before it keeps them: github.com/paritysuite/dynamodb-conformance, under its

@@ -12,7 +12,7 @@ CALLS: Final = {"sns": "PublishBatch", "sqs": "SendMessageBatch"}
 LIMITS: Final = {"sns": 256 * KIB, "sqs": 1024 * KIB}
 UNITS: Final = {"sns": "256 KiB", "sqs": "1 MiB"}
 ALLOWED: Final = "\t\n\r \ud7ff\ue000\ufffd\U00010000\U0010ffff"
-"""The edges of what a message may hold."""
+"""The edges of the characters that a message may hold."""
 
 BODY: Final = '{"title": "Caf\u00e9 \U0001f469\u200d\U0001f467\\u0000",\t"n":\r\n 1.0}'
 HIDDEN_SECONDS: Final = 3
@@ -35,7 +35,7 @@ ATTRIBUTES: Final = {
 
 
 def entry(text: str = "-", size: int = 0, **more: Any) -> Entry:
-    """Return an entry with an event, filled up to so many bytes."""
+    """Return an entry with an event, filled up to this size."""
     content = f'{{"id":"{text}","fill":""}}'
     fill = "-" * (size - len(content))
     return {"text": content.replace('""', f'"{fill}"'), **more}
@@ -64,17 +64,6 @@ def send(backend: Backend, service: str, batch: Sequence[Entry]) -> Any:
 def sending(service: str, batch: Sequence[Entry]) -> Callable[[Backend], str]:
     """Return the outcome of a batch call."""
     return lambda backend: outcome_of(lambda: send(backend, service, batch))
-
-
-def answering(service: str) -> Callable[[Backend], Any]:
-    """Return what a call with ten entries names: ids, message ids, failures."""
-
-    def outcome(backend: Backend) -> Any:
-        answer = send(backend, service, entries(10))
-        taken = {result["Id"]: result["MessageId"] for result in answer["Successful"]}
-        return sorted(taken), len({*taken.values()}), answer.get("Failed", [])
-
-    return outcome
 
 
 def taking(bad: Entry) -> Callable[[Backend], str]:
@@ -121,21 +110,12 @@ def counts(messages: list[Any]) -> list[str]:
 
 
 def contents(message: Any) -> Any:
-    """Return what makes a message, wherever it lies; the body and the group first."""
+    """Return the parts of a message that a redrive keeps."""
     system = message["Attributes"]
-    attributes = {
-        name: {part: value[part] for part in ("DataType", "StringValue")}
-        for name, value in message["MessageAttributes"].items()
-    }
-    known = message["Body"], system["MessageGroupId"], attributes
-    return known, message["MessageId"], system["SentTimestamp"]
-
-
-def received(backend: Backend) -> Any:
-    """Return what a message holds, and whether it has the id that sending gave."""
-    message_id = send_one(backend)
-    [message] = receive_all(backend)
-    return contents(message)[0], message["MessageId"] == message_id
+    return (
+        *(message["Body"], message["MessageAttributes"], message["MessageId"]),
+        *(system["MessageGroupId"], system["SentTimestamp"]),
+    )
 
 
 def hidden(backend: Backend) -> Any:
@@ -147,17 +127,8 @@ def hidden(backend: Backend) -> Any:
     return [counts(seen) for seen in (first, within, receive_all(backend))]
 
 
-def deleted(backend: Backend) -> Any:
-    """Return what is left of a message that is deleted."""
-    send_one(backend)
-    [message] = receive_all(backend, hidden_seconds=0)
-    handle = message["ReceiptHandle"]
-    backend.sqs.delete_message(QueueUrl=backend.source, ReceiptHandle=handle)
-    return receive_all(backend)
-
-
 def moved(backend: Backend) -> Any:
-    """Receive three times; return the counts, and what the dead-letter queue holds."""
+    """Receive three times; return the counts, and whether the dead letter is equal."""
     send_one(backend)
     seen = [receive_all(backend, hidden_seconds=0) for _ in range(3)]
     [letter] = receive_all(backend, backend.dead)
@@ -174,12 +145,6 @@ def _batches(service: str) -> Iterator[Case]:
         found = instead if service == "sns" else {}
         return Case(name, sending(service, batch), aws, instead=found)
 
-    ids = sorted(f"id-{number}" for number in range(10))
-    name = f"{CALLS[service]} with ten entries"
-    yield Case(name, answering(service), (ids, 10, []))
-    yield case("with eleven entries", entries(11), "TooManyEntriesInBatchRequest")
-    twice = [entry(Id="same"), entry(Id="same")]
-    yield case("with one id twice", twice, "BatchEntryIdsNotDistinct")
     other = {"moto": DONE, "emulator": DONE}
     yield case(
         "with a space in an id", [entry(Id="a b")], "InvalidBatchEntryId", **other
@@ -232,9 +197,7 @@ MESSAGES: Final = (
     *(case for service in CALLS for case in _batches(service)),
     *(case for service in CALLS for case in _sizes(service)),
     *_contents(),
-    Case("ReceiveMessage", received, ((BODY, "PROJ", ATTRIBUTES), True)),
     Case("ReceiveMessage, visibility timeout", hidden, [["1"], [], ["2"]]),
-    Case("ReceiveMessage after DeleteMessage", deleted, []),
     # ApproximateReceiveCount is counted "across all queues".
     Case(
         "redrive policy, after two receives", moved, ([["1"], ["2"], [], ["3"]], True)

@@ -7,7 +7,6 @@ from tests.integration.conformance.case import (
     CANCELLED,
     FAILED,
     INVALID,
-    NO_TABLE,
     Case,
 )
 from tests.support.backends import DONE, Backend, outcome_of
@@ -73,7 +72,7 @@ def written(backend: Backend) -> list[str]:
 def writing(
     *actions: Action, after: Sequence[Action] = ()
 ) -> Callable[[Backend], tuple[str, list[str]]]:
-    """Return the outcome of a transaction after another, and what is written."""
+    """Return the outcome of a transaction after another, and the items."""
 
     def outcome(backend: Backend) -> tuple[str, list[str]]:
         if after:
@@ -227,16 +226,10 @@ def _limits() -> Iterator[Case]:
         (INVALID, []),
         MESSAGES,
     )
-    yield Case(
-        "transaction into no table",
-        writing(put_ticket(1), put_key("a", TableName="no-such-table")),
-        (NO_TABLE, []),
-        MESSAGES,
-    )
 
 
 def item_of(size: int) -> dict[str, Any]:
-    """Return an item of so many bytes, two of which are the number's."""
+    """Return an item of this size, two bytes of which are the number's."""
     other = len("id" + "b" + "count" + "text") + 2
     text = "x" * (size - other)
     # Zeros at the end of a number take no room.
@@ -258,7 +251,6 @@ def _items() -> Iterator[Case]:
     yield case(
         "an item of a byte more", item_of(MAX_ITEM_BYTES + 1), (INVALID, []), SIZES
     )
-    yield case("an empty key", {"id": {"S": ""}}, (INVALID, []), MESSAGES)
     yield case(
         "a key of another type",
         {"id": {"N": "7"}},

@@ -67,7 +67,7 @@ PLACES: Final[Mapping[str, tuple[Iterable[str], set[str]]]] = {
 
 
 class TestFields:
-    """Whoever adds a field is told where else it must appear."""
+    """A new field must appear in every place."""
 
     @pytest.mark.parametrize("place", PLACES)
     def test_field_is_named_in_every_place(self, place: str) -> None:

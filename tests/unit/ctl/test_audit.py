@@ -1,4 +1,4 @@
-"""The audit: what is wrong shows, what is right does not, and it stays small."""
+"""The audit finds every fault, raises no false alarm, and stays small."""
 
 import pickle
 from collections.abc import Callable, Iterable
@@ -112,7 +112,7 @@ class TestSequences:
         assert "run it again: ticketctl seed A --last 10;" in str(finding)
 
 
-# Each is wrong in one way; what the audit must say of it.
+# Each has one fault; the finding that the audit must have.
 Flaw = tuple[Callable[[Tables], None], Kind, tuple[int, ...], str]
 FLAWS: dict[str, Flaw] = {
     "second ticket": (
@@ -220,7 +220,7 @@ class TestKeys:
 
 
 class TestMalformedItems:
-    """Whatever other programs wrote is named, and the rest is read."""
+    """Malformed items are named, and the rest is read."""
 
     @BOTH_WAYS
     @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ class TestLargeTables:
     """An audit stays small, and reads no faster than it may."""
 
     def test_memory_grows_by_few_bytes_a_ticket(self) -> None:
-        """What an audit keeps of the tables while it reads is all that it keeps."""
+        """An audit keeps nothing else of the tables."""
         tables = sequence(*range(1, 20_001))
         tables.page = 1_000_000
         reading = AuditReading(TableReader(tables), AuditPlan("tickets", "keys"))
@@ -375,7 +375,7 @@ class TestLargeTables:
     def test_audit_takes_its_time_when_a_rate_is_given(
         self, projects: tuple[str, ...]
     ) -> None:
-        """A second for every ten read units, whatever it reads."""
+        """A second for every ten read units."""
         clock = Clock()
         reader = TableReader(
             sequence(*range(1, 30)), RateLimiter(10, clock), clock.sleep
@@ -403,7 +403,7 @@ def report_of(*projects: ProjectAudit) -> AuditReport:
 
 
 class TestReport:
-    """People see what matters, and scripts everything."""
+    """People see a summary, and scripts everything."""
 
     def test_table_shows_fifty_projects_and_those_in_which_something_is_wrong(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""The queries for exported tables find what an audit finds."""
+"""The queries for exported tables have the findings of an audit."""
 
 import re
 import sqlite3
@@ -18,7 +18,7 @@ GAPS, MISMATCHES = re.findall(
 
 
 def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
-    """Ask for what the tables hold, as the views of the page show it."""
+    """Query the tables through the views of the page."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(
             "CREATE TABLE tickets"

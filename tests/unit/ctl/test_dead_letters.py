@@ -1,4 +1,4 @@
-"""What is known of dead letters, how they are selected, and how they are shown."""
+"""Dead letters: their fields, their selection and their display."""
 
 import json
 from dataclasses import replace
@@ -186,7 +186,7 @@ class TestShown:
 
         out = capsys.readouterr().out
         assert not set("\x1b\x9b\u202e") & set(out)
-        # The body's are spelled, because they may be what is wrong with it.
+        # The body's are spelled, because they may be its mistake.
         assert "[2J\\x9b\\u202e" in out
 
     def test_lines_are_whole_when_a_pipe_reads_them(

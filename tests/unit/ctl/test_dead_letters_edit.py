@@ -25,7 +25,7 @@ Editor = Callable[[str], None]
 
 @pytest.fixture
 def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Editor:
-    """Return what sets an editor: Python code on `text`, which it replaces."""
+    """Return a function that sets an editor: Python code that replaces `text`."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def set_editor(code: str) -> None:

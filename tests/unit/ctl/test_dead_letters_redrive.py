@@ -97,7 +97,7 @@ class TestNothingLost:
 
 
 class TestSuccessor:
-    """What is sent is what the producer sent."""
+    """The producer's own message is sent."""
 
     def test_message_is_the_producers_when_the_reason_is_taken_off(self) -> None:
         found = dead_letter(ErrorType="InvalidMessageError", ErrorMessage="x", t="abc")
@@ -188,7 +188,7 @@ class TestAll:
 
 
 class TestDeleted:
-    """Only what a person agreed to lose is lost."""
+    """Only confirmed dead letters are deleted."""
 
     def test_backup_is_complete_when_the_dead_letters_are_deleted(
         self, tmp_path: Path

@@ -55,7 +55,7 @@ def test_poison_has_keys_of_its_own_when_it_is_fixed() -> None:
 
 
 class TestFileOfMessages:
-    """What `run` sends of a file; whether it is a ticket is for the worker to say."""
+    """The messages of a file for `run`; the worker decides whether one is a ticket."""
 
     def test_messages_may_be_no_valid_tickets(self, tmp_path: Path) -> None:
         path = tmp_path / "my.jsonl"

@@ -1,4 +1,4 @@
-"""What is sent of a file, under which keys, how fast, and what if SQS refuses."""
+"""Sending a file: its lines, keys and rate, and refusals of SQS."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -168,7 +168,7 @@ class TestKeysOfAFile:
 
 
 class TestChecked:
-    """Only what the worker would take is sent, and each key for one ticket."""
+    """Only valid requests are sent, and each key for one ticket."""
 
     def test_project_is_filled_in_when_a_line_names_none(self) -> None:
         line = {"title": "t", "idempotency_key": "k"}
@@ -217,7 +217,7 @@ class TestChecked:
 
 
 class TestRefused:
-    """What cannot be sent is refused before a system is even looked for."""
+    """Invalid options and files are refused before a system is looked for."""
 
     @pytest.mark.parametrize(
         ("options", "problem"),
@@ -381,7 +381,7 @@ class Table:
     records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
-        """Let the worker record a number after so many seconds."""
+        """Let the worker record a number after some seconds."""
         item = serialized(key_item(ticket, number, "2026-11-21T00:00:00.000Z", None))
         self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
 
@@ -478,7 +478,7 @@ class TestNothingLostOnTheWay:
 
 
 class TestDelivery:
-    """A producer learns what is on the queue, and what is not."""
+    """A producer learns which messages are on the queue."""
 
     def test_status_is_3_when_sqs_does_not_take_a_message(
         self, capsys: pytest.CaptureFixture[str]
@@ -536,7 +536,7 @@ class TestDelivery:
 
 
 class TestRate:
-    """At most so many messages a second."""
+    """The rate is never exceeded."""
 
     @pytest.mark.parametrize("rate", [1, 3, 25, 400])
     def test_messages_take_their_time_when_a_rate_is_given(self, rate: int) -> None:

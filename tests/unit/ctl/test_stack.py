@@ -1,4 +1,4 @@
-"""What commands share: the stack, errors, statuses, output and help."""
+"""The stack, errors, statuses, output and help of every command."""
 
 import io
 import json
@@ -108,7 +108,7 @@ def refusal(code: str, message: str = "said\nso") -> ClientError:
 
 
 class TestStack:
-    """A stack is found by its name, or the error says what is wrong."""
+    """A stack is found by its name, or the error names the cause."""
 
     def test_stack_has_outputs_and_parameters_when_it_is_found(
         self, monkeypatch: pytest.MonkeyPatch
@@ -202,7 +202,7 @@ class TestStack:
 
 
 class TestErrors:
-    """Whatever AWS or its SDK says becomes one line that says what to do."""
+    """An error of AWS or its SDK becomes one line with a remedy."""
 
     @pytest.mark.parametrize(
         ("error", "said"),
@@ -290,7 +290,7 @@ class TestCommand:
 
     @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
     def test_other_signals_end_it_as_ctrl_c_does(self, kind: signal.Signals) -> None:
-        """So that what is temporary goes."""
+        """So that temporary resources are removed."""
         before = signal.signal(kind, signal.SIG_DFL)
         try:
             with command(lambda: signal.raise_signal(kind)):
@@ -337,7 +337,7 @@ def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 class TestInstalled:
-    """A person needs neither the source nor what the worker is made of."""
+    """A person needs neither the source nor the worker's packages."""
 
     @pytest.mark.parametrize(
         "words", [*commands(typer.main.get_command(app))], ids=" ".join
@@ -349,7 +349,7 @@ class TestInstalled:
         assert f"$ ticketctl {' '.join(words)}" in ended.out
 
     def test_command_line_loads_nothing_of_the_developers_tools(self) -> None:
-        """Whoever installs it has neither them nor what the worker is made of."""
+        """An installation has neither them nor the worker's packages."""
         script = "import ticketctl.commands, sys; print(*sys.modules)"
         ended = subprocess.run(  # noqa: S603 - no shell, and nothing from outside.
             [sys.executable, "-P", "-c", script],
@@ -377,7 +377,7 @@ def distributions(requirements: Iterable[str]) -> set[str]:
 
 
 class TestOutput:
-    """What others wrote is shown, and never obeyed."""
+    """Others' text is shown, and never obeyed."""
 
     @pytest.mark.parametrize(
         ("text", "width", "shown"),

@@ -1,4 +1,4 @@
-"""What `ticketctl status` makes of what SQS and CloudWatch say."""
+"""`ticketctl status` summarizes SQS and CloudWatch."""
 
 import json
 from datetime import UTC, datetime

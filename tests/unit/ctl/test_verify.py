@@ -1,4 +1,4 @@
-"""What `verify` concludes from what came of its messages."""
+"""The verdict of `verify` on the outcome of its messages."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) ->
 
 
 def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Project:
-    """Return project A with these tickets, and what an audit finds."""
+    """Return project A with these tickets, and an audit's findings."""
     stored = {
         number: fields | {"priority": "medium"} for number, fields in tickets.items()
     }
@@ -47,7 +47,7 @@ def announced(**keys: Announced) -> dict[RequestKey, Announced]:
 
 
 def dead_letter(body: str, error_type: str = "InvalidMessageError") -> Received:
-    """Return a dead letter; SQS gives no reason to what it moves."""
+    """Return a dead letter; one that SQS moved has no reason."""
     return Received("m", body, {"ErrorType": error_type} if error_type else {})
 
 
@@ -215,7 +215,7 @@ def received(message_id: str, **attributes: str) -> dict[str, Any]:
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
-    """The worker's copy names the message; what SQS moved keeps its id."""
+    """The worker's copy names the message; one that SQS moved keeps its id."""
     reason = {"SourceMessageId": "1", "ErrorType": "E", "ErrorMessage": "why"}
     batches = [[received("x", **reason), received("other")], [received("2")], []]
     sqs = Stubber(aws_client("sqs"))

@@ -1,4 +1,4 @@
-"""What a watch reads, chooses, prints and removes, without a service."""
+"""A watch reads, filters, prints and cleans up, without a service."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NOW: Final = 1_795_000_000
 
 
 class FakeSystem:
-    """A stack whose services answer what a test says."""
+    """A stack whose services give a test's answers."""
 
     def __init__(self, name: str = "dev", topic_arn: str = TOPIC_ARN) -> None:
         self.name = name
@@ -359,7 +359,7 @@ class TestLook:
 
 
 class TestTake:
-    """A batch of deletions answers 200 and lists what it did not do."""
+    """A batch of deletions answers 200 and lists the failures."""
 
     @pytest.mark.parametrize("by_sender", [True, False])
     def test_take_fails_when_sqs_will_never_delete(self, *, by_sender: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a page tells to type can be typed, and where it links to is there."""
+"""The commands of every page parse, and its links lead somewhere."""
 
 import ast
 import json
@@ -31,7 +31,7 @@ def blocks_of_all_pages(language: str) -> list[str]:
 
 
 def inert(command: Any) -> Any:
-    """Take out what a command does, and leave what it parses."""
+    """Remove a command's action, and keep its parser."""
     command.callback = None
     for child in getattr(command, "commands", {}).values():
         inert(child)

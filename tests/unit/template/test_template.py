@@ -1,4 +1,4 @@
-"""What must hold between the parts of the template: linters see single parts."""
+"""Relations between the parts of the template, which linters do not see."""
 
 import re
 from typing import Any
@@ -65,7 +65,7 @@ class TestNothingLost:
     def test_mapping_brings_the_live_version_all_messages_and_reports_failures(
         self,
     ) -> None:
-        """Lambda deletes what is not reported, and what a filter does not match."""
+        """Lambda deletes unreported messages, and those that match no filter."""
         assert mapping()["EventSourceArn"] == "${CreateTicketQueue.Arn}"
         assert mapping()["FunctionName"] == "${NumberingWorkerAliaslive}"
         assert mapping()["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -212,7 +212,7 @@ RIGHTS = {
 
 
 class TestLeastPrivilege:
-    """The worker may do what its design says, on its own resources, and no more."""
+    """The worker has the rights of its design, on its own resources, and no more."""
 
     def test_role_allows_exactly_what_the_worker_does(self) -> None:
         [policy] = properties("NumberingWorkerRole")["Policies"]

@@ -1,4 +1,4 @@
-"""The template in FIFO mode, which is the standard one but for what order needs."""
+"""The template in FIFO mode differs from the standard one only as order needs."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def differences(one: Json, other: Json) -> set[str]:
 
 @pytest.mark.parametrize("kind", CHANGED)
 def test_type_changes_what_order_needs_and_nothing_else(kind: str) -> None:
-    """Alarms, dashboard and rights name a queue or topic, whatever it is called."""
+    """Alarms, dashboard and rights follow the name of a queue or topic."""
     standard, fifo = deployed(), deployed(**{kind: "fifo"})
 
     found = {

@@ -31,7 +31,7 @@ from ticket_numbering.worker.worker import Worker
 
 OURS = "TicketNumbering"
 
-# What AWS describes, and the statistic that fits: a count adds up, a level does not.
+# Metrics of AWS, and the statistic that fits: a count adds up, a level does not.
 # Not DynamoDB's ThrottledRequests: it needs the dimension Operation too.
 AWS_METRICS = {
     # Amazon SQS Developer Guide, "Available CloudWatch metrics for Amazon SQS".
@@ -141,7 +141,7 @@ class TestMetrics:
     def test_metrics_of_the_worker_are_those_of_the_template(
         self, emitted: set[tuple[str, str, str, str]]
     ) -> None:
-        """With exactly these dimensions; whatever the worker counts can be seen."""
+        """With exactly these dimensions; all metrics of the worker can be seen."""
         assert emitted == {curve[:4] for curve in drawn() if curve.namespace == OURS}
         assert emitted >= {curve[:4] for curve in USED if curve.namespace == OURS}
 
@@ -161,7 +161,7 @@ class TestMetrics:
 
 
 class TestDashboard:
-    """Who is called by an alarm finds what to look at."""
+    """Each alarm says where to look."""
 
     def test_dashboard_shows_every_alarm_with_its_curve_and_what_to_do_first(
         self,
@@ -175,7 +175,7 @@ class TestDashboard:
         assert "docs/operations.md" in text["markdown"]
 
 
-# What no retry fixes, by its alarm.
+# Failures that no retry fixes, by their alarm.
 CAUSES = {
     "DeadLettersAlarm": (
         "ApproximateNumberOfMessagesVisible",
@@ -194,7 +194,7 @@ ON_FAILURES = ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
 
 
 class TestAlarms:
-    """A person hears of what the system cannot fix by itself."""
+    """An alarm calls a person for failures that the system cannot fix."""
 
     def test_every_cause_has_its_alarm(self) -> None:
         curves = {name: watched(name) for name in ALARMS}

@@ -1,4 +1,4 @@
-"""Parameters that would lose a promise are refused, with a sentence on what to do."""
+"""Parameters that would lose a promise are refused, with a remedy."""
 
 import re
 import tomllib

@@ -16,7 +16,7 @@ SHOWN: Final = """\
 """
 
 BASELINE: Final = """\
-# What this file is.
+# The title of this file.
 
 # Why these may stay.
 --- src/ticket_numbering/worker/worker.py

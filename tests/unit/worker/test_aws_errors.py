@@ -1,4 +1,4 @@
-"""What passes by itself becomes a transient error; anything else stays what it is."""
+"""Passing failures become transient errors; others propagate unchanged."""
 
 from collections.abc import Iterable
 
@@ -118,7 +118,7 @@ class TestPasses:
             # Of a service in trouble, or of an answer that botocore could not read.
             *[("SomethingNew", status, True) for status in (429, 500, 502, 503, 504)],
             ("400", 400, True),
-            # What is not known is not assumed to pass.
+            # An unknown error is not assumed to pass.
             *[("SomethingNew", status, False) for status in (400, 403, 404, 413, 499)],
         ],
     )

@@ -138,7 +138,7 @@ class TestPacking:
 
 @dataclass
 class Run:
-    """What a service answers to some entries, and what is reported of them."""
+    """A service's answers to some entries, and their reports."""
 
     entries: list[Entry]
     answers: list[Answer]

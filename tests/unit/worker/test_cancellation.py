@@ -78,7 +78,7 @@ FAILURE = StoreUnavailableError
 def test_next_step_is_what_the_reasons_prove(
     slots: tuple[Slot, ...], action: object, flags: set[str]
 ) -> None:
-    """The number moves only past what is committed; else only a read tells."""
+    """The number moves only past committed ones; else only a read decides."""
     step = next_step(BLOCK, slots)
 
     # Errors are compared by their class.

@@ -51,7 +51,7 @@ class UnreliableStore(FakeTicketStore):
 
 
 def allocator(store: UnreliableStore, cache: SequenceCache | None = None) -> Allocator:
-    """Return what one execution environment allocates with."""
+    """Return the allocator of one execution environment."""
     return Allocator(store, 10_000, 0, cache=cache or SequenceCache())
 
 

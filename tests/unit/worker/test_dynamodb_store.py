@@ -174,7 +174,7 @@ def block(requests: list[CreateTicket], first_number: int = 1) -> Block:
 
 
 def slots_of(count: int, *reasons: Mapping[str, Any]) -> list[Slot]:
-    """Return how the store reads the reasons of a block of so many requests."""
+    """Return how the store reads the reasons of a block of this length."""
     store, _ = store_on(cancelled(*reasons))
     answer = store.write_block(block(create_tickets(count)))
     assert isinstance(answer, Cancelled)
@@ -268,7 +268,7 @@ class TestRecorded:
 
 
 class TestSettled:
-    """What a key records for certain is read in a transaction."""
+    """Records are read for certain in a transaction."""
 
     def test_transactional_read_leaves_out_keys_without_a_record_only(self) -> None:
         answers = [{}, {"Item": RECORD}, {"Item": damaged_record(DAMAGES[0].values[0])}]
@@ -439,7 +439,7 @@ class TestCancellation:
     def test_write_block_tells_that_a_number_is_from_elsewhere_when_it_may_be(
         self, shown: dict[str, Any]
     ) -> None:
-        """A number is ours only if DynamoDB shows a ticket of ours."""
+        """A number counts as a worker's only if DynamoDB shows its ticket."""
         [slot] = slots_of(1, TAKEN | shown, NONE)
 
         assert slot == Slot(Reason.CONDITION_FAILED, is_elsewhere=True)
@@ -507,7 +507,7 @@ class TestCancellation:
 
 
 class TestFailure:
-    """Errors without reasons: refused, unknown, or a mistake of ours."""
+    """Errors without reasons: refused, unknown, or a bug."""
 
     def test_write_block_is_refused_when_the_request_is_invalid(self) -> None:
         """Too large as a whole, or the same item twice."""

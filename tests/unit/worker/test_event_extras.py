@@ -1,4 +1,4 @@
-"""What a message and the settings add to an event: trace context and padding."""
+"""Trace context from a message, and padding from the settings."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The files below `events/`: what each of them does to the function, and their form."""
+"""The files below `events/`: the outcome of each, and their form."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ FILES = sorted(events.DIRECTORY.iterdir())
 
 @dataclass(frozen=True)
 class Expected:
-    """What an event comes to on empty tables."""
+    """The outcome of an event on empty tables."""
 
     numbers: Mapping[str, list[int]] = field(default_factory=dict)
     letter: tuple[type[PoisonMessageError], str] | None = None
@@ -113,7 +113,7 @@ def function() -> Function:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 class TestEveryFile:
-    """A file does to the function what the table says; one without an entry fails."""
+    """Each file has the outcome of the table; one without an entry fails."""
 
     def test_event_gets_its_numbers_or_is_dead_lettered(
         self, function: Function, path: Path

@@ -25,7 +25,7 @@ def test_forbidden_characters_are_all_but_those_that_sqs_accepts() -> None:
 
 
 def test_one_line_has_no_breaks_and_controls_and_not_blanks_alone() -> None:
-    """The pattern lists what Unicode calls a blank, a control or a line break."""
+    """The pattern lists Unicode's blanks, controls and line breaks."""
     matches = re.compile(NOT_ONE_LINE["pattern"]).search
     breaks = {
         character

@@ -1,4 +1,4 @@
-"""Whatever a record holds, it ends numbered, dead-lettered with a reason, or reported.
+"""Every record ends numbered, dead-lettered with a reason, or reported.
 
 The real handler, worker and adapters over a store in memory, and over SQS and SNS as
 strict as AWS. `FUZZ_EXAMPLES=20000 pytest tests/unit/worker/test_fuzz.py` tries more.
@@ -65,7 +65,7 @@ REASON_ROOM: Final = 150
 
 FORESEEN: Final = {None, *vars(errors)}
 INNARDS: Final = re.compile(r"Traceback|site-packages|pydantic|Error\b|<\S+ object")
-"""What a stack trace or a careless `repr` would leave in a reason."""
+"""Traces of a stack trace or a careless `repr` in a reason."""
 
 
 def size_of(body: str) -> int:
@@ -85,7 +85,7 @@ def body_of(entry: Mapping[str, Any]) -> str:
 
 
 class StrictService:
-    """A batch call that validates as AWS does, and keeps what it takes."""
+    """A batch call that validates as AWS does, and keeps the accepted entries."""
 
     def __init__(self, service: str, operation: str, limit: int) -> None:
         self.client = aws_client(service)
@@ -137,7 +137,7 @@ TOPIC: Final = StrictService("sns", "PublishBatch", SNS_LIMIT)
 
 
 class System:
-    """The function over the store and the services, and what it logged."""
+    """The function over the store and the services, and its log."""
 
     def __init__(self, faults: Faults, *, fifo: bool, log: io.StringIO) -> None:
         self.fifo, self.log = fifo, log
@@ -163,7 +163,7 @@ class System:
         self._handle = build_handler(worker)
 
     def deliver(self, records: Sequence[dict[str, Any]], faults: Faults) -> set[str]:
-        """Invoke the function, check what it may do, and return what failed."""
+        """Invoke the function, check its promises, and return the failures."""
         self.log.seek(0)
         self.log.truncate()
         context = Context(lambda: int(self.time.left * 1000))
@@ -267,7 +267,7 @@ def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def log() -> Iterator[io.StringIO]:
-    """Return what the function logs."""
+    """Return the function's log."""
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logger.registered_handler, "stream", log)
@@ -282,7 +282,7 @@ def log() -> Iterator[io.StringIO]:
 def test_batch_ends_well_whatever_comes(
     log: io.StringIO, bodies: SearchStrategy[str], examples: int
 ) -> None:
-    """What has failed because of a fault is delivered again without one."""
+    """Records that failed by a fault are delivered again without one."""
     # To make a large failure small takes minutes.
     phases = set(Phase) - ({Phase.shrink} if bodies is LARGE_BODIES else set())
 

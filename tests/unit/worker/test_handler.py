@@ -57,12 +57,12 @@ MEMBERS = {
     "field",
     "exception",
 }
-"""Of an outcome line, what becomes of a record."""
+"""The fields of an outcome line."""
 
 
 @dataclass
 class Function:
-    """The function over fakes, with what it printed."""
+    """The function over fakes, and its output."""
 
     capture: pytest.CaptureFixture[str]
     log: io.StringIO
@@ -99,7 +99,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class CannedWorker(Worker):
-    """Reports these results, whatever the batch."""
+    """Reports these results for any batch."""
 
     canned: Sequence[Result] = ()
 
@@ -129,7 +129,7 @@ def failed(*records: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestResponse:
-    """SQS deletes all but what the response names, so its shape is everything."""
+    """SQS deletes all messages that the response does not name."""
 
     @pytest.mark.parametrize(
         ("results", "is_named"),
@@ -190,7 +190,7 @@ class TestResponse:
 
 
 class TestOutcomeLines:
-    """One line a record tells what became of it, and never what it says."""
+    """One line a record gives its outcome, and never its content."""
 
     def test_every_record_has_one_line_of_its_outcome(self, function: Function) -> None:
         function.publisher.refused = {"PROJ-2"}
@@ -271,7 +271,7 @@ class TestOutcomeLines:
     def test_line_gives_trace_and_message_is_reported_when_error_is_unforeseen(
         self, function: Function
     ) -> None:
-        """SQS deletes what is not reported, and the bug would lose it."""
+        """SQS deletes unreported messages, and the bug would lose one."""
         function.publisher.bug = RuntimeError("boom")
         record = sqs_record()
 

@@ -168,7 +168,7 @@ class TestRivals:
 
 
 class TestOncePerKey:
-    """The cap is a condition, and no part of what a request asks for."""
+    """The cap is a condition, and no part of the ticket."""
 
     def test_replay_keeps_its_number_when_it_names_a_lower_cap(self) -> None:
         store = FakeTicketStore()
@@ -194,7 +194,7 @@ class TestOncePerKey:
         assert allocate(store, capped(1, "mine")) == [number]
 
     def test_request_waits_when_the_record_of_its_key_is_damaged(self) -> None:
-        """Nobody knows whether it has a number."""
+        """Whether it has a number is unknown."""
         store, request = FakeTicketStore().fill(1), capped(1)
         store.damaged.add(request.key)
 
@@ -212,7 +212,7 @@ class TestOncePerKey:
     def test_highest_cap_counts_when_a_batch_holds_a_request_with_several(
         self,
     ) -> None:
-        """Else what follows on a FIFO queue would overtake the one with the higher."""
+        """Else later messages on a FIFO queue would overtake the higher one."""
         store = FakeTicketStore()
         allocate(store, create_ticket())
         doubles = capped(1, "mine"), create_ticket(idempotency_key="mine")
@@ -235,7 +235,7 @@ class TestOncePerKey:
 
 
 class TestOneBadMessage:
-    """What becomes of the records."""
+    """The outcomes of the records."""
 
     def test_refused_request_is_poison_that_names_the_field(self) -> None:
         store = FakeTicketStore()

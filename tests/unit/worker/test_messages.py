@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.cases import cases
+from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
@@ -16,116 +17,13 @@ from ticket_numbering.contract.messages import (
     TicketNumberAssigned,
 )
 
-SECRET = "s3cret"
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_REASON = 2000
-DOOR = "\U0001f6aa"
-
-FULL: dict[str, Any] = {
-    "project_id": "PROJ",
-    "idempotency_key": "order-7",
-    "title": "Caf\u00e9 door",
-    "max_number": 99,
-    "description": "It does not close.\n\tNot even slowly.",
-    "priority": "high",
-    "reporter": "ada@example.com",
-    "labels": ["door", "ground floor"],
-    "attributes": {"floor": "0", "room": "12"},
-}
-
-DEFAULTS: dict[str, Any] = {
-    "max_number": None,
-    "description": None,
-    "priority": "medium",
-    "reporter": None,
-    "labels": [],
-    "attributes": {},
-}
-
-CHANGES: dict[str, list[Any]] = {
-    "project_id": ["OTHER"],
-    "idempotency_key": ["order-8"],
-    "title": ["Cafe door", "Cafe\u0301 door", "Caf\u00e9 door "],
-    "description": ["It does not close.", f"{FULL['description']}\n", "", None],
-    "priority": ["low", "medium"],
-    "reporter": ["Ada@example.com", None],
-    "labels": [["ground floor", "door"], ["door"], ["door", "ground", "floor"], []],
-    "attributes": [{"floor": "12", "room": "0"}, {}],
-}
-"""Values that make another request of the full one."""
-
-ACCEPTED: dict[str, list[Any]] = {
-    "project_id": ["p", "p" * 64, "aZ09._-", "..", "007"],
-    "idempotency_key": ["!", "~" * 128, "OTHER#1/\\\"'{}"],
-    "title": [
-        *("t", "t" * 200, "\U0001f469\u200d\U0001f467" * 66),
-        " Tür\u00a0auf \u0627\u0644\u0628\u0627\u0628 ",
-    ],
-    "max_number": [None, 1, 10**15],
-    "description": [None, "", "d" * 65_536, "a\tb\r\nc\nd", DOOR],
-    "priority": ["low", "medium", "high", "urgent"],
-    "reporter": [None, "r", "r" * 254],
-    "labels": [[], ["l"] * 20, ["l" * 64]],
-    "attributes": [
-        *({}, dict.fromkeys(map(str, range(50)), ""), {"a" * 128: "v" * 1024}),
-        {"#": "line\nbreak"},
-    ],
-}
-"""Values at a bound, and odd ones, that are inside the contract."""
-
-REFUSED: dict[str, list[Any]] = {
-    "project_id": [
-        *("", " ", "s3cret#1", "s3cret/1", "s3cret 1", "s3cret\n", "\ns3cret"),
-        *("s3cret\u0663", "s3cret\uff21", "s3cret\u0430", "s3cret\u00e9"),
-        *("s3cret\u200b", "s3cret\x00", "s3cret\ud800"),
-    ],
-    "idempotency_key": [
-        *("", " ", "s3cret 1", "s3cret\n", "s3cret\t", "s3cret\x7f", "s3cret\x00"),
-        *("s3cret\u00e9", "s3cret\ud800"),
-    ],
-    "max_number": [0, -1, 0.0, 1.5, "7", True, 10**15 + 1, 1e300],
-    "title": [
-        *("", " \u00a0", "s3cret\n", "s3cret\r", "s3cret\tx", "s3cret\x00"),
-        *("s3cret\x1b[31m", "s3cret\x7f", "s3cret\x85", "s3cret\u2028"),
-        *("s3cret\ufffe", "s3cret\ud800", "\udc69\ud83d", DOOR * 201),
-    ],
-    "description": ["s3cret\x00", "s3cret\x0b", "s3cret\uffff", "s3cret\ud800"],
-    "priority": ["", "s3cret", "High", "high\n"],
-    "reporter": ["", "\t", "s3cret\n", "s3cret\x00", "s3cret\ud800"],
-    "labels": [SECRET, ["l"] * 40_000],
-    "attributes": [[["s3cret", "s3cret"]]],
-    "labels.1": [
-        *("", "  ", "s3cret\n", "s3cret\x00", "s3cret\ud800", 1, None, True),
-        *(["s3cret"], {}),
-    ],
-    "attributes.floor": [
-        *("s3cret\x00", "s3cret\ud800", 1, None, ["s3cret"], {"s3cret": "s3cret"})
-    ],
-}
-"""By the place that the reason names."""
 
 ODD_NAMES = [
     *("", "\x00", "a\nb", "\x1b[31m", "\ud800", "\udc00\ud800", "\ufffe", "\u2028"),
     *(" ", "a" * 100_000),
 ]
-
-LIMITS = cases(
-    {
-        "project": ("project_id", "p" * 65, "at most 64 characters"),
-        "key": ("idempotency_key", "k" * 129, "at most 128 characters"),
-        "title": ("title", "t" * 201, "at most 200 characters"),
-        "description": ("description", "d" * 65_537, "at most 65536 characters"),
-        "reporter": ("reporter", "r" * 255, "at most 254 characters"),
-        "label": ("labels", ["l" * 65], "at most 64 characters"),
-        "labels": ("labels", ["l"] * 21, "at most 20 items"),
-        "value": ("attributes", {"a": "v" * 1025}, "at most 1024 characters"),
-        "name": ("attributes", {"a" * 129: "v"}, "at most 128 characters"),
-        "attributes": (
-            *("attributes", dict.fromkeys(map(str, range(51)), "")),
-            "at most 50 items",
-        ),
-    }
-)
 
 JSON_VALUES = {
     "string": '"s3cret"',
@@ -164,7 +62,7 @@ def refusal(text: str) -> str:
 
 
 class TestAccepted:
-    """What the contract allows is read as it was sent."""
+    """A valid message is read as it was sent."""
 
     def test_parse_fills_in_defaults_of_a_minimal_message(self) -> None:
         required = {name: FULL[name] for name in FULL if name not in DEFAULTS}
@@ -179,9 +77,9 @@ class TestAccepted:
         assert request.model_dump(mode="json") == FULL
         assert request.key == ("PROJ", "order-7")
 
-    @pytest.mark.parametrize("field", ACCEPTED)
+    @pytest.mark.parametrize("field", SAMPLES)
     def test_parse_keeps_a_value_at_a_bound(self, field: str) -> None:
-        for value in ACCEPTED[field]:
+        for value in SAMPLES[field].accepted:
             request = CreateTicket.parse(body(**{field: value}))
 
             assert request.model_dump(mode="json")[field] == value
@@ -244,7 +142,7 @@ class TestRefused:
         assert refusal(body(description="a\x0bb")) == reason
 
     def test_parse_names_the_body_when_a_name_is_no_text(self) -> None:
-        """There is no field to name, so the reason names what holds it."""
+        """There is no field to name, so the reason names the body."""
         reason = refusal(body(**{"\ud800": SECRET}))
 
         assert reason.startswith("body: Input should be a valid string")
@@ -261,28 +159,24 @@ class TestRefused:
 
             assert re.fullmatch(rf"{field}: \w[^;]*", reason)
 
-    @pytest.mark.parametrize("place", REFUSED)
-    def test_parse_names_the_place_of_a_bad_value(self, place: str) -> None:
-        field, _, inner = place.partition(".")
-        for bad in REFUSED[place]:
-            value = bad
-            if inner:
-                value = ["fine", bad] if field == "labels" else {"a": "", inner: bad}
+    @pytest.mark.parametrize("field", SAMPLES)
+    def test_parse_names_the_place_of_a_bad_value(self, field: str) -> None:
+        samples = SAMPLES[field]
+        for bad in samples.refused:
+            assert re.fullmatch(rf"{field}: \w[^;]*", refusal(body(**{field: bad})))
+        for bad in samples.refused_within:
+            reason = refusal(body(**{field: holding(field, bad)}))
+            assert re.fullmatch(rf"{field}\.1: \w[^;]*", reason)
 
-            reason = refusal(body(**{field: value}))
-
-            assert re.fullmatch(rf"{re.escape(place)}: \w[^;]*", reason)
-
-    @pytest.mark.parametrize(("field", "value", "limit"), LIMITS)
-    def test_parse_names_the_limit_that_a_value_exceeds(
-        self, field: str, value: Any, limit: str
-    ) -> None:
+    @pytest.mark.parametrize("field", SAMPLES)
+    def test_parse_names_the_limit_that_a_value_exceeds(self, field: str) -> None:
         """A text is counted in characters, a list in items."""
-        assert limit in refusal(body(**{field: value}))
+        for value, limit in SAMPLES[field].too_long:
+            assert limit in refusal(body(**{field: value}))
 
     @pytest.mark.parametrize("value", ["door", {"0": "door"}, 1, None], ids=str)
     def test_parse_asks_for_labels_in_the_words_of_json(self, value: Any) -> None:
-        """A producer need not know what a tuple is."""
+        """A producer need not know Python's tuples."""
         assert re.fullmatch("labels: .*(array|list).*", refusal(body(labels=value)))
 
     @pytest.mark.timeout(120)
@@ -321,7 +215,7 @@ class TestRefused:
     def test_error_names_the_first_field_of_ours(
         self, fields: dict[str, Any], field: str
     ) -> None:
-        """The log may name it; the reason may repeat what the producer wrote."""
+        """The log may name it; the reason may repeat the producer's words."""
         with pytest.raises(PoisonMessageError) as caught:
             CreateTicket.parse(body(**fields))
 
@@ -329,7 +223,7 @@ class TestRefused:
 
 
 class TestTooLarge:
-    """A body over 256 KiB is poison whatever it holds."""
+    """A body over 256 KiB is poison."""
 
     @pytest.mark.parametrize(
         "text",
@@ -411,10 +305,10 @@ class TestFingerprint:
 
         assert explicit.fingerprint == silent.fingerprint
 
-    @pytest.mark.parametrize("field", CHANGES)
+    @pytest.mark.parametrize("field", SAMPLES)
     def test_fingerprint_differs_when_the_request_does(self, field: str) -> None:
         original = CreateTicket.parse(json.dumps(FULL))
-        for value in CHANGES[field]:
+        for value in SAMPLES[field].changes:
             changed = CreateTicket.parse(json.dumps(FULL | {field: value}))
 
             assert changed.fingerprint != original.fingerprint

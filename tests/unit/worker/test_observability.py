@@ -1,4 +1,4 @@
-"""What the log holds at each level that an operator can set, and never holds."""
+"""The content of the log at each level that an operator can set."""
 
 import json
 import logging

@@ -57,7 +57,7 @@ def deduplication_ids(topic: Topic) -> list[str]:
 
 
 class TestEntries:
-    """An entry holds the event, what filters need, and the project as its group."""
+    """An entry holds the event, attributes for filters, and its project as group."""
 
     @pytest.mark.parametrize("replayed", [False, True])
     def test_publish_sends_the_event_with_its_attributes_and_group(
@@ -126,7 +126,7 @@ class TestEntries:
 
 @on_fifo_topic
 class TestFifoTopic:
-    """SNS drops what botocore sends twice, and no replay."""
+    """SNS drops a repeat by botocore, and no replay."""
 
     def test_publish_keeps_the_order_and_identifies_by_the_event(
         self, topic: Topic
@@ -138,7 +138,7 @@ class TestFifoTopic:
         assert deduplication_ids(topic) == ["PROJ-1", "PROJ-2", "PROJ-3"]
 
     def test_publish_tells_replays_of_one_event_apart(self, topic: Topic) -> None:
-        """Whoever asks again within five minutes gets the number again."""
+        """A repeat within five minutes is announced again."""
         first = announcement()
         replay = Announcement(first.event, replayed=True)
         topic.takes(0, 1, 2)

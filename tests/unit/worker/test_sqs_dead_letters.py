@@ -79,7 +79,7 @@ def reason_attributes(
 
 
 def filling(record: SQSRecord, error: Exception, missing: int) -> SQSRecord:
-    """Give the record a body that leaves its reason so many bytes too few."""
+    """Give the record a body that leaves its reason this many bytes too few."""
     ours = attributes_size(reason_attributes(record, error))
     return replace(record, body="x" * (MAX_SEND_BYTES - ours + missing))
 
@@ -101,7 +101,7 @@ def with_attributes(count: int, **others: Any) -> SQSRecord:
 
 
 class TestEntries:
-    """The message is what it was, and four attributes tell why it lies there."""
+    """The message is unchanged, and four attributes give the reason."""
 
     @pytest.mark.parametrize(
         "body",
@@ -138,7 +138,7 @@ class TestEntries:
     def test_send_makes_up_neither_a_body_nor_a_time_when_the_record_has_none(
         self, queue: Queue
     ) -> None:
-        """SQS refuses an empty body; the redrive policy moves what there is."""
+        """SQS refuses an empty body; the redrive policy moves the message."""
         queue.takes(0)
 
         queue.send(SQSRecord("message-1", None))
@@ -150,7 +150,7 @@ class TestEntries:
     def test_send_keeps_the_group_and_no_identity_when_the_queue_is_standard(
         self, queue: Queue, fifo: dict[str, str]
     ) -> None:
-        """A standard queue refuses a deduplication id, whatever the source is."""
+        """A standard queue refuses a deduplication id, also from a FIFO source."""
         queue.takes(0)
 
         queue.send(queue_record("x", group_id="PROJ", **fifo))
@@ -256,7 +256,7 @@ class TestOwnAttributes:
     def test_send_leaves_an_attribute_out_when_it_makes_no_sense(
         self, queue: Queue, odd: dict[str, Any]
     ) -> None:
-        """An event made by hand may hold what SQS never delivers."""
+        """An event made by hand may hold characters that SQS never delivers."""
         queue.takes(0)
 
         assert queue.send(with_attributes(2, odd=odd)) == {}
@@ -347,7 +347,7 @@ class TestFailures:
     def test_dead_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
         self, queue: Queue
     ) -> None:
-        """It comes back, and the invocation ends in time to say what is done."""
+        """It comes back, and the invocation ends in time to report the rest."""
         record = queue_record("x")
         client_waits = CLIENT_CONFIG["connect_timeout"] + CLIENT_CONFIG["read_timeout"]
         hanging_call = client_waits * CLIENT_CONFIG["retries"]["total_max_attempts"]

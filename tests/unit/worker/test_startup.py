@@ -1,4 +1,4 @@
-"""The function's start: what it loads."""
+"""The modules that the function's start loads."""
 
 import os
 import re
@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[3] / "src"
 PACKAGES = Path(sysconfig.get_path("purelib"))
 
 NEVER_LOADED = (
-    # What Powertools and Pydantic can do besides; the parser comes with the batch
+    # Other features of Powertools and Pydantic; the parser comes with the batch
     # utility if Pydantic is loaded before it, and builds models of many events.
     "aws_xray_sdk",
     "aws_lambda_powertools.event_handler",
@@ -22,7 +22,7 @@ NEVER_LOADED = (
     "aws_lambda_powertools.utilities.parser",
     "pydantic.deprecated",
     "pydantic.v1",
-    # What only a test or a tool needs.
+    # Modules that only a test or a tool needs.
     "moto",
     "pytest",
     "requests",

@@ -1,4 +1,4 @@
-"""A batch over fakes: what becomes of each record, whatever happens to others."""
+"""A batch over fakes: the outcome of each record, among failing others."""
 
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -56,7 +56,7 @@ class System:
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
     reasons: list[str] = field(default_factory=list)
-    """Of the last batch, an empty text for what succeeded."""
+    """Of the last batch; an empty text is success."""
 
     def report(
         self,
@@ -77,7 +77,7 @@ class System:
         return report
 
     def handle(self, *records: SQSRecord) -> list[Outcome]:
-        """Return what became of each record."""
+        """Return the outcome of each record."""
         return outcomes(self.report(*records))
 
 
@@ -364,7 +364,7 @@ class TestNothingLost:
 
 
 class TestOneBadMessageHarmsOnlyItself:
-    """Neighbours of whatever fails get their numbers."""
+    """Neighbours of a failure get their numbers."""
 
     @pytest.mark.parametrize("body", ["nonsense", "[1]", None])
     def test_neighbours_are_numbered_when_a_message_is_poison(
@@ -387,7 +387,7 @@ class TestOneBadMessageHarmsOnlyItself:
     def test_new_requests_are_numbered_when_the_lookup_of_others_takes_long(
         self, system: System
     ) -> None:
-        """What is not looked up in its share of the time is answered by its key."""
+        """A request without a lookup in its time is answered by its key."""
         system.store = store = _SlowLookups(system.time)
         requests = create_tickets(900)
         for start in range(0, 900, 50):
@@ -472,7 +472,7 @@ class TestFifoOrder:
     def test_all_later_records_of_the_group_are_held_back_when_one_fails(
         self, system: System
     ) -> None:
-        """New, numbered before or poison: what passes a failure is out of order."""
+        """New, numbered before or poison: none may pass a failure."""
         known, other = create_ticket(), create_ticket("B")
         system.handle(fifo(known))
         system.publisher.refused = {"PROJ-3"}
@@ -507,7 +507,7 @@ class TestFifoOrder:
 
 
 class _MeetingStore(FakeTicketStore):
-    """Lets a write pass only when so many writes are under way together."""
+    """Lets a write pass only when this many writes are under way together."""
 
     def __init__(self, parties: int) -> None:
         super().__init__()

@@ -1,0 +1,141 @@
+"""A system with the tables of moto for the commands that write tickets."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from botocore.exceptions import ClientError
+
+from tests.support.ctl_process import Ended, command_context
+from tests.support.seed_items import ticket_item
+from ticketctl.aws.items import plain
+from ticketctl.cli.errors import Status
+from ticketctl.sequences.seeding import Seed
+
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
+
+
+@dataclass(frozen=True)
+class OneAtATime:
+    """A client of moto, whose tables are not made for threads."""
+
+    real: Any
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return an operation that waits for those of other threads."""
+
+        def operation(**request: Any) -> Any:
+            with self.lock:
+                return getattr(self.real, name)(**request)
+
+        return operation
+
+
+@dataclass
+class Site:
+    """A system with the tables of moto, and its announcements."""
+
+    dynamodb: Any
+    folder: Path
+    printed: pytest.CaptureFixture[str]
+    topic: str = TOPIC
+    published: list[dict[str, Any]] = field(default_factory=list)
+    retention_days: int = 0
+
+    def __post_init__(self) -> None:
+        """Let threads share the client."""
+        self.one_at_a_time = OneAtATime(self.dynamodb)
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        return {
+            "TicketsTableName": "tickets",
+            "IdempotencyKeysTableName": "keys",
+            "AssignmentsTopicArn": self.topic,
+        }
+
+    def client(self, service_name: str) -> Any:
+        """Return a client; SNS is played by the site itself."""
+        return {"dynamodb": self.one_at_a_time, "sns": self}[service_name]
+
+    def publish(self, **request: Any) -> None:
+        self.published.append(request)
+
+    def tickets(self) -> dict[int, dict[str, Any]]:
+        items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
+        return {int(item["number"]): item for item in items}
+
+    def recorded(self) -> list[int]:
+        """Return the numbers that the records of keys name."""
+        items = map(plain, self.dynamodb.scan(TableName="keys")["Items"])
+        return sorted(int(item["number"]) for item in items)
+
+    def given(self) -> list[int]:
+        """Return the numbers that have a ticket, not only a reservation."""
+        tickets = self.tickets().items()
+        return sorted(n for n, item in tickets if item.get("status") != "reserved")
+
+    def put(self, *numbers: int, **fields: str) -> None:
+        """Write tickets as a worker does."""
+        for number in numbers:
+            item = ticket_item("PROJ", number, f"key-{number}", **fields)
+            self.dynamodb.put_item(TableName="tickets", Item=item)
+
+    def interrupt_seed(self, last: int, after: int) -> None:
+        """Leave the tables as a seed does that is killed after its first step."""
+        item = Seed(self, "PROJ", last).item(last, reserved_after=after)
+        self.dynamodb.put_item(TableName="tickets", Item=item)
+
+    def before(self, operation: str, *acts: Callable[[], object]) -> None:
+        """Let something happen before the next calls of an operation."""
+        waiting = [*acts]
+
+        def act(**_: Any) -> None:
+            if waiting:
+                waiting.pop(0)()
+
+        self.dynamodb.meta.events.register(f"before-call.dynamodb.{operation}", act)
+
+    def file(self, *tickets: int | dict[str, Any]) -> str:
+        """Write a file of tickets; a number alone is a ticket of the project."""
+        path = self.folder / "tickets.jsonl"
+        lines = [line(one) if isinstance(one, int) else one for one in tickets]
+        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return str(path)
+
+    def call(
+        self, command: Callable[..., None], *arguments: str, **options: Any
+    ) -> Ended:
+        status = Status.OK
+        try:
+            command(command_context(self), *arguments, **{"yes": True} | options)
+        except typer.Exit as ended:
+            status = Status(ended.exit_code)
+        return Ended(status, *self.printed.readouterr())
+
+
+def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
+    return {"project_id": "PROJ", "number": number, "title": "t"} | fields
+
+
+def cancel(*codes: str, **_: Any) -> None:
+    """Fail as boto3 does when DynamoDB cancels a transaction.
+
+    Raises:
+        ClientError: Always.
+    """
+    answer: Any = {
+        "Error": {"Code": "TransactionCanceledException"},
+        "CancellationReasons": [{"Code": code} for code in codes],
+    }
+    raise ClientError(answer, "TransactWriteItems")
+
+
+def interrupt(**_: Any) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,354 @@
+"""`ticketctl import` writes a ticket with its key, once, or not at all."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.builders import create_ticket
+from tests.support.command_site import Site, cancel, line
+from ticketctl.cli.errors import BusyError, InputError, Status
+from ticketctl.commands import sequences
+from ticketctl.send.request_file import json_lines
+from ticketctl.sequences.import_lines import Existing, check_lines
+from ticketctl.sequences.importing import Import, key_item
+from ticketctl.sequences.retry import RetryPolicy
+from ticketctl.sequences.seeding import Seed
+
+NOW = "2026-11-21T06:30:00.123Z"
+
+
+def read(
+    *lines: Any, project: str | None = None
+) -> tuple[list[Existing], list[tuple[int, str]]]:
+    """Read lines as a file holds them: the tickets, and the problems."""
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
+    return check_lines(json_lines("\n".join(texts)), NOW, project)
+
+
+class TestReading:
+    """A file is read whole, and every bad line is named."""
+
+    @pytest.mark.parametrize(
+        ("bad", "field_name"),
+        [
+            *[
+                (line(number), "number")
+                for number in (None, "1", True, 0, 1.5, 10**15 + 1, 10**400)
+            ],
+            *[
+                (line(assigned_at=time), "assigned_at")
+                for time in (
+                    *(None, 1, "", "2019-05-04", "2019-05-04T10:00:00"),
+                    *("2019-13-04T10:00:00Z", "0001-01-01T00:00:00+14:00"),
+                )
+            ],
+            (line(title="two\nlines"), "title"),
+            (line(color="red"), "color"),
+            (line(project_id="\u00e9#"), "project_id"),
+            (line(project_id=7), "project_id"),
+            ("[]", "body"),
+            ("{", "body"),
+            ('{"number": 1, "number": 2}', "number"),
+        ],
+        ids=str,
+    )
+    def test_line_is_bad_when_it_is_no_ticket(self, bad: Any, field_name: str) -> None:
+        [_], [(number, why)] = read(line(7), bad)
+
+        assert number == 2
+        assert why.startswith(f"{field_name}: ")
+
+    def test_number_is_exact_and_names_the_key_when_there_is_none(self) -> None:
+        [ticket], _ = read(line(10**15))
+
+        assert (ticket.number, ticket.assigned_at) == (10**15, NOW)
+        assert ticket.idempotency_key == f"import:PROJ-{10**15}"
+
+    @pytest.mark.parametrize(
+        ("given", "stored"),
+        [
+            ("2019-05-04t10:00:00.5z", "2019-05-04T10:00:00.500Z"),
+            ("2019-05-04T10:00:00.123456789+02:00", "2019-05-04T08:00:00.123Z"),
+        ],
+    )
+    def test_time_is_stored_as_the_worker_writes_it(
+        self, given: str, stored: str
+    ) -> None:
+        [ticket], _ = read(line(assigned_at=given))
+
+        assert ticket.assigned_at == stored
+
+    def test_line_is_bad_when_number_or_key_stands_twice(self) -> None:
+        """In one project; the first line is named."""
+        _, wrong = read(
+            line(1, idempotency_key="a"),
+            line(1, idempotency_key="b"),
+            line(2, idempotency_key="a"),
+            line(1, idempotency_key="a", project_id="OTHER"),
+        )
+
+        assert wrong == [
+            (2, "number: line 1 has it, too"),
+            (3, "idempotency_key: line 1 has it, too"),
+        ]
+
+    def test_project_is_for_those_that_name_none(self) -> None:
+        without = {"number": 1, "title": "t"}
+
+        tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
+
+        assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
+
+
+def existing(number: int = 42, **fields: Any) -> Existing:
+    return Existing(1, number, create_ticket(**fields), NOW)
+
+
+class TestImport:
+    """A ticket is written with its key, or not at all."""
+
+    def test_tickets_are_written_once_when_the_import_is_run_again(
+        self, site: Site
+    ) -> None:
+        """After an interruption it goes on; the second run changes nothing."""
+        calls, states = [], []
+        for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
+            path = site.file(*numbers_of_file)
+            calls.append(site.call(sequences.import_tickets, path).out)
+            states.append(site.tickets())
+
+        first, second, third = states
+        assert calls == [
+            "imported 4, there already 0, refused 0; not announced\n",
+            "imported 16, there already 4, refused 0; not announced\n",
+            "imported 0, there already 20, refused 0; not announced\n",
+        ]
+        assert {number: second[number] for number in first} == first
+        assert third == second
+        assert site.given() == [*range(1, 21)]
+        assert {item["origin"] for item in second.values()} == {"elsewhere"}
+        assert site.recorded() == [*range(1, 21)]
+
+    def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
+        path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
+
+        ended = site.call(sequences.import_tickets, path)
+
+        assert "imported 4, there already 0, refused 0" in ended.out
+
+    @pytest.mark.parametrize("days", [0, 40])
+    def test_key_expires_when_the_system_keeps_keys_for_a_time(
+        self, site: Site, days: int
+    ) -> None:
+        site.retention_days = days
+
+        site.call(sequences.import_tickets, site.file(1))
+
+        [record] = site.dynamodb.scan(TableName="keys")["Items"]
+        assert ("expires_at" in record) == bool(days)
+
+    def test_others_are_imported_when_a_number_or_a_key_is_taken(
+        self, site: Site
+    ) -> None:
+        site.put(1)
+        record = key_item(existing(1, idempotency_key="taken"), 0)
+        site.dynamodb.put_item(TableName="keys", Item=record)
+
+        path = site.file(1, line(3, idempotency_key="taken"), 4)
+        said = site.call(sequences.import_tickets, path)
+
+        assert said.status == Status.FOUND
+        assert "line 1: PROJ-1: another ticket has this number" in said.err
+        assert "line 2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
+        assert "imported 1, there already 0, refused 2; not announced" in said.out
+        assert site.given() == [1, 4]
+
+    def test_import_finishes_its_seed_when_it_was_killed_in_between(
+        self, site: Site
+    ) -> None:
+        """Workers give no number of the file any more; given ones are named."""
+        site.put(1)
+        site.interrupt_seed(99, after=1)
+        site.put(2)
+
+        ended = site.call(sequences.import_tickets, site.file(50, 99))
+
+        assert "PROJ-2 was given by workers meanwhile" in ended.err
+        assert site.given() == [1, 2, 50, 99]
+        assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
+
+    @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
+    def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
+        self, site: Site, number: int
+    ) -> None:
+        """Among tickets, behind them, and behind a seed's end before an open seed."""
+        site.put(1, 4)
+        site.interrupt_seed(6, after=4)
+        site.interrupt_seed(9, after=6)
+        site.put(10, origin="elsewhere")
+        site.put(12)
+        before = site.tickets()
+
+        result = Import(site).write(existing(number))
+
+        assert "missing among numbers that were given here" in result
+        assert site.tickets() == before
+        assert site.recorded() == []
+
+    def test_ticket_in_a_seeds_place_says_what_the_seed_said(self, site: Site) -> None:
+        """So that a seed that is run again does not take it for another's."""
+        site.call(sequences.import_tickets, site.file(1, 30))
+
+        assert site.call(sequences.seed, "PROJ", last=30).status == Status.OK
+        tickets = site.tickets()
+        assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
+        assert sorted(tickets) == [1, 30] == site.given()
+
+    def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
+        """The number was reserved, and is a ticket's by now."""
+        Seed(site, "PROJ", 5).apply()
+        site.before("TransactWriteItems", lambda: site.put(5, title="Theirs"))
+
+        result = Import(site).write(existing(5))
+
+        assert result == "another ticket has this number"
+        assert site.tickets()[5]["title"] == "Theirs"
+
+    def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
+        """A conflict or a throttle says nothing about the ticket."""
+        Seed(site, "PROJ", 42).apply()
+        conflict = partial(cancel, "TransactionConflict", "None")
+        site.before(
+            "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
+        )
+
+        assert Import(site, retry=RetryPolicy(sleep=lambda _: None)).write(
+            existing()
+        ) == ("written")
+        site.before("TransactWriteItems", *[conflict] * 3)
+        with pytest.raises(BusyError, match="3 times in a row; run it again"):
+            Import(site, retry=RetryPolicy(attempts=3, sleep=lambda _: None)).write(
+                existing(1)
+            )
+
+    @pytest.mark.parametrize(
+        ("damage", "why"),
+        [
+            ({}, "is recorded without the ticket"),
+            ({"fingerprint": {"S": "odd"}}, "is malformed; see: ticketctl audit"),
+        ],
+        ids=["lone", "malformed"],
+    )
+    def test_ticket_is_refused_when_its_key_is_damaged(
+        self, site: Site, damage: dict[str, Any], why: str
+    ) -> None:
+        Seed(site, "PROJ", 42).apply()
+        ticket = existing()
+        site.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
+
+        assert why in Import(site).write(ticket)
+        assert site.given() == []
+
+    def test_key_is_kept_from_the_import_on_when_keys_expire(self) -> None:
+        """An old ticket's key would be gone at once, if its age counted."""
+        old = Existing(1, 42, create_ticket(), "2001-01-01T00:00:00.000Z")
+
+        expires_at = int(key_item(old, 30)["expires_at"]["N"])
+
+        due = datetime.now(UTC) + timedelta(days=30)
+        assert abs(expires_at - due.timestamp()) < 60
+
+    def test_import_says_to_run_it_again_when_interrupted(self, site: Site) -> None:
+        """Ctrl-C ends it soon, and the written tickets stay."""
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
+
+        with pytest.raises(KeyboardInterrupt):
+            site.call(sequences.import_tickets, site.file(*range(1, 300)))
+
+        assert "run it again, and it goes on" in site.printed.readouterr().err
+        assert 9 <= len(site.given()) < 100
+
+    @pytest.mark.parametrize(
+        ("content", "error"),
+        [
+            (f"{json.dumps(line(1))}\n{json.dumps(line(0))}\nno JSON", "2 bad lines"),
+            ("\n", "holds no ticket"),
+        ],
+        ids=["bad lines", "empty"],
+    )
+    def test_nothing_is_written_when_the_file_is_of_no_use(
+        self, site: Site, tmp_path: Path, content: str, error: str
+    ) -> None:
+        path = tmp_path / "tickets.jsonl"
+        path.write_text(content)
+
+        with pytest.raises(InputError, match=error):
+            site.call(sequences.import_tickets, str(path))
+
+        assert site.tickets() == {}
+
+    def test_plan_is_printed_when_it_is_a_dry_run(self, site: Site) -> None:
+        site.put(1)
+        path = site.file(10**15, line(7, project_id="OTHER"))
+
+        ended = site.call(sequences.import_tickets, path, dry_run=True, yes=False)
+
+        assert ended.out == (
+            f"PROJ: 1 tickets up to {10**15}; the last number is 1, "
+            f"the next will be {10**15 + 1}\n"
+            "OTHER: 1 tickets up to 7; the last number is none yet, "
+            "the next will be 8\n"
+            "PROJ: there already 0, missing 1, different 0\n"
+            "OTHER: there already 0, missing 1, different 0\n"
+        )
+        assert sorted(site.tickets()) == [1]
+
+    @pytest.mark.parametrize("imported", [[5], [1, 2, 5], [1, 2, 3, 4, 5]], ids=len)
+    def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
+        self, site: Site, imported: list[int]
+    ) -> None:
+        site.call(sequences.import_tickets, site.file(*imported))
+        path = site.file(5, 4, 3, 2, 1)
+
+        ended = site.call(sequences.import_tickets, path, dry_run=True)
+
+        already, missing = len(imported), 5 - len(imported)
+        assert ended.out.endswith(
+            f"PROJ: there already {already}, missing {missing}, different 0\n"
+        )
+
+    def test_dry_run_counts_all_when_they_fill_several_pages(self, site: Site) -> None:
+        site.put(*range(1, 151), *range(200, 350))
+
+        ended = site.call(
+            sequences.import_tickets, site.file(*range(1, 401)), dry_run=True
+        )
+
+        assert ended.out.endswith("there already 0, missing 100, different 300\n")
+
+    def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
+        self, site: Site
+    ) -> None:
+        site.call(sequences.import_tickets, site.file(1, 2, 3, 9))
+        site.call(sequences.erase, "PROJ-2", reason="asked to")
+        path = site.file(1, 2, line(3, title="Changed"), 5, 9)
+
+        planned = site.call(sequences.import_tickets, path, dry_run=True)
+        ended = site.call(sequences.import_tickets, path)
+
+        assert planned.out.endswith("there already 3, missing 1, different 1\n")
+        assert "imported 1, there already 3, refused 1" in ended.out
+
+    def test_nothing_is_written_when_it_was_not_confirmed(self, site: Site) -> None:
+        with pytest.raises(InputError, match="--yes"):
+            site.call(sequences.import_tickets, site.file(7), yes=False)
+
+        assert site.tickets() == {}

@@ -1,0 +1,259 @@
+"""`ticketctl void` and `ticketctl erase` mark a ticket, and announce it."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.command_site import Site, cancel, interrupt
+from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.commands import sequences
+from ticketctl.sequences.marking import KEPT, checked_reason
+
+NOW = "2026-11-21T06:30:00.123Z"
+VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
+ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
+
+
+def delete_ticket(site: Site, number: int) -> None:
+    key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
+    site.dynamodb.delete_item(TableName="tickets", Key=key)
+
+
+class TestVoid:
+    """Every recorded mark is announced, and nothing else is."""
+
+    def test_ticket_is_marked_and_announced_and_again_when_run_again(
+        self, site: Site
+    ) -> None:
+        """The first run may have died in between: the same event, as a repeat."""
+        site.put(42, priority="urgent")
+        site.topic += ".fifo"
+
+        for _ in range(3):
+            site.call(sequences.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
+
+        ticket = site.tickets()[42]
+        assert (ticket["status"], ticket["title"]) == ("voided", "Ticket 42")
+        assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
+        [message] = {request["Message"] for request in site.published}
+        event = json.loads(message)
+        assert event["id"] == "PROJ-42/voided"
+        assert event["data"]["voided_at"] == ticket["voided_at"]
+        attributes = [request["MessageAttributes"] for request in site.published]
+        assert attributes[0]["priority"]["StringValue"] == "urgent"
+        replayed = [one["replayed"]["StringValue"] for one in attributes]
+        assert replayed == ["false", "true", "true"]
+        # SNS drops an id that it saw within five minutes.
+        ids = {request["MessageDeduplicationId"] for request in site.published}
+        assert len(ids) == 3
+
+    @pytest.mark.parametrize(
+        ("failure", "error"),
+        [(partial(cancel, "None"), ClientError), (interrupt, KeyboardInterrupt)],
+    )
+    def test_failure_says_to_run_it_again_when_it_was_not_announced(
+        self,
+        site: Site,
+        monkeypatch: pytest.MonkeyPatch,
+        failure: Callable[..., None],
+        error: type[BaseException],
+    ) -> None:
+        site.put(42)
+        monkeypatch.setattr(site, "publish", failure)
+
+        with pytest.raises(error):
+            site.call(sequences.void, "PROJ-42", reason="spam")
+
+        said = site.printed.readouterr().err
+        assert said == "PROJ-42 is voided, perhaps not announced; run it again\n"
+
+    def test_message_has_no_deduplication_id_when_the_topic_is_standard(
+        self, site: Site
+    ) -> None:
+        site.put(42)
+
+        site.call(sequences.void, "PROJ-42", reason="spam")
+
+        [request] = site.published
+        assert "MessageDeduplicationId" not in request
+        assert request["MessageGroupId"] == "PROJ"
+
+    @pytest.mark.parametrize("is_late", [False, True])
+    def test_recorded_reason_stands_when_another_is_given(
+        self, site: Site, *, is_late: bool
+    ) -> None:
+        """It is shown without escape sequences: its author may be anyone."""
+        marks = {"voided_reason": "\x1b[2Jspam", "voided_at": NOW}
+        void_it = partial(site.put, 42, status="voided", **marks)
+        if is_late:
+            site.put(42)
+            site.before("UpdateItem", void_it)
+        else:
+            void_it()
+
+        with pytest.raises(InputError, match=r"for another reason: .*spam") as stop:
+            site.call(sequences.void, "PROJ-42", reason="other")
+
+        assert "\x1b" not in str(stop.value)
+        assert site.published == []
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"idempotency_key": "a key"},
+            {"priority": "odd"},
+            {"status": "lost"},
+            {"status": "voided"},
+            {"status": "voided", "voided_at": "x"},
+            {"status": "voided", "voided_reason": "spam"},
+        ],
+        ids=str,
+    )
+    def test_ticket_is_not_voided_when_it_could_not_be_announced(
+        self, site: Site, wrong: dict[str, str]
+    ) -> None:
+        """It would be voided for ever, without an announcement."""
+        site.put(42, **wrong)
+        before = site.tickets()
+
+        with pytest.raises(NotThereError, match=r"malformed.* ticketctl show PROJ-42"):
+            site.call(sequences.void, "PROJ-42", reason="spam")
+
+        assert site.tickets() == before
+        assert site.published == []
+
+    def test_voiding_is_refused_when_there_is_no_ticket(self, site: Site) -> None:
+        """An update would make an item that it does not find."""
+        site.interrupt_seed(2, after=0)
+        site.put(3)
+        site.before("UpdateItem", partial(delete_ticket, site, 3))
+
+        with pytest.raises(InputError, match="only reserved"):
+            site.call(sequences.void, "PROJ-2", reason="spam")
+        for key in ("PROJ-1", "PROJ-3"):
+            with pytest.raises(NotThereError, match=f"there is no ticket {key}"):
+                site.call(sequences.void, key, reason="spam")
+
+        assert sorted(site.tickets()) == [2]
+
+    @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
+    def test_reason_is_refused_when_it_is_no_line(self, reason: str) -> None:
+        """SNS takes no control characters, and people read lines."""
+        with pytest.raises(InputError, match="--reason"):
+            checked_reason(reason)
+
+
+class TestErase:
+    """The text goes; number, key and dates stay."""
+
+    @pytest.mark.parametrize("status", [{}, VOIDED_BEFORE], ids=["plain", "voided"])
+    def test_text_goes_and_the_rest_stays_when_a_ticket_is_erased_once_or_twice(
+        self, site: Site, status: dict[str, str]
+    ) -> None:
+        text = {"description": "Ann is ill", "reporter": "Ann", "labels": "private"}
+        site.put(42, priority="high", attributes="phone", **text, **status)
+        before = site.tickets()[42]
+
+        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
+
+        after = site.tickets()[42]
+        assert ended.out == "PROJ-42 is erased\n"
+        assert before.keys() - after.keys() == {*text, "attributes"}
+        changed = {name for name in after if after[name] != before.get(name)}
+        assert changed == {"title", "status", "erased_at", "erased_reason"}
+        assert (after["title"], after["status"]) == ("erased", "erased")
+        [request] = site.published
+        event = json.loads(request["Message"])
+        assert (event["id"], event["data"]["reason"]) == ("PROJ-42/erased", "asked to")
+        assert event["data"]["erased_at"] == after["erased_at"]
+        assert "Ticket 42" not in request["Message"]
+        again = site.call(sequences.erase, "PROJ-42", reason="asked to")
+        assert "was erased already; announced again" in again.out
+        assert site.tickets()[42] == after
+        assert site.published[1]["Message"] == request["Message"]
+
+    @pytest.mark.parametrize("status", [{}, ERASED_BEFORE], ids=["plain", "erased"])
+    def test_attribute_goes_when_this_release_does_not_know_it(
+        self, site: Site, status: dict[str, str]
+    ) -> None:
+        """Also after an earlier erasure, whose date stays."""
+        site.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
+
+        for _ in range(2):
+            site.call(sequences.erase, "PROJ-42", reason="asked to")
+
+        ticket = site.tickets()[42]
+        assert ticket.keys() <= KEPT
+        assert status.items() <= ticket.items()
+        replayed = [
+            request["MessageAttributes"]["replayed"]["StringValue"]
+            for request in site.published
+        ]
+        assert replayed == ["true" if status else "false", "true"]
+
+    def test_seeds_end_stays_when_its_ticket_is_erased(self, site: Site) -> None:
+        """Without it an audit would call the open place behind it explained."""
+        site.call(sequences.import_tickets, site.file(30))
+        before = site.tickets()[30]
+
+        site.call(sequences.erase, "PROJ-30", reason="asked to")
+
+        after = site.tickets()[30]
+        for name in ("reserved_up_to", "reserved_after", "origin"):
+            assert after[name] == before[name]
+
+    def test_ticket_is_erased_when_it_is_voided_in_between(self, site: Site) -> None:
+        site.put(42)
+        site.before("UpdateItem", partial(site.put, 42, component="x", **VOIDED_BEFORE))
+
+        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
+
+        assert ended.out == "PROJ-42 is erased\n"
+        ticket = site.tickets()[42]
+        assert ticket.keys() <= KEPT
+        assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
+
+    def test_recorded_reason_stands_when_another_erases_it_in_between(
+        self, site: Site
+    ) -> None:
+        site.put(42, **VOIDED_BEFORE)
+        site.before("UpdateItem", partial(site.put, 42, **ERASED_BEFORE))
+
+        with pytest.raises(InputError, match="for another reason: asked to"):
+            site.call(sequences.erase, "PROJ-42", reason="other")
+
+    def test_erased_ticket_is_left_alone_when_it_is_imported_again(
+        self, site: Site
+    ) -> None:
+        site.call(sequences.import_tickets, site.file(1))
+        site.call(sequences.erase, "PROJ-1", reason="asked to")
+        erased = site.tickets()
+
+        ended = site.call(sequences.import_tickets, site.file(1))
+
+        assert "imported 0, there already 1, refused 0" in ended.out
+        assert site.tickets() == erased
+
+    def test_erased_ticket_is_not_voided(self, site: Site) -> None:
+        site.put(42)
+        site.call(sequences.erase, "PROJ-42", reason="asked to")
+
+        with pytest.raises(InputError, match="PROJ-42 is erased"):
+            site.call(sequences.void, "PROJ-42", reason="spam")
+
+
+@pytest.mark.parametrize("mark", [sequences.void, sequences.erase])
+def test_nothing_is_written_when_it_was_not_confirmed(
+    site: Site, mark: Callable[..., None]
+) -> None:
+    site.put(42)
+    before = site.tickets()
+
+    with pytest.raises(InputError, match="--yes"):
+        site.call(mark, "PROJ-42", reason="spam", yes=False)
+
+    assert site.tickets() == before
+    assert site.published == []
