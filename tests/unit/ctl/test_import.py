@@ -226,9 +226,9 @@ class TestImport:
             "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
         )
 
-        assert Import(site, retry=RetryPolicy(sleep=lambda _: None)).write(
-            existing()
-        ) == ("written")
+        target = Import(site, retry=RetryPolicy(sleep=lambda _: None))
+
+        assert target.write(existing()) == "written"
         site.before("TransactWriteItems", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
             Import(site, retry=RetryPolicy(attempts=3, sleep=lambda _: None)).write(
