@@ -26,7 +26,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template format contracts requirements pictures setup clean
+.PHONY: help run up build package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
 
 help:  ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,11 +40,11 @@ up: setup  ## Start the whole system and keep it up, for `sam local invoke` too;
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m tools.trim .build/sam/NumberingWorker
+	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
-	$(BIN)/python -m tools.trim .aws-sam/build/NumberingWorker
+	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
@@ -106,6 +106,15 @@ unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13.
 template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security.
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
+
+# A build uses what an earlier one left in `build`.
+wheel:  ## Build the wheel, install it in an environment of its own, and import all of it.
+	rm -rf .build/wheel build
+	$(PYTHON) -m venv .build/wheel
+	.build/wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .build/wheel .
+	.build/wheel/bin/pip install --quiet --disable-pip-version-check .build/wheel/*.whl
+	.build/wheel/bin/python -I tools/import_all.py
+	.build/wheel/bin/ticketctl --help > /dev/null
 
 format: .venv/ready  ## Format the code, and apply ruff's fixes.
 	$(BIN)/ruff check --fix .

@@ -2,11 +2,11 @@
 
 Nothing here ships with the worker, and of the worker only its contract is used.
 
-    cli/       the application: which stack, prompts, output, exit statuses
-    commands/  a command each: reads options, calls, prints
-    system/    a deployed system: stack, queues, tables, rate limiter
-    local/     the whole system on this machine
+    commands/  the application, and a module for each command: options, calls, prints
+    local/     the whole system on this machine; needs a checkout
+    aws/       a deployed system: stack, queues, tables, rate limiter
+    cli/       prompts, output, errors and exit statuses
 
-Each other package does the work of the command that it is named for; `sequences` that
-of seed, import and void.
+Each other package does the work of the command that it is named for, and stands between
+`commands` and `aws`; `sequences` does that of seed, import, void and erase.
 """

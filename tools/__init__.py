@@ -1,1 +1,1 @@
-"""Generated documents and events, and the trimming of the artifact."""
+"""Generated documents and events."""

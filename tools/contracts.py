@@ -2,7 +2,7 @@
 
 For people and tools that send create-ticket messages or subscribe to announcements;
 `docs/asyncapi.json`, which is written by hand, refers to them.
-Where a schema cannot say what a model refuses, its description does.
+A rule of a model that a schema cannot express stands in its description.
 """
 
 import json
@@ -111,7 +111,7 @@ def _event_schema(example: CloudEvent) -> dict[str, Any]:
 
 
 def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, Any]:
-    """Add what the model cannot say; title and description come first."""
+    """Add the rules that the model cannot express; title and description come first."""
     described = f"{schema['description']}\n{more}"
     head = {"title": schema["title"], "description": described}
     return head | schema | head | {"examples": examples}

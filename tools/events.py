@@ -29,7 +29,7 @@ def fresh_events() -> dict[str, str]:
         text = path.read_text("utf-8")
         event = json.loads(_ID.sub(lambda known: ids[known.group()], text))
         for record in event["Records"]:
-            # Not for security: SQS says by it what it received.
+            # Not for security: SQS confirms the received body by it.
             md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
             record["md5OfBody"] = md5.hexdigest()
         files[path.name] = generated.as_json(event)

@@ -1,6 +1,6 @@
 """Draws the terminal of `make run` for the README: `make pictures`.
 
-The command runs as it does in a terminal; rich draws what it prints.
+The command runs as it does in a terminal; rich draws its output.
 """
 
 import io
@@ -22,7 +22,7 @@ FETCHED_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 
 
 def main() -> None:
-    """Run the command, and draw what it prints."""
+    """Run the command, and draw its output."""
     said = subprocess.run(  # noqa: S603 - our own command.
         [Path(sys.executable).parent / "ticketctl", "run"],
         check=True,

@@ -8,11 +8,11 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.figures import Figures, percentile
+from simulation.aws.faults import Fault
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
-from simulation.faults import Fault
 from simulation.history import History
 
 

@@ -80,7 +80,7 @@ def installed(python: str) -> Path:
         install += ["--require-hashes", "--only-binary", ":all:", "--python", python]
         install += ["--target", directory, "--requirement", SOURCE / "requirements.txt"]
         subprocess.run(install, check=True)  # noqa: S603 - ours.
-        import_module("tools.trim").trim(directory)
+        import_module("ticketctl.local.trim").trim(directory)
     return directory
 
 

@@ -21,6 +21,7 @@ from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.latency import Latency
@@ -31,7 +32,6 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
-from simulation.faults import FaultPlan
 
 LATENCY: Final = Latency(
     shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014), decision=(0.005, 0.011)

@@ -6,15 +6,15 @@ A reader follows one history by opening the modules in this order:
 2. `world` sets it up, with its `services`, and runs it.
 3. `aws.lambda_service` polls and invokes the shipped handler, which
    `execution_environment` builds.
-4. `aws.clients` and `aws.network` carry the handler's calls; `faults` make them fail.
+4. `aws.clients` and `aws.network` carry the handler's calls; `aws.faults` fail them.
 5. `aws.dynamodb`, `aws.topics` and `aws.queues` answer; `aws.transactions` has the
    part that matters most.
 6. `monitor` checks the promises at every decision; `checks` has that of a request's
    cap, and, after every invocation, that no message had to wait for another.
 
-`engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance, or
-in `engine.exploration` exhaustively for the `configurations`; `engine.walks` check the
-exploration. `known_bad` has the algorithms that the model must catch. `play` sums up
-many histories, and `coverage` the conditions that they met. `docs/proof.md` says what
-all of this proves.
+`engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
+`exploration.search` decides exhaustively for the `exploration.configurations`, and
+`exploration.walks` check it. `known_bad` has the algorithms that the model must catch.
+`play` sums up many histories, and `coverage` the conditions that they met.
+`docs/proof.md` says what all of this proves.
 """

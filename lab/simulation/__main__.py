@@ -8,8 +8,12 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.configurations import CONFIGURATIONS, Findings, explore_on_all_cores
 from simulation.execution_environment import SHIPPED
+from simulation.exploration.configurations import (
+    CONFIGURATIONS,
+    Findings,
+    explore_on_all_cores,
+)
 from simulation.known_bad.algorithms import (
     ALGORITHMS,
     CORRECT_BUT_COSTLY,

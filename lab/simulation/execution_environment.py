@@ -5,14 +5,16 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from simulation.aws.clients import with_puts
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
+from simulation.aws.network import Request
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -176,20 +178,15 @@ class Algorithm:
 SHIPPED = Algorithm("shipped", ExecutionEnvironment.handler)
 
 
-class NextStore(DynamoDBTicketStore):
-    """Writes attributes that this version does not know."""
+def _next_version(environment: ExecutionEnvironment) -> Handler:
+    """Build a worker that writes attributes which this version does not know."""
 
-    def _puts(self, block: Any) -> Any:
-        for put in super()._puts(block):
-            item: Any = dict(put["Put"]["Item"])
-            item[FOREIGN] = {"S": "yes"}
-            yield {"Put": put["Put"] | {"Item": item}}
+    def change(put: Request) -> Request:
+        return {**put, "Item": {**put["Item"], FOREIGN: {"S": "yes"}}}
+
+    store = partial(DynamoDBTicketStore, retention_days=NEXT_RETENTION_DAYS)
+    changed = replace(environment, dynamodb=with_puts(environment.dynamodb, change))
+    return changed.handler(store=store)
 
 
-NEXT_VERSION = Algorithm(
-    "a later release: other items, other settings",
-    partial(
-        ExecutionEnvironment.handler,
-        store=partial(NextStore, retention_days=NEXT_RETENTION_DAYS),
-    ),
-)
+NEXT_VERSION = Algorithm("a later release: other items, other settings", _next_version)

@@ -8,17 +8,15 @@ from typing import Any, Final
 from greenlet import getcurrent
 
 from simulation.aws.errors import ServiceError
+from simulation.aws.faults import Fault
 from simulation.aws.items import write_units
+from simulation.aws.network import SERVICES
 from simulation.aws.transactions import UNITS_FACTOR
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Task
-from simulation.faults import Fault
 
 OUTSIDE: Final = "outside"
 """The process of tasks that are never killed."""
-
-SERVICES: Final = "services"
-"""The process of the services' tasks."""
 
 
 def actor() -> str:
@@ -106,7 +104,7 @@ def _shown(detail: Any) -> str:  # noqa: PLR0911 - a table of forms.
         case (request, Fault() as fault):
             return f"{_shown(request)}  {_shown(fault)}"
         case Fault():
-            return f"!! {detail.value}"
+            return f"!! {detail.value.text}"
         case ServiceError():
             reasons = detail.members.get("CancellationReasons", ())
             return " ".join([detail.code, *(reason["Code"] for reason in reasons)])

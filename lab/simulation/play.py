@@ -38,11 +38,14 @@ class Totals:
     counts: Counter[str] = field(default_factory=Counter)
     violations: list[tuple[int, str]] = field(default_factory=list)
     """Seeds, and the promise that each of them broke."""
+    intervals: dict[str, float] = field(default_factory=dict)
+    """The conditions that make numbering hard; each is met once in an interval."""
 
     def __iadd__(self, other: "Totals") -> Self:
         """Add the sums over other histories."""
         self.counts += other.counts
         self.violations += other.violations
+        self.intervals |= other.intervals
         return self
 
 
@@ -52,6 +55,9 @@ def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     for seed in seeds:
         outcome = play(seed, algorithm)
         totals.counts += outcome.counts
+        for name, interval, count in outcome.conditions:
+            totals.counts[name] += count
+            totals.intervals[name] = interval
         if outcome.violation:
             totals.violations.append((seed, outcome.violation))
     return totals

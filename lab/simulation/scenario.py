@@ -6,10 +6,11 @@ from datetime import timedelta
 from math import inf
 from typing import Any, Final
 
+from simulation.aws.fault_plans import Outage
+from simulation.aws.faults import FAULTS_OF_AN_OUTAGE, Fault
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
-from simulation.faults import FAULTS_OF_AN_OUTAGE, Fault, Outage
 from simulation.producers import (
     KEYS,
     MOST_PADDING,

@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 
 from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.network import Network
 from simulation.aws.queues import Queue
@@ -10,7 +11,6 @@ from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.faults import FaultPlan
 from simulation.history import History
 from simulation.scenario import Scenario
 

@@ -2,7 +2,7 @@
 
 Messages asking for a new ticket arrive on SQS; every project's tickets get the
 numbers 1, 2, 3, ... and each number is announced on SNS.
-The promise, whatever is redelivered, retried, crashed or throttled:
+The promise, through redelivery, retries, crashes and throttling:
 
 1. Gapless and in order: a project's numbers are exactly 1..n at every moment.
 2. Once per idempotency key: the same request has the same number for ever.

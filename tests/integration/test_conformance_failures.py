@@ -5,9 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
-from simulation.faults import Fault, FaultPlan
 from tests.integration.conformance.case import CANCELLED, FAILED
 from tests.integration.conformance.messages import entries, send
 from tests.integration.conformance.single_items import batch_get

@@ -4,7 +4,9 @@ from typing import Final
 
 import pytest
 
-from simulation.configurations import (
+from simulation.aws.faults import Fault
+from simulation.execution_environment import Algorithm
+from simulation.exploration.configurations import (
     CONFIGURATIONS,
     SENT_TWICE,
     TWO_MESSAGES,
@@ -13,8 +15,6 @@ from simulation.configurations import (
     explore_on_all_cores,
     with_faults,
 )
-from simulation.execution_environment import Algorithm
-from simulation.faults import Fault
 from simulation.known_bad.algorithms import ALGORITHMS, REPLAY_LEFT_TO_THE_HOLDER
 
 TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)

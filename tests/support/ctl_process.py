@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ticketctl.cli.app import main
+from ticketctl.__main__ import main
 from ticketctl.commands import app
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack

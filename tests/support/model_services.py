@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network
@@ -15,7 +16,6 @@ from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from simulation.faults import FaultPlan
 from simulation.history import History
 
 MAX_RECEIVES: Final = 2

@@ -8,7 +8,7 @@ from typing import Final
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.monitor import Monitor, broken
-from ticketctl.aws.items import ERASED, RESERVED, VOIDED
+from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
 from ticketctl.sequences.seeding import Seeded
 
 MARKS: Final = {VOIDED, ERASED}

@@ -26,7 +26,7 @@ from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import seed_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
 from ticketctl.sequences.marking import ERASE, VOID, Mark, mark_ticket
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
 
@@ -92,7 +92,7 @@ class SeededWorld(World):
         self.stack = SimulatedStack(
             wrapper(Client("dynamodb", self.services.dynamodb, network))
         )
-        self.retry = Retry(sleep=self.scheduler.sleep, jitter=choices.duration)
+        self.retry = RetryPolicy(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
 
     def run(self) -> Outcome:

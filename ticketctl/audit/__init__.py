@@ -1,1 +1,1 @@
-"""The audit: reads both tables, and reports what does not fit."""
+"""The audit: reads both tables, and reports their contradictions."""

@@ -1,7 +1,6 @@
 """Audits the tables: are the numbers of every project exactly 1..n, one a key?
 
-It may run while the worker writes: what looks wrong is read again before it is
-reported.
+It may run while the worker writes: a suspect is read again before it is reported.
 """
 
 from collections import defaultdict
@@ -21,7 +20,7 @@ from ticketctl.aws.table_reader import TableReader
 
 @dataclass(frozen=True)
 class ProjectAudit:
-    """What a project's tickets and keys say."""
+    """The audit of one project."""
 
     project_id: str
     sequence: ProjectNumbers = field(default_factory=ProjectNumbers)
@@ -29,12 +28,12 @@ class ProjectAudit:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers, ascending."""
+        """All numbers with an item, ascending."""
         return tuple(self.sequence.numbers)
 
     @property
     def tickets(self) -> int:
-        """How many tickets there are: a reserved number is none."""
+        """The count of tickets; a reserved number is none."""
         return len(self.sequence.numbers) - self.sequence.reserved
 
     @property
@@ -49,18 +48,18 @@ class ProjectAudit:
 
     @property
     def gaps(self) -> tuple[Range, ...]:
-        """Missing numbers that nothing explains."""
+        """The unexplained missing numbers."""
         gaps = (finding for finding in self.findings if finding.kind is Kind.GAP)
         return tuple((gap.numbers[0], gap.numbers[1]) for gap in gaps)
 
     @property
     def elsewhere(self) -> int:
-        """How many numbers another system gave, imported or not."""
+        """The count of numbers from another system, imported or not."""
         return self.sequence.imported + self.no_ticket
 
     @cached_property
     def no_ticket(self) -> int:
-        """How many numbers from elsewhere have no ticket here."""
+        """The count of numbers from elsewhere without a ticket here."""
         explained = (ends for ends, kind in self.sequence.missing() if kind is None)
         missing = sum(last - first + 1 for first, last in explained)
         return self.sequence.reserved + missing
@@ -82,12 +81,12 @@ class AuditReport:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that was found, by project."""
+        """All findings, by project."""
         return [finding for project in self.projects for finding in project.findings]
 
 
 def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
-    """Audit tables at so many read units a second; refuse those of other keys."""
+    """Check the keys of the tables, then audit them at a rate of read units."""
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     reader.check_key(plan.tickets_table, "project_id", "number")
     reader.check_key(plan.keys_table, "id")
@@ -95,7 +94,7 @@ def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> Audi
 
 
 def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
-    """Read what the plan names, and check tickets and keys against each other."""
+    """Read the tables of a plan, and compare tickets and keys."""
     reading = AuditReading(reader, plan)
     reading.read()
     found = [*recheck(reading)]

@@ -1,4 +1,4 @@
-"""The findings of an audit: one line each, which says what to do."""
+"""The findings of an audit, each with its remedy in one line."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -58,20 +58,20 @@ _LINES: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as promised."""
+    """A deviation from the promise."""
 
     kind: Kind
     project_id: str
     numbers: tuple[int, ...] = ()
-    """The tickets' numbers; of what is missing, its first and its last."""
+    """The tickets' numbers; the first and the last of a missing range."""
     idempotency_key: str = ""
     recorded: int | None = None
-    """The number that the key's record names, where it is another one."""
+    """The other number that the key's record has, if it has one."""
     item: str = ""
-    """What a malformed item is, in its table."""
+    """The name of a malformed item."""
 
     def __str__(self) -> str:
-        """Say what is wrong, and what to do."""
+        """Return the finding and its remedy."""
         said = _LINES[self.kind].format(
             numbers=self._numbers(),
             key=self.idempotency_key or self.item,
@@ -81,7 +81,7 @@ class Finding:
         return f"{self.project_id}: {self.kind}: {said}; see {MANUAL}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it for scripts."""
+        """Return the finding for scripts."""
         return asdict(self) | {"message": str(self)}
 
     def _numbers(self) -> str:

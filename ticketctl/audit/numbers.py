@@ -1,4 +1,4 @@
-"""A project's numbers, small enough in memory for millions: 17 bytes a ticket."""
+"""A project's numbers in memory, at 17 bytes a ticket."""
 
 from array import array
 from bisect import bisect_left
@@ -9,17 +9,18 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
+from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
 from ticketctl.audit.findings import Kind
-from ticketctl.aws.items import RESERVED, VOIDED, KeyRecord, Ticket
+from ticketctl.aws.items import KeyRecord, Ticket
 
 Range = tuple[int, int]
 """The first and the last number."""
 
 # The flags of a ticket.
-_MATCHED: Final = 1  # Its key's record names it, or need not exist.
+_MATCHED: Final = 1  # Its key's record names it, or may be absent.
 _ELSEWHERE: Final = 2  # Another system gave the number.
 _FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
-_END: Final = 8  # A seed went up to it.
+_END: Final = 8  # The last number of a seed.
 
 
 @dataclass
@@ -69,7 +70,7 @@ class ProjectNumbers:
         return True
 
     def unmatched(self) -> Iterator[int]:
-        """Yield the tickets that no record of their keys names."""
+        """Yield the tickets without a record of their keys."""
         for number, flags in zip(self.numbers, self.flags, strict=True):
             if not flags & _MATCHED:
                 yield number
@@ -77,8 +78,8 @@ class ProjectNumbers:
     def missing(self) -> Iterator[tuple[Range, Kind | None]]:
         """Yield each missing range and its kind; needs the order.
 
-        Between two numbers from elsewhere there is no kind, but for what a worker may
-        still take: the number after the last one given here or after a seed's end.
+        Between two numbers from elsewhere there is no kind, except for a number that a
+        worker may still take: after the last one given here, or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
         before, flags_before = 0, 0
@@ -93,5 +94,5 @@ class ProjectNumbers:
 
 
 def _digest(idempotency_key: str) -> int:
-    """Return 8 bytes that stand for a key of a project."""
+    """Return an 8-byte digest of a key."""
     return int.from_bytes(blake2b(idempotency_key.encode(), digest_size=8).digest())

@@ -1,4 +1,4 @@
-"""Reads both tables for an audit, and keeps what looks wrong.
+"""Reads both tables for an audit, and keeps the suspects.
 
 The tickets come first: a key whose ticket was written after the tickets were read is
 then the common doubt on a live system, and is looked up page by page.
@@ -10,17 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ticket_numbering.contract.dynamodb_items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.numbers import ProjectNumbers, Range
-from ticketctl.aws.items import (
-    KEY_ATTRIBUTES,
-    TICKET_ATTRIBUTES,
-    KeyRecord,
-    Ticket,
-    key_record,
-    ticket,
-)
+from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 
@@ -30,19 +24,19 @@ MAX_DOUBTS: Final = 10_000
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """What to audit."""
+    """The tables and projects to audit."""
 
     tickets_table: str
     keys_table: str
     projects: tuple[str, ...] = ()
     """Only these; all if there are none."""
     retention_days: int = 0
-    """How long keys are kept; 0 stands for ever."""
+    """The retention of keys; 0 stands for ever."""
 
 
 @dataclass
 class AuditReading:
-    """What was read, and what of it looks wrong."""
+    """The numbers and the suspects of both tables."""
 
     reader: TableReader
     plan: AuditPlan
@@ -99,7 +93,7 @@ class AuditReading:
                 self._note_malformed(found.project_id, name)
             elif found.idempotency_key is not None:
                 keys.add(RequestKey(found.project_id, found.idempotency_key))
-            if found.has_number:  # It is not missing, then, whatever else is wrong.
+            if found.has_number:  # Malformed or not, it is not missing.
                 numbers = self.projects[found.project_id]
                 numbers.add(found, is_expired=self._is_expired(found))
         return keys
@@ -109,7 +103,7 @@ class AuditReading:
             numbers.sort()
 
     def _match(self, page: Sequence[Item]) -> None:
-        """Let each record find its ticket."""
+        """Match records with their tickets."""
         self.keys_read += len(page)
         lost: list[KeyRecord] = []
         for item in page:
@@ -126,7 +120,7 @@ class AuditReading:
         self._doubt(lost)
 
     def _doubt(self, lost: Sequence[KeyRecord]) -> None:
-        """Keep the records whose tickets were not written since."""
+        """Keep the records whose tickets are still absent."""
         places = {(record.project_id, record.number) for record in lost}
         there = {
             (found.project_id, found.number, found.idempotency_key)
@@ -140,7 +134,7 @@ class AuditReading:
         check_amount(len(self.doubts))
 
     def _is_expired(self, found: Ticket) -> bool:
-        """Return whether the record of a ticket's key need not be there any more."""
+        """Return whether the record of a ticket's key may have expired."""
         if not self.plan.retention_days:
             return False
         try:
@@ -156,7 +150,7 @@ class AuditReading:
 
 
 def check_amount(doubts: int) -> None:
-    """Refuse to go on when too much looks wrong."""
+    """Refuse to go on with too many suspects."""
     if doubts > MAX_DOUBTS:
         raise InputError(
             f"more than {MAX_DOUBTS} items look wrong: do the two tables belong "

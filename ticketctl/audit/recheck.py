@@ -1,7 +1,7 @@
-"""Reads what looked wrong once more, after a pause, before it is reported.
+"""Reads the suspects again, after a pause, before they are reported.
 
 The scans of the two tables are not one moment, and a scan may see the middle of a
-transaction. After the pause that transaction is whole, whoever writes meanwhile.
+transaction. After the pause that transaction is complete.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ PAUSE_SECONDS: Final = 2.0
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
-    """Yield what is wrong with keys and tickets; look again for missing numbers."""
+    """Yield the findings about keys and tickets; read missing numbers again."""
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
     if gaps or reading.doubts or any(_unmatched(reading)):
@@ -77,7 +77,7 @@ def _records(
 def _of_ticket(
     ticket: Ticket, record: KeyRecord | None, named: Mapping[Place, Ticket]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a ticket that its key's record did not name."""
+    """Yield the finding about a ticket without a matching record."""
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
         yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), str(key))
@@ -92,7 +92,7 @@ def _of_ticket(
 
 
 def _of_record(record: KeyRecord, named: Mapping[Place, Ticket]) -> Iterator[Finding]:
-    """Yield a record that names no ticket of its key; malformed ones are known."""
+    """Yield a record without its ticket; malformed tickets are reported already."""
     project_id, key = record.project_id, record.idempotency_key
     there = named.get((project_id, record.number))
     if there is None or not (there.is_malformed or there.idempotency_key == key):

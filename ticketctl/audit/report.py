@@ -11,7 +11,7 @@ from ticketctl.audit.numbers import Range
 from ticketctl.cli.output import console, visible
 
 _MAX_ROWS: Final = 50
-"""Projects in the table, unless something was found in them."""
+"""Clean projects in the table; those with findings are all shown."""
 
 _MAX_GAPS: Final = 3
 """Gaps in a row of the table; the findings name them all."""
@@ -37,7 +37,7 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
 
 
 def print_report(report: AuditReport, region: str) -> None:
-    """Print projects, findings, what was read and the verdict."""
+    """Print projects, findings, the extent of the reading and the verdict."""
     out = console()
     out.print(_table(report.projects), soft_wrap=False)
     for line in _summary(report, region):

@@ -1,4 +1,4 @@
-"""Errors of AWS and its SDK, as one line that says what to do."""
+"""Errors of AWS and its SDK in one line, with the remedy."""
 
 from typing import Final
 
@@ -45,7 +45,7 @@ _CHECK_ADDRESS: Final = (
 
 
 def explained(error: BotoCoreError | ClientError | ResponseParserError) -> CloudError:
-    """Return the error as one line that says what to do."""
+    """Return the error in one line, with the remedy."""
     if isinstance(error, ResponseParserError):  # Its text has the whole response.
         return CloudError(
             "the response is not of AWS: check AWS_ENDPOINT_URL and the network's proxy"
@@ -56,13 +56,13 @@ def explained(error: BotoCoreError | ClientError | ResponseParserError) -> Cloud
 
 
 def error_code(error: ClientError) -> str:
-    """Return what AWS calls the error, without the prefix of SQS's old protocol."""
+    """Return AWS's code of the error, without the prefix of SQS's old protocol."""
     code: str = error.response.get("Error", {}).get("Code", "")
     return code.rpartition("#")[2].removeprefix("AWS.SimpleQueueService.")
 
 
 def is_refused(error: ClientError) -> bool:
-    """Tell whether the caller has no right to do this."""
+    """Tell whether the caller lacks a right."""
     return error_code(error) in _NOT_ALLOWED
 
 

@@ -1,4 +1,4 @@
-"""What the two tables hold, as the tools read it; `docs/operations.md` describes it."""
+"""The items of the two tables as Python values; see `docs/operations.md`."""
 
 import json
 from collections.abc import Mapping
@@ -9,47 +9,22 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from ticket_numbering.contract.dynamodb_items import assignment, key_id
+from ticket_numbering.contract.dynamodb_items import (
+    ELSEWHERE,
+    ORIGIN,
+    RESERVED,
+    RESERVED_UP_TO,
+    STATUS,
+    assignment,
+    key_id,
+)
 from ticket_numbering.contract.errors import DamagedKeyRecordError
-from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.contract import is_idempotency_key, is_project_id
+from ticket_numbering.contract.messages import RequestKey, ticket_key
+from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
-ELSEWHERE: Final = "elsewhere"
-"""A ticket's `origin`, where another system gave the number; else it has none."""
-
-RESERVED: Final = "reserved"
-"""A ticket's `status`, where it only stands for a number that was used elsewhere."""
-
-VOIDED: Final = "voided"
-"""A ticket's `status`, where it should not have been; it keeps its number."""
-
-ERASED: Final = "erased"
-"""A ticket's `status`, where its text is gone; it keeps its number."""
-
 HIGHEST: Final = 10**19 - 1
-"""The highest number that the tools know: far above any sequence, in 64 bits."""
-
-TICKET_ATTRIBUTES: Final = (
-    "project_id",
-    "number",
-    "idempotency_key",
-    "status",
-    "origin",
-    "assigned_at",
-    "reserved_up_to",
-)
-"""What a `Ticket` needs to know of itself, without what the request asks for."""
-
-KEY_ATTRIBUTES: Final = (
-    "id",
-    "project_id",
-    "idempotency_key",
-    "number",
-    "fingerprint",
-    "assigned_at",
-)
-"""What a `KeyRecord` needs to know of itself."""
+"""The highest number that the tools accept: far above any sequence, in 64 bits."""
 
 _deserialize = TypeDeserializer().deserialize
 _serialize = TypeSerializer().serialize
@@ -67,27 +42,27 @@ class Ticket:
     @property
     def ticket_key(self) -> str:
         """The number's display form, such as `PROJ-42`."""
-        return f"{self.project_id}-{self.number}"
+        return ticket_key(self.project_id, self.number)
 
     @property
     def idempotency_key(self) -> str | None:
-        """The key of the request; none if the number is only reserved."""
+        """The key of the request; None for a reserved number."""
         return self.fields.get("idempotency_key")
 
     @property
     def status(self) -> str | None:
-        """`reserved`, `voided`, `erased`, or nothing."""
-        return self.fields.get("status")
+        """`reserved`, `voided`, `erased`, or None."""
+        return self.fields.get(STATUS)
 
     @property
     def is_from_elsewhere(self) -> bool:
-        """Whether another system gave the number: those between may be missing."""
-        return self.fields.get("origin") == ELSEWHERE
+        """Whether another system gave the number; its predecessors may be missing."""
+        return self.fields.get(ORIGIN) == ELSEWHERE
 
     @property
     def reserved_up_to(self) -> int:
-        """Where the seed ends that took the number; 0 if none did."""
-        value = self.fields.get("reserved_up_to")
+        """The last number of the seed that took the number; 0 without a seed."""
+        value = self.fields.get(RESERVED_UP_TO)
         return int(value) if isinstance(value, Decimal) else 0
 
     @property
@@ -97,17 +72,17 @@ class Ticket:
 
     @property
     def ends_a_seed(self) -> bool:
-        """Whether a seed went up to it, be it reserved or imported since."""
+        """Whether it is the last number of a seed, reserved or imported since."""
         return self.reserved_up_to == self.number
 
     @property
     def has_number(self) -> bool:
-        """Whether its number is one that a ticket can have."""
+        """Whether its number is valid for a ticket."""
         return self.fields["number"] == self.number and 1 <= self.number <= HIGHEST
 
     @property
     def is_malformed(self) -> bool:
-        """Whether it is not as the system writes it."""
+        """Whether another program must have written it."""
         key = self.idempotency_key
         if key is None:
             return not (self.has_number and self.status == RESERVED)
@@ -145,7 +120,7 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
     """Read an item of the idempotency keys' table.
 
     Raises:
-        NotThereError: It is not as the system writes it.
+        NotThereError: It is malformed.
     """
     fields = plain(item)
     is_damaged = isinstance(assignment(item), DamagedKeyRecordError)
@@ -161,7 +136,7 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
 
 
 def is_request_key(project_id: str, idempotency_key: str) -> bool:
-    """Tell a request's key from others, which may be too long to be looked up."""
+    """Tell whether a request can have this key; others may be too long to look up."""
     return is_project_id(project_id) and is_idempotency_key(idempotency_key)
 
 
@@ -172,7 +147,7 @@ def timestamp(time: datetime | None = None) -> str:
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON can hold them, whatever others have added."""
+    """Return fields as JSON values, including types that others have added."""
     document: dict[str, Any] = json.loads(json.dumps(fields, default=_json_value))
     return document
 

@@ -42,17 +42,17 @@ class Received:
 
 @dataclass
 class Receiver:
-    """Receives messages of a queue; those that are not deleted can be given back."""
+    """Receives messages of a queue, and deletes them or gives them back."""
 
     sqs: Any
     queue_url: str
     visibility_seconds: int = 30
-    """How long others do not see a message."""
+    """The visibility timeout."""
     receipts: dict[str, str] = field(default_factory=dict)
-    """Receipt handles of what was received and not deleted, by message id."""
+    """Receipt handles of the received messages, by message id."""
 
     def receive(self, wait_seconds: int = 0) -> list[dict[str, Any]]:
-        """Receive at most ten messages, and return those that did not come before."""
+        """Receive at most ten messages, and return the new ones."""
         messages = self.sqs.receive_message(
             QueueUrl=self.queue_url,
             MaxNumberOfMessages=MAX_ENTRIES,
@@ -66,10 +66,10 @@ class Receiver:
         return new
 
     def delete(self, message_ids: Collection[str]) -> None:
-        """Delete at most ten messages that were received.
+        """Delete at most ten received messages.
 
         Raises:
-            CloudError: SQS says that it will not delete one.
+            CloudError: SQS refuses to delete one.
         """
         if not message_ids:
             return
@@ -81,14 +81,14 @@ class Receiver:
                 for place, handle in enumerate(handles)
             ],
         )
-        # What failed by a fault of SQS's own comes again, and is seen to be a repeat.
+        # A message that SQS itself failed to delete comes again, as a repeat.
         for entry in answer.get("Failed", []):
             if entry["SenderFault"]:
                 why = f"{entry['Code']}: {entry.get('Message', '')}"
                 raise CloudError(f"SQS does not delete a received message: {why}")
 
     def give_back(self) -> None:
-        """Let others see at once what was received and not deleted."""
+        """Make the received messages visible to others at once."""
         handles, still_hidden = iter(self.receipts.values()), 0
         while batch := [*islice(handles, MAX_ENTRIES)]:
             answer = self.sqs.change_message_visibility_batch(
@@ -115,7 +115,7 @@ def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]
 
 
 def message_counts(stack: System, output: str) -> dict[str, int]:
-    """Return about how many messages wait on the queue that an output names."""
+    """Return the approximate counts of the queue that an output names."""
     attributes = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs[output], AttributeNames=[*_COUNTS.values()]
     )["Attributes"]
@@ -123,7 +123,7 @@ def message_counts(stack: System, output: str) -> dict[str, int]:
 
 
 def messages_on(stack: System, output: str) -> int:
-    """Return how many messages lie on the queue that an output names, seen or not.
+    """Return the count of visible and hidden messages of the queue of an output.
 
     Delayed ones do not count: they cannot have been seen.
     """
@@ -147,7 +147,7 @@ def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]
     # Of the topic's account and Region.
     arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
     queue_arn = f"{arn_start}:{name}"
-    # All in one request: what is changed later, SQS takes up to a minute to heed.
+    # All in one request: a later change takes up to a minute to be effective.
     policy = topic_may_send(queue_arn, topic_arn)
     queue_url: str = stack.client("sqs").create_queue(
         QueueName=name, Attributes=attributes | {"Policy": policy}

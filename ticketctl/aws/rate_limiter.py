@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass
 class RateLimiter:
-    """Lets so many go a second, one batch after the other."""
+    """Spaces out batches so that they keep to a rate."""
 
     rate: float | None = None
-    """Without one, it never waits."""
+    """Units a second; unlimited if None."""
     clock: Callable[[], float] = time.monotonic
     _free_at: float = 0.0
 
     def batch_size(self, most: int) -> int:
-        """Return how many messages to send at once: a second's share at most."""
+        """Return the size of a batch: a second's share at most."""
         return most if self.rate is None else max(1, min(most, int(self.rate)))
 
     def delay(self, count: float) -> float:
-        """Return how many seconds to wait until so many more may go."""
+        """Return the seconds to wait before a batch of this size."""
         if self.rate is None:
             return 0
         now = self.clock()

@@ -1,7 +1,7 @@
 """Sends messages to the queue of requests, batch by batch.
 
-Nothing is remembered of what was sent: whoever sends the same requests again gets the
-same numbers, because they have the same keys.
+It keeps no state: the same requests, sent again, get the same numbers, because they
+have the same keys.
 """
 
 import random
@@ -12,15 +12,15 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields, is_project_id, json_fields
 from ticketctl.aws.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.request_fields import Fields, is_project_id, json_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 
 MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
-_FIRST_BACKOFF_SECONDS: Final = 0.2
+_FIRST_BACKOFF_SECONDS: Final = 0.4
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Request:
 
     body: str
     ticket: CreateTicket | None = None
-    """What it asks for; none if it is sent unchecked."""
+    """The parsed body; None if it is sent unchecked."""
     line: int = 0
-    """Where a file has it."""
+    """Its line in a file."""
     message_id: str = ""
     """Of the message on the queue."""
     refusal: str = ""
@@ -59,13 +59,13 @@ class Sender:
     sleep: Callable[[float], None] = time.sleep
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Send them, and yield what became of each batch before the next is sent."""
+        """Send them, and yield the outcomes of each batch before the next is sent."""
         for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
             self.sleep(self.limiter.delay(len(batch)))
             yield from self._send(batch)
 
     def _send(self, batch: Sequence[Request]) -> Iterator[Request]:
-        """Send a batch, and retry what SQS failed to take by a fault of its own."""
+        """Send a batch, and retry the messages that SQS itself failed to take."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             ended, retryable = self._attempt(batch)
             yield from ended
@@ -73,12 +73,12 @@ class Sender:
                 yield from retryable
                 return
             # Full jitter.
-            limit = _FIRST_BACKOFF_SECONDS * 2**attempt
+            limit = _FIRST_BACKOFF_SECONDS * 2 ** (attempt - 1)
             self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
             batch = retryable
 
     def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
-        """Return how requests ended, and those that can be retried."""
+        """Return the requests that are done, and those to retry."""
         answer = self.sqs.send_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
@@ -104,7 +104,7 @@ class Sender:
             "MessageGroupId": request.group,
         }
         if self.queue_url.endswith(FIFO_SUFFIX):
-            # An id of its own lets a repeat arrive, and be answered with its number.
+            # With an id of its own a repeat arrives, and is answered with its number.
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry
 

@@ -40,7 +40,7 @@ _CONFIG: Final = Config(
 
 
 class System(Protocol):
-    """What the tools need of a deployed system, wherever it runs."""
+    """A deployed system, on AWS or on this machine."""
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -63,7 +63,7 @@ class NamedSystem(System, Protocol):
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack that was found."""
+    """A stack of an AWS account."""
 
     name: str
     region: str
@@ -76,7 +76,7 @@ class Stack:
 
     @property
     def retention_days(self) -> int:
-        """How long idempotency keys are kept; 0 stands for ever."""
+        """The retention of idempotency keys; 0 stands for ever."""
         return int(self.parameters.get("IdempotencyRetentionDays", "0"))
 
     def client(self, service_name: str) -> Any:
@@ -91,7 +91,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     """Find a stack with the credentials and in the Region that the AWS CLI would take.
 
     Raises:
-        CloudError: There is none of that name, or it lacks outputs that ours have.
+        CloudError: There is none of that name, or it is another system's.
     """
     # boto3 does not look at the variable that the AWS CLI looks at first.
     region = region or os.environ.get("AWS_REGION")
@@ -108,10 +108,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             "name it with --stack, and its Region with --region"
         )
         raise CloudError(message) from error
-    outputs = {
-        output["OutputKey"]: output["OutputValue"]
-        for output in found.get("Outputs", [])
-    }
+    outputs = outputs_of(found)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
         for parameter in found.get("Parameters", [])
@@ -124,6 +121,12 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the outputs of a stack that CloudFormation describes."""
+    outputs = description.get("Outputs", [])
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def _client(session: boto3.Session, service_name: str) -> Any:

@@ -6,16 +6,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import (
+    KEY_ATTRIBUTES,
+    TICKET_ATTRIBUTES,
+    key_id,
+)
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES, Ticket, ticket
+from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.cli.errors import InputError
 
 Item = Mapping[str, Any]
 
 Place = tuple[str, int]
-"""Project and number: where a ticket is."""
+"""The key of a ticket: project and number."""
 
 _MAX_KEYS: Final = 100  # BatchGetItem API.
 _BUSY_SECONDS: Final = 0.2
@@ -23,7 +27,7 @@ _BUSY_SECONDS: Final = 0.2
 
 @dataclass
 class TableReader:
-    """Reads tables with one client; after a page it waits as long as the page cost."""
+    """Reads tables with one client, at the rate of its limiter."""
 
     dynamodb: Any
     limiter: RateLimiter = field(default_factory=RateLimiter)
@@ -95,7 +99,7 @@ class TableReader:
                     RequestItems={table: request | _projection(attributes)},
                 )
                 yield from answer["Responses"].get(table, [])
-                # What DynamoDB leaves out it was too busy for.
+                # DynamoDB was too busy for the others.
                 left = answer.get("UnprocessedKeys", {})
                 batch = left.get(table, {}).get("Keys", [])
                 self.sleep(_BUSY_SECONDS if batch else 0)
@@ -113,7 +117,7 @@ class TableReader:
         answer: Mapping[str, Any] = call(ReturnConsumedCapacity="TOTAL", **request)
         units = _units(answer)
         self.units += units
-        # What a page costs is known afterwards, so the wait comes afterwards, too.
+        # The cost of a page is known afterwards, so the wait comes afterwards, too.
         self.limiter.delay(units)
         self.sleep(self.limiter.delay(0))
         return answer
@@ -128,7 +132,7 @@ def _projection(attributes: Sequence[str]) -> dict[str, Any]:
 
 
 def _units(answer: Mapping[str, Any]) -> float:
-    """BatchGetItem reports it by table; an emulator may not report it at all."""
+    """Sum the units: BatchGetItem has them by table; an emulator may have none."""
     capacity = answer.get("ConsumedCapacity") or []
     tables = capacity if isinstance(capacity, list) else [capacity]
     return sum(float(table.get("CapacityUnits", 0)) for table in tables)

@@ -1,1 +1,1 @@
-"""The application: options that commands share, prompts, output, exit codes."""
+"""Prompts, output, errors and exit statuses."""

@@ -25,7 +25,7 @@ class ToolError(Exception):
 
 
 class InputError(ToolError):
-    """An argument, an option or a file makes no sense."""
+    """Invalid argument, option or file."""
 
 
 class NotThereError(ToolError):
@@ -41,4 +41,4 @@ class CloudError(ToolError):
 
 
 class BusyError(CloudError):
-    """Others were faster each time."""
+    """All attempts met a conflict."""

@@ -13,13 +13,13 @@ Item = TypeVar("Item")
 
 
 def console() -> Console:
-    """Return where results go."""
+    """Return the console for results."""
     return Console(highlight=False, soft_wrap=True, emoji=False)
 
 
 @cache
 def notes() -> Console:
-    """Return where progress and remarks go, so that a pipe gets results alone.
+    """Return the console for progress and remarks; a pipe gets results alone.
 
     One for all, so that a remark does not break into a progress bar.
     """
@@ -34,7 +34,7 @@ def remark(line: str) -> None:
 def with_progress(
     items: Iterable[Item], text: str, total: int, *, is_shown: bool = True
 ) -> Iterable[Item]:
-    """Show a person how far an iteration is, until it ends."""
+    """Show the progress of an iteration on a terminal."""
     screen = notes()
     is_hidden = not (is_shown and screen.is_terminal)
     return track(items, text, total, console=screen, transient=True, disable=is_hidden)
@@ -69,7 +69,7 @@ def printable(text: str) -> str:
 def visible(text: str, width: int | None = None) -> str:
     """Return a text as a line that a terminal can show, cut to a width.
 
-    What others wrote may hold escape sequences that clear or fake a screen.
+    A text of others may hold escape sequences that clear or fake a screen.
     """
     line = " ".join(text.split())
     shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)

@@ -1,21 +1,27 @@
-"""The commands: each reads its options, calls the tool that does it, and prints."""
+"""The commands: each reads its options, calls its package of work, and prints."""
 
-from importlib import import_module
+from ticketctl.commands import (  # noqa: I001 - the order of the help.
+    send,
+    watch,
+    show,
+    audit,
+    sequences,
+    dead_letters,
+    status,
+    verify,
+    local,
+)
+from ticketctl.commands.application import app
 
-from ticketctl.cli.app import app
-
-__all__ = ["app"]
-
-# Each registers its commands; the help lists them in this order.
-for _name in (
-    "send",
-    "watch",
-    "show",
+__all__ = [
+    "app",
     "audit",
-    "sequences",
     "dead_letters",
+    "local",
+    "send",
+    "sequences",
+    "show",
     "status",
     "verify",
-    "local",
-):
-    import_module(f"ticketctl.commands.{_name}")
+    "watch",
+]

@@ -7,15 +7,15 @@ import typer
 from ticketctl.audit.audit import audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.cli.app import NUMBERS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
+from ticketctl.commands.application import SEQUENCES, Json, app, examples, stack_of
 from ticketctl.show.lookup import checked_project
 
 
 @app.command(
     "audit",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples(
         "ticketctl audit",
         "ticketctl audit --project PROJ --project OPS",
@@ -31,7 +31,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(help="Audit this project alone; can be repeated."),
     ] = None,
     rate: Annotated[
-        int | None, typer.Option(min=1, help="At most so many read units a second.")
+        int | None, typer.Option(min=1, help="Read units a second, at most.")
     ] = None,
     tickets_table: Annotated[
         str | None, typer.Option(help="Another table of tickets: a restored one, say.")
@@ -43,8 +43,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
 ) -> None:
     """Check that every project's numbers are exactly 1..n, one for each key.
 
-    It reads both tables, consistently, and may run while the worker writes: what
-    looks wrong is read again, after a pause, before it is reported. An audit of single
+    It reads both tables, consistently, and may run while the worker writes: a suspect
+    is read again, after a pause, before it is reported. An audit of single
     projects does not look for keys without a ticket, and reads a unit for each key.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found.

@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
+from ticketctl.commands.application import (
+    OPERATIONS,
+    Json,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.dead_letters.delete import delete_selected
 from ticketctl.dead_letters.edit import edit_dead_letter
 from ticketctl.dead_letters.redrive import MAX_RATE, redrive_selected
@@ -43,7 +50,7 @@ All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 def list_(
     ctx: typer.Context,
     *,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most to show.")] = 100,
     project: Project = None,
     reason: Reason = None,
     as_json: Json = False,
@@ -96,7 +103,7 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     rate: Annotated[
         int | None,
         typer.Option(
-            min=1, max=MAX_RATE, help="With --all: at most so many messages a second."
+            min=1, max=MAX_RATE, help="With --all: messages a second, at most."
         ),
     ] = None,
     yes: Yes = False,
@@ -137,7 +144,7 @@ def edit(
 ) -> None:
     """Edit the body of one dead letter, send it, and delete the dead letter.
 
-    Nothing is sent that the worker would refuse, or if the dead letter is gone by then.
+    Nothing is sent if the worker would refuse it, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
     edit_dead_letter(stack_of(ctx), message_id, body, new_key=new_key)

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ticketctl.cli.app import LOCAL, app, examples
 from ticketctl.cli.errors import Status, ToolError
+from ticketctl.commands.application import LOCAL, app, examples
 from ticketctl.verify.sample import many_messages
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ def sample(
     number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,
     *,
     poison: Annotated[
-        int, typer.Option(min=0, help="So many of them with a mistake.")
+        int, typer.Option(min=0, help="How many of them have a mistake.")
     ] = 0,
 ) -> None:
     """Print create-ticket messages to try things with, a JSON object a line."""
@@ -62,18 +62,9 @@ def sample(
 
 
 def _local_session() -> Any:
-    """Load the emulator's tools, which the other commands do without."""
-    _need_checkout()
-    return import_module("ticketctl.local.session")
-
-
-def _need_checkout() -> None:
-    """Make sure that the template and the worker are there.
-
-    Raises:
-        ToolError: It was installed without them.
-    """
+    """Load the local system, which stands in a checkout alone, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"
         )
+    return import_module("ticketctl.local.session")

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
 from ticketctl.send.checking import Check, checked_request
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of
@@ -21,7 +21,7 @@ Wait = Annotated[
 Timeout = Annotated[
     int,
     typer.Option(
-        min=1, help="With --wait: give up after so many seconds without a new number."
+        min=1, help="With --wait: give up after this many seconds without a number."
     ),
 ]
 
@@ -38,7 +38,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
     project: Annotated[str, typer.Option(help="The project.")],
-    title: Annotated[str, typer.Option(help="What it is about.")],
+    title: Annotated[str, typer.Option(help="Its title, on one line.")],
     key: Annotated[
         str | None,
         typer.Option(
@@ -46,11 +46,11 @@ def send(  # noqa: PLR0913 - one parameter for each option.
             "Without it a new one is made, and printed.",
         ),
     ] = None,
-    description: Annotated[str | None, typer.Option(help="More about it.")] = None,
+    description: Annotated[str | None, typer.Option(help="Its description.")] = None,
     priority: Annotated[
         str | None, typer.Option(help="low, medium, high or urgent.")
     ] = None,
-    reporter: Annotated[str | None, typer.Option(help="Who reports it.")] = None,
+    reporter: Annotated[str | None, typer.Option(help="The reporter.")] = None,
     label: Annotated[
         list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
@@ -100,17 +100,15 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
-    written_as: Annotated[
+    file_format: Annotated[
         Format | None,
-        typer.Option(
-            "--format", help="How it is written; else its suffix says it, or jsonl."
-        ),
+        typer.Option("--format", help="File format; default: by suffix, else jsonl."),
     ] = None,
     key_prefix: Annotated[
         str | None,
         typer.Option(
-            help="What the keys of lines without a key begin with, and are made from; "
-            "else the file's name, so that files of one name share keys.",
+            help="Start of the keys that are made for lines without a key; "
+            "default: the file's name, so that files of one name share keys.",
         ),
     ] = None,
     skip_invalid: Annotated[
@@ -123,15 +121,15 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             "--unchecked",
-            help="Send what is no valid request too, as a producer with a bug would; "
-            "it ends as a dead letter.",
+            help="Send invalid requests too, as a producer with a bug would; "
+            "they end as dead letters.",
         ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, send nothing.")
     ] = False,
     rate: Annotated[
-        int | None, typer.Option(min=1, help="At most so many messages a second.")
+        int | None, typer.Option(min=1, help="Messages a second, at most.")
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
@@ -145,7 +143,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     the whole file.
 
     A line without an idempotency_key gets one that is made from the file's name and
-    from what the line says. So the same file can be sent again, after Ctrl-C or with
+    the line's content. So the same file can be sent again, after Ctrl-C or with
     lines added, and nothing is created twice; a line that was changed asks for another
     ticket. Different files of one name, such as an export of each night, need a
     --key-prefix each, or keys in their lines.
@@ -158,7 +156,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
     check = Check(project, keys_of(file, key_prefix), unchecked)
-    check.run_file(file, written_as, skip_invalid=skip_invalid)
+    check.run_file(file, file_format, skip_invalid=skip_invalid)
     status = Status.FOUND if check.problems else Status.OK
     if dry_run:
         check.print_counts(as_json=as_json)

@@ -1,4 +1,4 @@
-"""The commands that seed, import and void."""
+"""The commands that seed, import, void and erase."""
 
 from typing import Annotated
 
@@ -8,10 +8,18 @@ from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.app import NUMBERS, Project, TicketKey, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
+from ticketctl.commands.application import (
+    SEQUENCES,
+    Project,
+    TicketKey,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.sequences.import_run import counts_there, import_all, plan, read_tickets
 from ticketctl.sequences.importing import Import
 from ticketctl.sequences.marking import (
@@ -31,7 +39,7 @@ Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 
 @app.command(
     "seed",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl seed PROJ --last 1234 --reason "moved from Jira"'),
 )
 def seed(
@@ -45,11 +53,11 @@ def seed(
     reason: Annotated[str, typer.Option(help="Recorded with the numbers.")] = "",
     yes: Yes = False,
 ) -> None:
-    """Go on with the number after one that was used elsewhere.
+    """Continue a project's numbers after those of another system.
 
-    For a project that comes from another system. It cannot be undone: the numbers up
-    to the last one are used, and none of them will ever be given. If workers gave
-    some of them meanwhile, these are named, and the status is 1.
+    It cannot be undone: the numbers up to the last one are used, and none of them will
+    ever be given. If workers gave some of them meanwhile, these are named, and the
+    status is 1.
     """
     checked_project(project)
     if reason:
@@ -77,7 +85,7 @@ def seed(
 
 @app.command(
     "import",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples(
         "ticketctl import tickets.jsonl --dry-run",
         "ticketctl import tickets.jsonl",
@@ -100,7 +108,7 @@ def import_tickets(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only check the file, and print the plan and what is there already.",
+            help="Check the file, and print the plan and the counts of tickets there.",
         ),
     ] = False,
     yes: Yes = False,
@@ -111,9 +119,9 @@ def import_tickets(
     when it got it, else it is now. Without an `idempotency_key` it gets
     `import:PROJ-42`. A project whose last number is lower is seeded up to the highest
     one of the file; the worker goes on after it. That cannot be undone, so you are
-    asked first. Nothing is written if a line is wrong; whatever is interrupted goes on
-    when it is run again. Imported tickets are not announced. Ends with status 1 if a
-    ticket could not be imported.
+    asked first. Nothing is written if a line is wrong. Run an interrupted import again
+    to continue it. Imported tickets are not announced. Ends with status 1 if a ticket
+    could not be imported.
     """
     if project is not None:
         checked_project(project)
@@ -130,7 +138,7 @@ def import_tickets(
 
 @app.command(
     "void",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"'),
 )
 def void(
@@ -140,7 +148,7 @@ def void(
     reason: Reason,
     yes: Yes = False,
 ) -> None:
-    """Mark a ticket as one that should not have been, and announce that.
+    """Mark a ticket as void, and announce it.
 
     It keeps its number and is never deleted, and it cannot be undone. Run again with
     the same reason, it announces again. Ends with status 1 if there is no such ticket,
@@ -151,7 +159,7 @@ def void(
 
 @app.command(
     "erase",
-    rich_help_panel=NUMBERS,
+    rich_help_panel=SEQUENCES,
     epilog=examples('ticketctl erase PROJ-42 --reason "request of the person named"'),
 )
 def erase(
@@ -161,13 +169,13 @@ def erase(
     reason: Reason,
     yes: Yes = False,
 ) -> None:
-    """Remove a ticket's text, and announce that: number, key and dates stay.
+    """Remove a ticket's text, and announce it: number, key and dates stay.
 
     The title becomes a fixed word; all other text goes, also in fields that this
-    release does not know. It cannot be undone. docs/seeding.md says what it cannot
-    reach: backups, dead letters, subscribers. Run again with the same reason, it
-    announces again. Ends with status 1 if there is no such ticket, or it is malformed
-    and could not be announced.
+    release does not know. It cannot be undone. It does not reach backups, dead letters
+    and subscribers: docs/seeding.md. Run again with the same reason, it announces
+    again. Ends with status 1 if there is no such ticket, or it is malformed and could
+    not be announced.
     """
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 

@@ -5,9 +5,17 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import HIGHEST, as_json
-from ticketctl.cli.app import TICKETS, Json, Project, TicketKey, app, examples, stack_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
+from ticketctl.commands.application import (
+    TICKETS,
+    Json,
+    Project,
+    TicketKey,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.show.lookup import (
     checked_project,
     find_request,

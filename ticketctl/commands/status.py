@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json
+from ticketctl.commands.application import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.status.status import lines_of, status_of
 
 

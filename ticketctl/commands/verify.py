@@ -1,4 +1,4 @@
-"""The command that tests the main job on a deployed system."""
+"""The command that tests a deployed system."""
 
 import time
 from secrets import token_hex
@@ -7,10 +7,17 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.aws.stack import Stack
-from ticketctl.cli.app import OPERATIONS, Json, Yes, app, examples, stack_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import print_json, remark
 from ticketctl.cli.prompts import confirm
+from ticketctl.commands.application import (
+    OPERATIONS,
+    Json,
+    Yes,
+    app,
+    examples,
+    stack_of,
+)
 from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages
@@ -40,7 +47,7 @@ def verify(
     yes: Yes = False,
     as_document: Json = False,
 ) -> None:
-    """Send a sample through the deployed system, and check what comes of it.
+    """Send a sample through the deployed system, and check the outcome.
 
     Tickets, repeats, a reused idempotency key and poison go to a new project.
     Its numbers must be 1 to n, one for each key, all announced, repeats announced

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.app import TICKETS, Json, app, examples, stack_of
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
 from ticketctl.show.lookup import checked_project
 from ticketctl.watch.subscriber_queue import LOOK_COUNT, LOOK_SECONDS, look
 from ticketctl.watch.watching import Screen, watch_topic
@@ -31,10 +31,10 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(help="Of this project alone; can be repeated."),
     ] = None,
     count: Annotated[
-        int | None, typer.Option(min=1, help="End after so many lines.")
+        int | None, typer.Option(min=1, help="End after this many lines.")
     ] = None,
     seconds: Annotated[
-        int | None, typer.Option("--for", min=1, help="End after so many seconds.")
+        int | None, typer.Option("--for", min=1, help="End after this many seconds.")
     ] = None,
     from_queue: Annotated[
         str | None,
@@ -51,8 +51,8 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
 ) -> None:
     """Show each number as it is announced, until Ctrl-C.
 
-    It subscribes a queue of its own, which it removes when it ends. What was announced
-    before it started is not shown. A replay may have been announced before. With
+    It subscribes a queue of its own, which it removes when it ends. Earlier
+    announcements are not shown. A replay may have been announced before. With
     --count, status 1 says that fewer came.
     """
     if from_queue and seconds:

@@ -1,6 +1,6 @@
 """A message of the dead-letter queue.
 
-The body is what the producer sent, byte for byte. A dead letter of the worker has the
+The body is the producer's, byte for byte. A dead letter of the worker has the
 reason in its message attributes; one that SQS moved has none.
 """
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ticketctl.aws.contract import json_fields
+from ticketctl.aws.request_fields import json_fields
 
 ERROR_TYPE: Final = "ErrorType"
 REASON_ATTRIBUTES: Final = frozenset(
     {ERROR_TYPE, "ErrorMessage", "SourceMessageId", "SentTimestamp"}
 )
-"""What the worker adds to a message; `docs/operations.md`."""
+"""The attributes that the worker adds to a message; `docs/operations.md`."""
 
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
@@ -45,7 +45,7 @@ class DeadLetter:
 
     @property
     def error_type(self) -> str | None:
-        """The worker's error; none if SQS moved the message."""
+        """The worker's error; None if SQS moved the message."""
         return self._attribute(ERROR_TYPE)
 
     @property
@@ -71,7 +71,7 @@ class DeadLetter:
 
     @property
     def sent_at(self) -> datetime | None:
-        """When the worker sent it; when the producer did, if SQS moved it."""
+        """The time when the worker sent it, or the producer, if SQS moved it."""
         stamp = self.system.get("SentTimestamp")
         return datetime.fromtimestamp(int(stamp) / 1000, UTC) if stamp else None
 
@@ -87,7 +87,7 @@ class DeadLetter:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it; binary attributes as Base64, as Lambda has them."""
+        """Return all of it; binary attributes in Base64, as Lambda has them."""
         return {
             "message_id": self.message_id,
             "reason": self.reason,

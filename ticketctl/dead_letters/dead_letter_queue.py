@@ -1,9 +1,9 @@
 """Receives dead letters, and deletes them one by one.
 
 SQS shows a message only by hiding it from all others. No dead letter stays hidden for
-longer than a minute: receiving ends before the first one would come again, and what is
-not deleted is visible again at once. So a dead letter is received a second time after
-a person was asked or has edited it.
+longer than a minute: receiving ends before the first one would come again, and those
+that stay are visible again at once. So a dead letter is received a second time after a
+person has confirmed or edited it.
 """
 
 import time
@@ -22,7 +22,7 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 
 VISIBILITY_SECONDS: Final = 60
 _RECEIVE_SECONDS: Final = 50
-"""After so long no more are received: the first would soon be visible again."""
+"""Receiving ends after it: the first would soon be visible again."""
 
 # A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.
 _WAIT_SECONDS: Final = 1
@@ -31,17 +31,17 @@ _MAX_RECEIVES_WITHOUT_NEWS: Final = 3
 
 @dataclass
 class DeadLetterQueue:
-    """The dead-letter queue, and what was received of it."""
+    """The dead-letter queue, and the received dead letters."""
 
     receiver: Receiver
     visible: int
-    """About how many dead letters can be received."""
+    """The approximate count of dead letters that can be received."""
     hidden: int = 0
-    """About how many other consumers hold."""
+    """The approximate count of those that other consumers hold."""
     clock: Callable[[], float] = time.monotonic
 
     def receive(self) -> Iterator[DeadLetter]:
-        """Yield each dead letter once, until none comes any more or time is over."""
+        """Yield each dead letter once, until there are no more or time is over."""
         end, seen, without_news = self.clock() + _RECEIVE_SECONDS, 0, 0
         while without_news < _MAX_RECEIVES_WITHOUT_NEWS and self.clock() < end:
             new = self.receiver.receive(_WAIT_SECONDS)
@@ -52,7 +52,7 @@ class DeadLetterQueue:
                 return
 
     def delete(self, dead_letter: DeadLetter) -> None:
-        """Delete a dead letter that was received.
+        """Delete a received dead letter.
 
         Raises:
             CloudError: It could not be deleted.
@@ -70,7 +70,7 @@ class DeadLetterQueue:
         del self.receiver.receipts[dead_letter.message_id]
 
     def seen_of(self, seen: int) -> str:
-        """Say how many dead letters were seen, of those that there were."""
+        """Describe how many of the dead letters were seen."""
         text = f"{seen} of about {max(seen, self.visible + self.hidden)} dead letters"
         if self.hidden:
             text += f"; {self.hidden} are hidden for up to {VISIBILITY_SECONDS} s"
@@ -79,7 +79,7 @@ class DeadLetterQueue:
 
 @contextmanager
 def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
-    """Open the stack's dead-letter queue; what is left of it is visible afterwards."""
+    """Open the stack's dead-letter queue; its messages are visible again afterwards."""
     url = stack.outputs["DeadLetterQueueUrl"]
     receiver = Receiver(stack.client("sqs"), url, VISIBILITY_SECONDS)
     counts = message_counts(stack, "DeadLetterQueueUrl")
@@ -89,12 +89,12 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
         receiver.give_back()
 
 
-def _settle_round(
+def _delete_round(
     stack: System,
     waiting: dict[str, DeadLetter],
     before: Callable[[DeadLetter], object],
 ) -> bool:
-    """Settle those of the waiting that come; return whether any came."""
+    """Delete the waiting dead letters that come; return whether any came."""
     count = len(waiting)
     with dead_letter_queue(stack) as queue:
         for received in queue.receive():
@@ -107,22 +107,22 @@ def _settle_round(
     return len(waiting) < count
 
 
-def settle(
+def delete_dead_letters(
     stack: System,
     dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] = lambda _: None,
 ) -> int:
-    """Receive dead letters again, delete each one, and return how many.
+    """Receive dead letters again, delete them one by one, and return the count.
 
-    What comes `before` is done with each one first; if that fails, it stays.
+    `before` is called with each dead letter first; if that fails, it stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.
     """
     waiting = {dead_letter.message_id: dead_letter for dead_letter in dead_letters}
     try:
-        # A round ends before what it has received is visible again.
-        while waiting and _settle_round(stack, waiting, before):
+        # A round ends before its first message is visible again.
+        while waiting and _delete_round(stack, waiting, before):
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)

@@ -11,7 +11,7 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, notes
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.numbered import refuse_numbered
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_table
@@ -38,7 +38,7 @@ def delete_selected(
     confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
     if save:
         _save(found, save)
-    console().print(f"dead letters deleted: {settle(stack, found)}")
+    console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
 
 
 def _save(found: Sequence[DeadLetter], path: Path) -> None:

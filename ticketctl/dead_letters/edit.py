@@ -1,4 +1,4 @@
-"""Gets a new body for a dead letter, one that the worker accepts."""
+"""Replaces the body of a dead letter by a valid one."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import click
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import body_of, exact_fields
+from ticketctl.aws.request_fields import body_of, exact_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, visible

@@ -1,6 +1,6 @@
 """Finds dead letters whose requests have a number.
 
-SQS moves a message after ten deliveries, whatever failed. If announcing failed, the
+SQS moves a message after ten failed deliveries. If announcing failed, the
 number is committed, and only the same request can get it announced: as a replay.
 """
 
@@ -19,7 +19,7 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 
 
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
-    """Refuse dead letters if some have a number, and name those."""
+    """Refuse dead letters if some have a number, and print those."""
     keys = {found.message_id: key for found in dead_letters if (key := _key(found))}
     reader = TableReader(stack.client("dynamodb"))
     table = stack.outputs["IdempotencyKeysTableName"]
@@ -58,7 +58,7 @@ def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:
     """Return whether the key's number is that of this very request.
 
     The `ErrorType` of an earlier refusal stays with a message through a redrive, and
-    it may have been numbered since. Without one, its key is taken whatever it records.
+    it may have been numbered since. Without one, any record of its key counts.
     """
     if dead_letter.error_type is None:
         return True

@@ -12,7 +12,7 @@ from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import settle
+from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import reasons, warn_of_poison
 
@@ -48,7 +48,7 @@ def redrive_selected(
 
 
 def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
-    """Send the successor of each dead letter, and only then delete the dead letter.
+    """Send the successor of each dead letter, then delete the dead letter.
 
     Interrupted between the two, the message is there twice: the worker answers the
     repeat with the number that it has. It stops at the first failure, so a FIFO
@@ -56,7 +56,7 @@ def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
     """
     sqs, url = stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"]
     fifo = url.endswith(FIFO_SUFFIX)
-    return settle(
+    return delete_dead_letters(
         stack,
         dead_letters,
         lambda found: sqs.send_message(QueueUrl=url, **successor(found, fifo=fifo)),
@@ -82,7 +82,7 @@ def successor(dead_letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
 
 
 def move_all(stack: System, rate: int | None) -> bool:
-    """Let SQS move all dead letters back, and say how to see and to stop it.
+    """Let SQS move all dead letters back, and print how to see and to stop it.
 
     The destination is always named: a dead letter that the worker sent has no source
     to go back to, and fails a task without a destination. An emulator may not be able
@@ -102,7 +102,7 @@ def move_all(stack: System, rate: int | None) -> bool:
         remark("this service moves no messages itself; sending them one by one")
         return False
     console().print(
-        "SQS moves the dead letters now; `ticketctl status` shows what is left.\n"
+        "SQS moves the dead letters now; `ticketctl status` shows the rest.\n"
         f"To see the task: aws sqs list-message-move-tasks --source-arn {source}\n"
         "To stop it: aws sqs cancel-message-move-task "
         f"--task-handle {task['TaskHandle']}"

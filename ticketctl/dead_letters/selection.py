@@ -13,7 +13,7 @@ from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_lette
 
 @dataclass(frozen=True)
 class Selection:
-    """The dead letters that a command is about."""
+    """The selection of a command."""
 
     ids: Sequence[str] = ()
     """Message ids, or their starts."""

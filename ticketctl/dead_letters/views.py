@@ -1,4 +1,4 @@
-"""How dead letters are shown: in a table, or in full."""
+"""Prints dead letters: in a table, or in full."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticketctl.aws.contract import exact_fields
+from ticketctl.aws.request_fields import exact_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, print_json, printable, remark, visible
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -89,13 +89,13 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
 
 
 def reasons(dead_letters: Sequence[DeadLetter]) -> str:
-    """Return how many dead letters there are of each reason."""
+    """Return the count of dead letters for each reason."""
     counts = Counter(dead_letter.reason for dead_letter in dead_letters)
     return visible(", ".join(f"{n} {reason}" for reason, n in counts.most_common()))
 
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
-    """Say how many of the dead letters a redrive cannot help."""
+    """Warn of the dead letters that a redrive cannot help."""
     if poison := sum(found.reason in _STAYS_POISON for found in dead_letters):
         remark(
             f"{poison} will come back unless the worker has changed: their bodies are "
@@ -104,7 +104,7 @@ def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
 
 
 def age(dead_letter: DeadLetter) -> str:
-    """Return how long ago the message was sent: `2 days, 3:04:05`."""
+    """Return the age of the message: `2 days, 3:04:05`."""
     if dead_letter.sent_at is None:
         return "-"
     past = max(datetime.now(UTC) - dead_letter.sent_at, timedelta())
@@ -112,7 +112,7 @@ def age(dead_letter: DeadLetter) -> str:
 
 
 def laid_out(body: str) -> str:
-    """Return a JSON object laid out for people; any other body as it is."""
+    """Indent a JSON object; return any other body as it is."""
     if (fields := exact_fields(body)) is None:
         return body
     text = json.dumps(fields, ensure_ascii=False, indent=2)

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 from ticketctl.cli.errors import ToolError
-from tools.trim import trim
+from ticketctl.local.trim import trim
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"

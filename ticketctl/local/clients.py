@@ -34,7 +34,7 @@ _CONFIG = Config(
 
 @dataclass(frozen=True)
 class Credentials:
-    """Whose name a request is signed in."""
+    """The credentials that sign a request."""
 
     access_key_id: str
     secret_access_key: str

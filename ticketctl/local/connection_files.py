@@ -86,7 +86,7 @@ def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:
         f"env_vars = {json.dumps(str(environment_file))}",
         f"region = {json.dumps(stack.region)}",
         f'add_host = "{_HOST}:host-gateway"',
-        # Declares the variable: SAM drops from the file what is not declared.
+        # Declares the variable: SAM drops undeclared ones from the file.
         f"parameter_overrides = {json.dumps(parameters)}",
     ]
     config_file.write_text("\n".join(lines) + "\n")

@@ -11,6 +11,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError, WaiterError
 from samtranslator.yaml_helper import yaml_parse
 
+from ticketctl.aws.stack import outputs_of
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients
 
@@ -45,7 +46,7 @@ def deploy(
 
 
 def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
-    """Do what the cloud does and the emulator does not."""
+    """Refuse unknown parameters, as the cloud does and the emulator does not."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
         raise ToolError(f"The template has no parameter {', '.join(sorted(unknown))}.")
@@ -82,10 +83,7 @@ def _create_stack(
     except WaiterError as error:
         raise ToolError(_first_failure(cloudformation)) from error
     [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-    return {
-        output["OutputKey"]: output["OutputValue"]
-        for output in stack.get("Outputs", [])
-    }
+    return outputs_of(stack)
 
 
 def _first_failure(cloudformation: Any) -> str:
@@ -118,7 +116,7 @@ def _repair_concurrency(function_api: Any, function_name: str) -> None:
 def _repair_fifo_topics(sns: Any) -> None:
     """Make the emulator treat a FIFO topic as one.
 
-    Its CloudFormation takes over the name and leaves out what it stands for.
+    Its CloudFormation takes over the name alone.
     """
     for topic in sns.list_topics()["Topics"]:
         if topic["TopicArn"].endswith(".fifo"):

@@ -1,4 +1,4 @@
-"""The local system, started for a run or to stay: what `run` and `up` do."""
+"""The local system for `run` and `up`."""
 
 import os
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ Numbers appear here as they come. Stop with Ctrl-C.
 
 
 def run(file: Path | None, *, fifo: bool) -> bool:
-    """Start the system, number the messages, show them; tell whether all is well.
+    """Start the system, number the messages, show them; return whether all is well.
 
     Raises:
         ToolError: The file cannot be used, or the system cannot be started.
@@ -82,7 +82,7 @@ def _parameters(*, fifo: bool) -> Mapping[str, str]:
 
 
 def _listen(stack: LocalStack) -> Run:
-    """Subscribe a queue, which goes with the emulator, and print what comes."""
+    """Subscribe a queue, which goes with the emulator, and print its messages."""
     return Run(
         stack,
         subscribe(stack, "run"),
@@ -95,7 +95,7 @@ def _step(text: str) -> None:
 
 
 def _print_places(stack: LocalStack, sam_config: Path) -> None:
-    """Say where everything is, and how to invoke the function in a container."""
+    """Print the addresses, and how to invoke the function in a container."""
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
         console().print(Text(f"{name:<26} {value}"))
@@ -109,9 +109,9 @@ def _print_places(stack: LocalStack, sam_config: Path) -> None:
 
 
 def _stay(run: Run) -> None:
-    """Go on showing what comes, until Ctrl-C.
+    """Show new messages until Ctrl-C.
 
-    Dead letters stay where they are: they are for whoever tries the commands.
+    Dead letters stay, so that the commands can be tried on them.
     """
     invitation = _INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))
     console().print(Text(invitation))

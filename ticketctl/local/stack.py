@@ -33,7 +33,7 @@ class LocalStack:
 
     @property
     def name(self) -> str:
-        """What the stack is called."""
+        """The stack's name."""
         return STACK
 
     @property
@@ -43,7 +43,7 @@ class LocalStack:
 
     @property
     def function_name(self) -> str:
-        """What the function is called."""
+        """The function's name."""
         return self.outputs["WorkerFunctionName"]
 
     def client(self, service_name: str) -> Any:

@@ -1,1 +1,1 @@
-"""What `send` does: reads, checks and completes requests, and queues them."""
+"""`send` and `send-file`: read, complete and check requests, and queue them."""

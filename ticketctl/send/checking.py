@@ -1,4 +1,4 @@
-"""Completes and checks requests: what is sent is what the worker takes."""
+"""Completes and validates requests before they are sent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.aws.contract import Fields, body_of
+from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json_line, remark, visible
@@ -21,18 +21,18 @@ _TOO_LONG: Final = f"body: SQS takes no message of more than {MAX_BATCH_BYTES} b
 
 @dataclass
 class Check:
-    """Checks one line after the other."""
+    """The check of a file's lines."""
 
     project: str | None = None
     """For lines that name none."""
     keys: DerivedKeys | None = None
     """For lines that bring none."""
     unchecked: bool = False
-    """Whether to send what the worker will refuse, too."""
+    """Whether to send invalid requests, too."""
     requests: list[Request] = field(default_factory=list)
-    """What can be sent."""
+    """The requests to send."""
     problems: list[tuple[int, str]] = field(default_factory=list)
-    """What is wrong with other lines, by their numbers."""
+    """The numbers of bad lines, with the reasons."""
     _first: dict[RequestKey, tuple[int, str]] = field(default_factory=dict)
     """The first line of each key, and its fingerprint."""
 
@@ -46,15 +46,15 @@ class Check:
                 self.requests.append(found)
 
     def run_file(
-        self, file: str, written_as: Format | None, *, skip_invalid: bool
+        self, file: str, file_format: Format | None, *, skip_invalid: bool
     ) -> None:
-        """Check a file, and print what is wrong with it.
+        """Check a file, and print its problems.
 
         Raises:
             InputError: It cannot be read, holds nothing, or has bad lines that are
                 not to be skipped.
         """
-        self.run(read_lines(file, written_as))
+        self.run(read_lines(file, file_format))
         name = shown_name(file)
         for number, problem in self.problems:
             remark(f"{name}:{number}: {visible(problem)}")
@@ -70,14 +70,14 @@ class Check:
             remark(f"keys made from {prefix}; another file of that name shares them")
 
     def print_counts(self, *, as_json: bool) -> None:
-        """Print how many lines are good, and bad."""
+        """Print the counts of good and of bad lines."""
         if as_json:
             print_json_line({"good": len(self.requests), "bad": len(self.problems)})
         else:
             console().print(f"good tickets: {len(self.requests)}; nothing is sent")
 
     def _request(self, line: Line) -> Request | str:
-        """Return the request that a line makes, or what is wrong with it."""
+        """Return the request of a line, or its problem."""
         fields = self._completed(line.fields)
         body = body_of(fields)
         if self.unchecked:

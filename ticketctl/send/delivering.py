@@ -1,4 +1,4 @@
-"""Sends requests and waits for their numbers, and prints what becomes of each."""
+"""Sends requests, waits for their numbers, and prints the outcomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,20 +24,20 @@ _TITLE_WIDTH: Final = 100
 
 @dataclass
 class Delivery:
-    """How to send, and how it went so far."""
+    """A delivery of requests, and its progress."""
 
     stack: System
     as_json: bool = False
     timeout: float | None = None
-    """How many seconds without a new number to wait for numbers; none: do not wait."""
+    """Seconds without a new number until it gives up; None: do not wait."""
     rate: float | None = None
-    """Messages a second; else as fast as SQS takes them."""
+    """Messages a second; unlimited if None."""
     is_file: bool = False
     status: Status = Status.OK
     sent: list[Request] = field(default_factory=list)
 
     def run(self, requests: Sequence[Request]) -> Status:
-        """Send them all, wait if that is wanted, and return how it ended."""
+        """Send them all, wait if asked to, and return the exit status."""
         self._send(requests)
         if self.timeout is not None:
             tickets = [request.ticket for request in self.sent if request.ticket]

@@ -1,9 +1,8 @@
-"""Idempotency keys for requests of a file that bring none.
+"""Idempotency keys for requests of a file that have none.
 
-A key is made from the file's name (or a prefix that is given for it), from what the
-request asks for, and from a count: the first such line, the second, and so on. So a
-second run of the file makes the same keys, wherever it lies and whatever lines were
-added, removed or sorted; a line that was edited asks for another ticket.
+A key is made from the file's name (or a given prefix), the request's content, and a
+count of equal lines. So a second run of the file makes the same keys, in any folder,
+and with lines added, removed or sorted; an edited line asks for another ticket.
 
 Another file of the same name makes the same keys too, for nothing tells it from a
 second run: each needs a prefix of its own, or keys in its lines.
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields
+from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import STANDARD_INPUT
 
@@ -35,12 +34,12 @@ class DerivedKeys:
     """Makes the keys of one file."""
 
     prefix: str
-    """The file's name, or what is given for it."""
+    """The file's name, or the given prefix."""
     counts: Counter[str] = field(default_factory=Counter)
-    """How many requests have the same content."""
+    """The count of requests of each content."""
 
     def key(self, fields: Fields) -> str:
-        """Return the key of the next request that the file holds."""
+        """Return the key of the next request of the file."""
         asked = {
             name: value
             for name, value in fields.items()
@@ -48,7 +47,7 @@ class DerivedKeys:
         }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()
-        # The prefix whole: what is shown of it may be the same for another file.
+        # The whole prefix: its visible part may be that of another file, too.
         prefix = self.prefix.encode(errors="replace")
         digest = hashlib.sha256(prefix + b"\0" + content).hexdigest()[:_DIGITS]
         self.counts[digest] += 1
@@ -57,7 +56,7 @@ class DerivedKeys:
 
 
 def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
-    """Return how to make a file's keys; standard input has no name to make them from.
+    """Return the maker of a file's keys; standard input without a prefix has none.
 
     Raises:
         InputError: The prefix cannot be the start of a key.

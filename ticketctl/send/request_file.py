@@ -1,4 +1,4 @@
-"""Reads a file of requests, JSONL or CSV, as the lines that it holds.
+"""Reads the lines of a file of requests, JSONL or CSV.
 
 In CSV an empty cell means that the field is absent. Labels are separated by semicolons,
 and attributes are columns named `attributes.NAME`.
@@ -15,7 +15,7 @@ from typing import Final, Literal
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import MAX_DIGITS, json_object
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import Fields
+from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 
@@ -29,7 +29,7 @@ _COLUMNS: Final = frozenset(CreateTicket.model_fields) - {"attributes"}
 
 @dataclass(frozen=True)
 class Line:
-    """What a line asks for, or why it cannot be read."""
+    """The fields of a line, or the reason why it cannot be read."""
 
     number: int
     """The first is 1; of a CSV row of several lines, the last one's."""
@@ -38,18 +38,18 @@ class Line:
 
 
 def shown_name(path: str) -> str:
-    """Return what a file is called in remarks."""
+    """Return a file's name for remarks."""
     return "standard input" if path == STANDARD_INPUT else visible(path)
 
 
-def read_lines(path: str, written_as: Format | None = None) -> list[Line]:
-    """Read a file, or standard input, whole; its suffix says how it is written.
+def read_lines(path: str, file_format: Format | None = None) -> list[Line]:
+    """Read a file, or standard input; its suffix is the default of the format.
 
     Raises:
         InputError: It cannot be read, is not UTF-8, or its CSV is broken.
     """
     text = _text(path)
-    if (written_as or Path(path).suffix.lower().removeprefix(".")) != "csv":
+    if (file_format or Path(path).suffix.lower().removeprefix(".")) != "csv":
         return list(json_lines(text))
     try:
         return list(_rows(text))

@@ -20,13 +20,13 @@ _MAX_DELAY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What the table has for a request."""
+    """The answer of the table to a request."""
 
     ticket: CreateTicket
     number: int = 0
     assigned_at: str = ""
     problem: str = ""
-    """Why the request has no number."""
+    """The reason why the request has no number."""
 
 
 def wait_for_numbers(
@@ -36,7 +36,7 @@ def wait_for_numbers(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Answer]:
-    """Yield the answer to each request when it is there.
+    """Yield the answer to each request as it appears.
 
     After `timeout` seconds without a new number, it yields the requests that have none.
     """

@@ -1,1 +1,1 @@
-"""Seed, import and void: writes next to running workers that leave no gap."""
+"""Seed, import, void and erase: writes beside running workers that leave no gap."""

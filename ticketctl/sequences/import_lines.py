@@ -7,20 +7,20 @@ from typing import Any
 
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.contract import body_of
+from ticket_numbering.contract.messages import CreateTicket, ticket_key
 from ticketctl.aws.items import timestamp
+from ticketctl.aws.request_fields import body_of
 from ticketctl.send.request_file import Line
 
 
 @dataclass(frozen=True)
 class Existing:
-    """A ticket as another system has it."""
+    """A ticket of another system."""
 
     line: int
     number: int
     request: CreateTicket
-    """What a create-ticket message would ask for."""
+    """The equal create-ticket message."""
     assigned_at: str
 
     @property
@@ -36,7 +36,7 @@ class Existing:
     @property
     def ticket_key(self) -> str:
         """The number's display form, such as `PROJ-42`."""
-        return f"{self.project_id}-{self.number}"
+        return ticket_key(self.project_id, self.number)
 
 
 def check_lines(

@@ -1,11 +1,12 @@
-"""An import from the file to the report, as its command shows it."""
+"""An import from the file to the report."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import typer
 
-from ticketctl.aws.items import RESERVED, timestamp
+from ticket_numbering.contract.dynamodb_items import RESERVED
+from ticketctl.aws.items import timestamp
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from, tickets_of
 from ticketctl.cli.errors import InputError, Status
@@ -13,7 +14,7 @@ from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
@@ -35,7 +36,7 @@ def read_tickets(file: str, project: str | None) -> list[Existing]:
 
 
 def plan(stack: System, tickets: Sequence[Existing]) -> str:
-    """Describe what an import would do, a line for each project."""
+    """Describe the effect of an import, a line for each project."""
     counts = Counter(ticket.project_id for ticket in tickets)
     lines: list[str] = []
     for project, number in _highest_numbers(tickets).items():
@@ -49,7 +50,7 @@ def plan(stack: System, tickets: Sequence[Existing]) -> str:
 
 
 def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
-    """Count what an import would find there, a line for each project."""
+    """Count the tickets that exist already, a line for each project."""
     wanted: dict[str, dict[int, Existing]] = defaultdict(dict)
     for ticket in tickets:
         wanted[ticket.project_id][ticket.number] = ticket
@@ -69,7 +70,7 @@ def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
 
 
 def import_all(target: Import, tickets: Sequence[Existing]) -> None:
-    """Seed the projects, write the tickets, and print how many.
+    """Seed the projects, write the tickets, and print the counts.
 
     Raises:
         Exit: Not all could be imported.
@@ -98,7 +99,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
 
 
 def seed_for_import(
-    stack: System, project: str, number: int, retry: Retry
+    stack: System, project: str, number: int, retry: RetryPolicy
 ) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
     above = ticket_from(stack, project, number)

@@ -9,21 +9,24 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
-from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import (
+from ticket_numbering.contract.dynamodb_items import (
     ELSEWHERE,
     ERASED,
+    ORIGIN,
+    REASONS,
     RESERVED,
-    Ticket,
-    key_record,
-    plain,
-    serialized,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TIMES,
+    VOIDED,
 )
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.items import Ticket, key_record, plain, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
@@ -32,25 +35,22 @@ _AT_A_TIME: Final = 64
 WRITTEN: Final = "written"
 ALREADY: Final = "there already"
 
-SEED_ATTRIBUTES: Final = {"reserved_up_to", "reserved_after"}
-"""What a reserved item says of its seed; a ticket in its place goes on saying it."""
-
 _ADDED: Final = SEED_ATTRIBUTES | {
-    *("number", "assigned_at", "origin", "status", "voided_at", "voided_reason")
+    *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED])
 }
-"""Attributes of a ticket that its request did not ask for."""
+"""Attributes of a ticket that are not of its request."""
 
 
 def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, Any]:
-    """Return the ticket as the worker writes it, and where its number comes from."""
+    """Return the ticket as the worker writes it, with its origin."""
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
-    return serialized(item | kept | {"origin": ELSEWHERE})
+    return serialized(item | kept | {ORIGIN: ELSEWHERE})
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
-    """Return the record of its key; kept from now on, however old the ticket is."""
+    """Return the record of its key; its retention begins now."""
     expiry = datetime.now(UTC) + timedelta(days=retention_days)
     item = dynamodb_items.key_item(
         ticket.request,
@@ -67,10 +67,10 @@ class Import:
 
     stack: System
     retention_days: int = 0
-    retry: Retry = field(default_factory=Retry)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def write_all(self, tickets: Sequence[Existing]) -> Iterator[tuple[Existing, str]]:
-        """Write what is not there yet, several at a time; yield each one's result.
+        """Write the missing tickets, several at a time; yield each result.
 
         Their projects must be seeded at least up to them.
         """
@@ -107,7 +107,7 @@ class Import:
         return WRITTEN
 
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
-        """Return whether the number was used elsewhere, for all that the table says.
+        """Return whether the number was used elsewhere, by the table.
 
         It knows the item of the number, or else the next above.
         """
@@ -122,7 +122,7 @@ class Import:
     def _puts(
         self, ticket: Existing, reserved: Ticket | None
     ) -> Sequence[Mapping[str, Any]]:
-        """Return what is written, in place of a reserved item if there is one."""
+        """Return the puts of a ticket, in place of a reserved item if there is one."""
         outputs = self.stack.outputs
         condition: dict[str, Any] = {
             "ConditionExpression": "attribute_not_exists(project_id)"
@@ -130,7 +130,7 @@ class Import:
         if reserved:
             condition = {
                 "ConditionExpression": "#status = :reserved",
-                "ExpressionAttributeNames": {"#status": "status"},
+                "ExpressionAttributeNames": {"#status": STATUS},
                 "ExpressionAttributeValues": {":reserved": {"S": RESERVED}},
             }
         return (
@@ -164,7 +164,7 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(ticket: Existing, reason: Mapping[str, Any]) -> str | None:
-    """Return whose the key is, by the reason why it was not written; None if free."""
+    """Return the reason why the key is taken; None if it is free."""
     if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
         return None
     try:

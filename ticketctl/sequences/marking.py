@@ -7,25 +7,25 @@ from typing import Any, Final, get_args
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED,
+    REASONS,
+    RESERVED,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TICKET_ATTRIBUTES,
+    TIMES,
+    VOIDED,
+)
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import (
-    ERASED,
-    RESERVED,
-    TICKET_ATTRIBUTES,
-    VOIDED,
-    Ticket,
-    serialized,
-    ticket,
-    timestamp,
-)
+from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
 from ticketctl.aws.queues import FIFO_SUFFIX
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
-from ticketctl.sequences.importing import SEED_ATTRIBUTES
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
 ERASED_TITLE: Final = "erased"
@@ -35,28 +35,28 @@ KEPT: Final = frozenset(
         *TICKET_ATTRIBUTES,
         *SEED_ATTRIBUTES,
         *("title", "priority"),
-        *("voided_at", "voided_reason", "erased_at", "erased_reason"),
+        *(TIMES[VOIDED], REASONS[VOIDED], TIMES[ERASED], REASONS[ERASED]),
     }
 )
-"""Attributes that an erased ticket may have; all others go, known or not."""
+"""The attributes that an erased ticket keeps; all others go, known or not."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A way to mark a ticket for ever."""
+    """A mark that a ticket keeps for ever."""
 
     verb: str
     status: str
     event: type[TicketVoided | TicketErased]
     replaces: Sequence[str] = ()
-    """The statuses of tickets that can be marked, besides none."""
+    """The statuses that it replaces, besides none."""
     title: str | None = None
-    """What the title becomes; it stays if not given."""
+    """The new title; None to keep the title."""
     keeps: Collection[str] | None = None
-    """Attributes that the ticket may have afterwards; all if not given."""
+    """The attributes to keep; None for all."""
 
     def removed_from(self, found: Ticket) -> list[str]:
-        """Return the attributes of a ticket that go."""
+        """Return the attributes to remove from a ticket."""
         return [] if self.keeps is None else sorted(found.fields.keys() - self.keeps)
 
 
@@ -73,11 +73,11 @@ ERASE: Final = Mark(
 
 @dataclass(frozen=True)
 class Marked:
-    """A ticket that is marked."""
+    """A marked ticket."""
 
     ticket: Ticket
     was_already: bool
-    """Marked earlier, so that its announcement may be a repeat."""
+    """Whether it was marked earlier: its announcement may be a repeat."""
 
 
 def checked_reason(reason: str) -> str:
@@ -94,7 +94,7 @@ def checked_reason(reason: str) -> str:
 def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
     """Check that a ticket can be marked, or was for this very reason.
 
-    To be called before it is marked: what is marked is to be announced.
+    Call before marking: a marked ticket must be announceable.
 
     Raises:
         InputError: It cannot.
@@ -106,7 +106,9 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
             f"used elsewhere, and there is no ticket to {mark.verb}"
         )
     if found.status == ERASED and mark.status != ERASED:
-        raise InputError(f"{found.ticket_key} is erased, which is the last it can be")
+        raise InputError(
+            f"{found.ticket_key} is erased; an erased ticket cannot be voided"
+        )
     marked = found
     if found.status in {None, *mark.replaces}:
         marked = replace(found, fields={**found.fields, **_marks(mark, reason)})
@@ -115,11 +117,11 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
             f"{found.ticket_key} is malformed and could not be announced; "
             f"see: ticketctl show {found.ticket_key}"
         )
-    recorded = marked.fields[f"{mark.status}_reason"]
+    recorded = marked.fields[REASONS[mark.status]]
     if recorded != reason:
         raise InputError(
             f"{found.ticket_key} was {mark.status} at "
-            f"{marked.fields[f'{mark.status}_at']} for another reason: "
+            f"{marked.fields[TIMES[mark.status]]} for another reason: "
             f"{visible(recorded)}"
         )
 
@@ -127,9 +129,9 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
 def _marks(mark: Mark, reason: str) -> dict[str, str]:
     """Return the attributes that a mark sets."""
     marks = {
-        "status": mark.status,
-        f"{mark.status}_reason": reason,
-        f"{mark.status}_at": timestamp(),
+        STATUS: mark.status,
+        REASONS[mark.status]: reason,
+        TIMES[mark.status]: timestamp(),
     }
     return marks | ({"title": mark.title} if mark.title else {})
 
@@ -149,7 +151,7 @@ def _priority(found: Ticket) -> Any:
 def mark_ticket(stack: System, found: Ticket, mark: Mark, reason: str) -> Marked:
     """Mark a ticket that was found, unless it is marked for this reason.
 
-    One that was marked by an earlier release still loses what that release left.
+    A ticket that an earlier release erased loses what that release has kept.
 
     Raises:
         InputError: It is reserved, or marked for another reason.
@@ -182,12 +184,12 @@ def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
     marks = {} if found.status == mark.status else _marks(mark, reason)
     # Numbered: an attribute that others wrote may have any name.
     removed = {f"#{place}": name for place, name in enumerate(mark.removed_from(found))}
-    names = {"#status": "status"} | {f"#{name}": name for name in marks} | removed
+    names = {"#status": STATUS} | {f"#{name}": name for name in marks} | removed
     values = {f":{name}": text for name, text in marks.items()}
     condition = "attribute_exists(project_id) AND attribute_not_exists(#status)"
-    if "status" in found.fields:
+    if STATUS in found.fields:
         condition = "#status = :found"
-        values[":found"] = found.fields["status"]
+        values[":found"] = found.fields[STATUS]
     clauses = {"SET": [f"#{name} = :{name}" for name in marks], "REMOVE": [*removed]}
     return {
         "UpdateExpression": " ".join(

@@ -1,4 +1,4 @@
-"""Retries while others are in the way."""
+"""Retries while other writers are in the way."""
 
 import random
 import time
@@ -12,11 +12,11 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Retry:
-    """How often to try, and how long to wait in between."""
+class RetryPolicy:
+    """The number of attempts, and the backoff between them."""
 
     attempts: int = 40
-    """With these waits, half a minute on average."""
+    """With these delays, half a minute on average."""
     shortest: float = 0.05
     longest: float = 2.0
     sleep: Callable[[float], None] = time.sleep
@@ -26,11 +26,11 @@ class Retry:
         """Return the first result of an attempt that has one.
 
         Raises:
-            BusyError: None had, for that reason.
+            BusyError: No attempt had one.
         """
         for number in range(self.attempts):
             if (result := attempt()) is not None:
                 return result
-            # Full jitter: writers that met now shall not meet again.
+            # Full jitter: two writers shall not meet twice.
             self.sleep(self.jitter(0.0, min(self.longest, self.shortest * 2**number)))
         raise BusyError(f"{obstacle}, {self.attempts} times in a row; run it again")

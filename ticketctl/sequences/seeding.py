@@ -13,8 +13,18 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract.dynamodb_items import (
+    ELSEWHERE,
+    ORIGIN,
+    REASONS,
+    RESERVED,
+    RESERVED_AFTER,
+    RESERVED_UP_TO,
+    STATUS,
+    TIMES,
+)
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import ELSEWHERE, RESERVED, serialized, timestamp
+from ticketctl.aws.items import serialized, timestamp
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import (
     get_ticket,
@@ -23,7 +33,7 @@ from ticketctl.aws.tickets import (
     tickets_below,
 )
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 
 _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
 """The number is taken, or a worker's transaction is about to take it."""
@@ -31,7 +41,7 @@ _TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictExceptio
 
 @dataclass(frozen=True)
 class Seeded:
-    """Where a sequence stands once it is seeded."""
+    """A seeded sequence."""
 
     project_id: str
     last: int
@@ -43,16 +53,16 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Seed:
-    """Numbers up to `last` were used elsewhere."""
+    """A seed of the numbers up to `last`, which were used elsewhere."""
 
     stack: System
     project_id: str
     last: int
     reason: str = ""
-    retry: Retry = field(default_factory=Retry)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def apply(self) -> Seeded:
-        """Let the sequence go on after the last number; call it again if it fails.
+        """Continue the sequence after the last number; call it again if it fails.
 
         Raises:
             InputError: The sequence is past it.
@@ -75,7 +85,7 @@ class Seed:
         before = last_number(self.stack, self.project_id)
         if before >= self.last:
             return self._seeded_from(before), True
-        is_done = self._reserve(self.last, reserved_after=before)
+        is_done = self._reserve(self.last, before)
         return (before, False) if is_done else None
 
     def _seeded_from(self, highest: int) -> int:
@@ -87,14 +97,14 @@ class Seed:
         there = get_ticket(self.stack, self.project_id, self.last)
         if there and there.is_from_elsewhere and not there.follows_a_sequence:
             # Numbers that were imported or reserved by hand do not say.
-            return int(there.fields.get("reserved_after", self.last))
+            return int(there.fields.get(RESERVED_AFTER, self.last))
         raise InputError(
             f"{self.project_id} has numbers up to {highest} already; "
             f"a sequence only goes on, so give a number above {highest}"
         )
 
     def _close(self) -> bool | None:
-        """Reserve what a worker that read before may still write.
+        """Reserve the number that a worker with an older read may still write.
 
         That is the number after the last ticket given here and, where an earlier seed
         or import went up to a number below this one, the number after that.
@@ -114,25 +124,28 @@ class Seed:
             following += {highest.number + 1} - {self.last}
         return all(self._reserve(number) for number in following) or None
 
-    def item(self, number: int, **more: int) -> dict[str, Any]:
-        """Return what stands for a number that this seed takes."""
-        fields = {
+    def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
+        """Return the item of a number that this seed takes."""
+        fields: dict[str, Any] = {
             "project_id": self.project_id,
             "number": number,
-            "status": RESERVED,
-            "origin": ELSEWHERE,
-            "reserved_at": timestamp(),
-            "reserved_up_to": self.last,
+            STATUS: RESERVED,
+            ORIGIN: ELSEWHERE,
+            TIMES[RESERVED]: timestamp(),
+            RESERVED_UP_TO: self.last,
         }
-        reason = {"reserved_reason": self.reason} if self.reason else {}
-        return serialized(fields | reason | more)
+        if self.reason:
+            fields[REASONS[RESERVED]] = self.reason
+        if reserved_after is not None:
+            fields[RESERVED_AFTER] = reserved_after
+        return serialized(fields)
 
-    def _reserve(self, number: int, **more: int) -> bool:
+    def _reserve(self, number: int, reserved_after: int | None = None) -> bool:
         """Put a reserved item, and return whether the number was free."""
         try:
             self.stack.client("dynamodb").put_item(
                 TableName=self.stack.outputs["TicketsTableName"],
-                Item=self.item(number, **more),
+                Item=self.item(number, reserved_after),
                 ConditionExpression="attribute_not_exists(project_id)",
             )
         except ClientError as error:
@@ -143,9 +156,9 @@ class Seed:
 
 
 def given_between(stack: System, project_id: str, low: int, high: int) -> Iterator[int]:
-    """Yield the numbers between that workers gave.
+    """Yield the numbers between the two that workers gave.
 
-    A Query may see a block half committed: what a ticket stands behind was given, too.
+    A Query may see half of a block: the numbers before a ticket were given, too.
     """
     for ticket in tickets_above(stack, project_id, low):
         if ticket.number >= high:

@@ -1,18 +1,19 @@
-"""The events that something happened to a ticket; its number stays with it."""
+"""The events of voided and erased tickets."""
 
 from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ticket_numbering.contract.dynamodb_items import ERASED, REASONS, TIMES, VOIDED
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 from ticket_numbering.contract.messages import CloudEvent
-from ticketctl.aws.items import ERASED, VOIDED, Ticket
+from ticketctl.aws.items import Ticket
 
 MAX_REASON = 500
 
 
 class MarkedTicket(BaseModel):
-    """What subscribers learn of a ticket to which something happened."""
+    """A voided or erased ticket, as subscribers see it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -28,7 +29,7 @@ class MarkedTicket(BaseModel):
 
 
 class VoidedTicket(MarkedTicket):
-    """A ticket that should not have been."""
+    """A ticket that is void."""
 
     voided_at: Timestamp = Field(
         description="When it was voided, in UTC; the same in every repeat."
@@ -44,24 +45,24 @@ class ErasedTicket(MarkedTicket):
 
 
 class TicketMarked(CloudEvent):
-    """An event that a ticket has a status."""
+    """The event of a ticket's new status."""
 
     status: ClassVar[str]
 
     @classmethod
     def of(cls, ticket: Ticket) -> Self:
-        """Build the event of a ticket; a repeat builds the very same one.
+        """Build the event of a ticket; a repeat builds an equal one.
 
         Raises:
             ValidationError: The item lacks a field of the event.
         """
-        at = f"{cls.status}_at"
+        at = TIMES[cls.status]
         data = {
             "project_id": ticket.project_id,
             "number": ticket.number,
             "ticket_key": ticket.ticket_key,
             "idempotency_key": ticket.idempotency_key,
-            "reason": ticket.fields.get(f"{cls.status}_reason"),
+            "reason": ticket.fields.get(REASONS[cls.status]),
             at: ticket.fields.get(at),
         }
         return cls.model_validate(
@@ -75,7 +76,7 @@ class TicketMarked(CloudEvent):
 
 
 class TicketVoided(TicketMarked):
-    """A CloudEvents 1.0 event: a ticket should not have been, and keeps its number.
+    """A CloudEvents 1.0 event: a ticket is void, and keeps its number.
 
     Delivered at least once; repeats carry the same `id`: the ticket key and `/voided`.
     """

@@ -9,8 +9,8 @@ from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.contract import is_idempotency_key, is_project_id
 from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
+from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
@@ -22,7 +22,7 @@ def checked_project(project_id: str) -> str:
     """Return a project id.
 
     Raises:
-        InputError: No project can have that id.
+        InputError: It is invalid.
     """
     if not is_project_id(project_id):
         raise InputError(
@@ -71,7 +71,7 @@ def request_key(project_id: str, idempotency_key: str) -> RequestKey:
     """Return the identity of a request.
 
     Raises:
-        InputError: No request can have that project or that key.
+        InputError: The project or the key is invalid.
     """
     if not is_idempotency_key(idempotency_key):
         raise InputError(
@@ -82,11 +82,11 @@ def request_key(project_id: str, idempotency_key: str) -> RequestKey:
 
 
 def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
-    """Return what is recorded of a request, and the ticket that it got.
+    """Return the record of a request, and its ticket.
 
     Raises:
-        NotThereError: Nothing is recorded, or not as the system does it; or the ticket
-            is gone, or has another key.
+        NotThereError: There is no valid record; or the ticket is gone, or has another
+            key.
     """
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["IdempotencyKeysTableName"],

@@ -1,4 +1,4 @@
-"""Prints tickets for people; what others wrote is shown, never obeyed."""
+"""Prints tickets for people; escape sequences in them have no effect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -6,11 +6,12 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from ticket_numbering.contract.dynamodb_items import STATUS
 from ticketctl.aws.items import Ticket, as_json
 from ticketctl.cli.output import console, printable, visible
 
 # The order in which fields are printed; others stand between these and the last.
-_FIRST: Final = ("project_id", "number", "title", "status", "priority", "assigned_at")
+_FIRST: Final = ("project_id", "number", "title", STATUS, "priority", "assigned_at")
 _LAST: Final = ("attributes", "description")
 _WIDTH: Final = 16
 
@@ -36,7 +37,7 @@ def print_fields(title: str, fields: Mapping[str, Any]) -> None:
 
 def print_tickets(tickets: Iterable[Ticket]) -> None:
     """Print tickets as a table, a row each."""
-    names = ("number", "assigned_at", "priority", "title", "status")
+    names = ("number", "assigned_at", "priority", "title", STATUS)
     table = Table()
     for name in names:
         table.add_column(name.replace("_", " "), no_wrap=name != "title")

@@ -1,1 +1,1 @@
-"""The `verify` command: sends messages, and judges what becomes of them."""
+"""The `verify` command: sends messages, and judges the outcome."""

@@ -1,4 +1,4 @@
-"""Sends messages through a stack and follows them to their ends."""
+"""Sends messages through a stack and follows them to the end."""
 
 import time
 from collections import defaultdict
@@ -19,18 +19,18 @@ from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict
 from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10
-"""How long a look at the dead-letter queue lasts, however many messages lie there."""
+"""The longest look at the dead-letter queue."""
 
 
 @dataclass
 class Run:
-    """Messages on their way, and what was seen of them so far."""
+    """A run: the messages sent, and their outcomes so far."""
 
     stack: System
     queue_url: str
-    """A queue that the topic sends to."""
+    """A queue that subscribes to the topic."""
     on_message: Callable[[Received], None] = lambda _: None
-    """Called with whatever the topic sends, for other requests too."""
+    """Called with each message of the topic, for other requests too."""
     clock: Callable[[], float] = time.monotonic
     sent: list[Sent] = field(default_factory=list)
     dead_letters: dict[str, Received] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Run:
     _sent_at: dict[RequestKey, float] = field(default_factory=dict)
 
     def follow(self, messages: Messages, patience: float) -> Verdict:
-        """Send the messages; judge when all has come, or nothing new for so long."""
+        """Send the messages; judge when all has come, or nothing new in that time."""
         self._send(messages.first)
         verdict = self._wait(patience)
         if messages.later and not verdict.missing:
@@ -53,7 +53,7 @@ class Run:
         return verdict
 
     def listen(self, wait_seconds: int) -> bool:
-        """Take what is announced; tell whether it concerned these messages."""
+        """Receive announcements; return whether any is of these messages."""
         news = False
         for message in take(self.stack, self.queue_url, wait_seconds):
             self.on_message(message)
@@ -63,7 +63,7 @@ class Run:
         return news
 
     def observed(self) -> Observed:
-        """Return what came of the messages so far, with the tables of this moment."""
+        """Return the outcomes so far, with the tables of this moment."""
         projects = sorted({key.project_id for key in self._sent_at})
         return Observed(
             self.sent,

@@ -1,4 +1,4 @@
-"""Messages to try a system with: good ones, repeats, a reused key, and poison."""
+"""Sample messages: good ones, repeats, a reused key, and poison."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Final
 
-from ticketctl.aws.contract import Fields, body_of
+from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import read_lines, shown_name
 
@@ -39,7 +39,7 @@ class Messages:
 
 
 def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:
-    """Return one ticket or more, the projects taking turns, and what else is sent."""
+    """Return tickets, the projects taking turns, and the repeats and poison."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}
     later = [*tickets[:_REPEATS], reused]
@@ -48,7 +48,7 @@ def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Me
 
 
 def many_messages(number: int, poison: int = 0) -> Iterator[str]:
-    """Yield so many message bodies, the poison evenly among the good ones."""
+    """Yield a number of message bodies, the poison evenly among the good ones."""
     good, bad = _tickets(_PROJECTS), _mistakes()
     places = {(serial + 1) * number // (poison + 1) for serial in range(poison)}
     for place in range(number):
@@ -56,7 +56,7 @@ def many_messages(number: int, poison: int = 0) -> Iterator[str]:
 
 
 def read_messages(path: Path) -> list[str]:
-    """Return the messages of a file; whether they are valid is for the worker to say.
+    """Return the messages of a file, valid or not.
 
     Raises:
         InputError: It cannot be read, holds nothing, or a line is no JSON object.
@@ -88,7 +88,7 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
 
 
 def _mistakes() -> Iterator[Fields]:
-    """Yield what a form with a mistake would send; each can be fixed by hand."""
+    """Yield requests with a mistake; each can be fixed by hand."""
     for serial in count(1):
         fields = _ticket("WEB", serial, "Buttons overlap on small screens")
         yield fields | {"idempotency_key": f"web-a-{serial}", "priority": "whenever"}

@@ -1,4 +1,4 @@
-"""Compares what was sent with the tables, the announcements and the dead letters."""
+"""Compares the sent messages with tables, announcements and dead letters."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _BODY_WIDTH = 60
 
 @dataclass(frozen=True)
 class Sent:
-    """A message that lies, or lay, on the queue."""
+    """A message that was sent."""
 
     message_id: str
     body: str
@@ -29,7 +29,7 @@ class Sent:
 
     @cached_property
     def request(self) -> CreateTicket | PoisonMessageError:
-        """The request, or why there can be none."""
+        """The request, or the error of its body."""
         try:
             return CreateTicket.parse(self.body)
         except PoisonMessageError as error:
@@ -38,7 +38,7 @@ class Sent:
 
 @dataclass
 class Announced:
-    """What was announced of one idempotency key."""
+    """The announcements of one idempotency key."""
 
     ticket_keys: set[str] = field(default_factory=set)
     replayed: bool = False
@@ -46,7 +46,7 @@ class Announced:
 
 @dataclass(frozen=True)
 class Project:
-    """What the tables hold of a project."""
+    """A project in the tables."""
 
     audit: ProjectAudit
     """Of its numbers, and of its tickets and their keys."""
@@ -61,7 +61,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Observed:
-    """All that came of the messages."""
+    """The outcomes of all messages."""
 
     sent: Sequence[Sent]
     announced: Mapping[RequestKey, Announced]
@@ -98,9 +98,9 @@ class Verdict:
 
     observed: Observed
     missing: tuple[str, ...]
-    """What may still come: numbers, announcements, dead letters."""
+    """Numbers, announcements and dead letters that may still come."""
     wrong: tuple[str, ...]
-    """What no waiting fixes."""
+    """Errors that no waiting fixes."""
 
     @property
     def is_clean(self) -> bool:
@@ -109,11 +109,11 @@ class Verdict:
 
 
 def judge(observed: Observed) -> Verdict:
-    """Compare all that came of the messages with what was promised."""
+    """Compare the outcomes with the promises."""
     missing = [*_missing_messages(observed), *_missing_announcements(observed)]
     wrong = [*_wrong_dead_letters(observed), *_wrong_announcements(observed)]
     for project in observed.projects:
-        # Where nothing is numbered yet, that is missing.
+        # A project without tickets is missing, not wrong.
         wrong += map(str, project.audit.findings if project.tickets else ())
     return Verdict(observed, tuple(missing), tuple(wrong))
 
@@ -136,7 +136,7 @@ def _missing_messages(observed: Observed) -> Iterator[str]:
 def _is_stored(request: CreateTicket, observed: Observed) -> bool:
     """Tell whether the ticket under the request's key holds all that it asks for."""
     ticket = observed.stored.get(observed.ticket_keys.get(request.key, ""), {})
-    asked = request.model_dump(exclude_defaults=True) | {"priority": request.priority}
+    asked = request.content() | {"priority": request.priority}
     return all(ticket.get(name) == value for name, value in asked.items())
 
 
@@ -169,7 +169,7 @@ def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
         if isinstance(request, PoisonMessageError):
             expected = type(request).__name__
         elif len(contents[request.key]) > 1:
-            # Which of them came first, and has the number, is for the queue to say.
+            # The queue decides which of them comes first, and gets the number.
             expected = IdempotencyMismatchError.__name__
         else:
             expected = "a number"

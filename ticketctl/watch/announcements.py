@@ -1,4 +1,4 @@
-"""Reads messages that came from the topic, and shows them as lines for people."""
+"""Reads messages of the topic, and formats them as lines for people."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -7,14 +7,15 @@ from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
 from ticket_numbering.contract.messages import TicketNumberAssigned
-from ticketctl.aws.contract import json_fields
 from ticketctl.aws.queues import Received
+from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 VOIDED: Final[str] = TicketVoided.model_fields["type"].default
 ERASED: Final[str] = TicketErased.model_fields["type"].default
+_STATUSES: Final = {VOIDED: TicketVoided.status, ERASED: TicketErased.status}
 
 _BODY_WIDTH: Final = 200
 _TITLE_WIDTH: Final = 100
@@ -31,12 +32,12 @@ class Announcement:
 
     @property
     def event_id(self) -> str:
-        """The same each time that this is announced."""
+        """The event id; repeats have the same."""
         return str(self.event["id"])
 
     @property
     def type(self) -> str:
-        """What kind of fact it announces, and in which version."""
+        """The event type."""
         return str(self.event["type"])
 
     @property
@@ -51,7 +52,7 @@ class _Attribute(BaseModel):
 
 
 class _Envelope(BaseModel):
-    """What SNS puts around a message that it does not deliver raw."""
+    """The envelope of SNS around a message that is not delivered raw."""
 
     type: Literal["Notification"] = Field(alias="Type")
     message: str = Field(alias="Message")
@@ -92,9 +93,8 @@ def line_of(message: Received) -> Text:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
         line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
-    elif found.type in {VOIDED, ERASED}:
-        what = "voided" if found.type == VOIDED else "erased"
-        line = Text(f"{key} {what}: {_text(data.get('reason'))}")
+    elif status := _STATUSES.get(found.type):
+        line = Text(f"{key} {status}: {_text(data.get('reason'))}")
     else:
         line = Text(f"{_text(found.event_id):<12} {_text(found.type)}")
     return line.append("  (replay)", style="yellow") if found.replayed else line

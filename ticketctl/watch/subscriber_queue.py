@@ -1,4 +1,4 @@
-"""Looks into a subscriber's own queue, and takes nothing away."""
+"""Looks into a subscriber's queue, and takes nothing away."""
 
 import json
 import time
@@ -14,10 +14,10 @@ from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 
 LOOK_SECONDS: Final = 15
-"""How long a look lasts at most."""
+"""The longest duration of a look."""
 
 LOOK_COUNT: Final = 100
-"""How many messages a look receives at most."""
+"""The most messages of a look."""
 
 # Longer than a look, so that no message is seen twice; and all that Ctrl-C can cost.
 _VISIBILITY_SECONDS: Final = 30
@@ -62,7 +62,7 @@ def _checked_url(stack: System, queue: str) -> str:
 
 
 def _messages(receiver: Receiver, clock: Callable[[], float]) -> Iterator[Received]:
-    """Yield what lies on the queue, until there is nothing new or it is enough."""
+    """Yield the messages of the queue, up to the limits of a look."""
     deadline = clock() + LOOK_SECONDS
     while clock() < deadline and len(receiver.receipts) < LOOK_COUNT:
         # A long poll asks all of SQS's servers.

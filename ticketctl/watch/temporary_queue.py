@@ -1,7 +1,7 @@
 """A queue that subscribes to the topic for a while, and goes with its subscription.
 
-Its name says when it was made. What could not be removed, because the watch was killed
-or cut off, the next watch removes once it is a day old.
+Its name has the time of its creation. If the watch is killed or cut off, a later watch
+removes the queue and its subscription once they are a day old.
 """
 
 import re
@@ -31,7 +31,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 def temporary_queue(
     stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[str]:
-    """Subscribe a queue of one's own for a while, and give its URL."""
+    """Subscribe a temporary queue and yield its URL."""
     _check_right_to_unsubscribe(stack)
     _remove_leftovers(stack)
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
@@ -52,7 +52,7 @@ def temporary_queue(
 
 
 def name_start(stack: NamedSystem) -> str:
-    """Return what the names of all temporary queues of the stack start with."""
+    """Return the common start of the names of the stack's temporary queues."""
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
 
 
@@ -77,7 +77,7 @@ def _is_old(stack: NamedSystem, queue_name: str, now: float) -> bool:
 
 
 def _check_right_to_unsubscribe(stack: System) -> None:
-    """Make no subscription that could not be removed.
+    """Check the right to unsubscribe, before there is a subscription.
 
     Raises:
         ClientError: AWS refuses to remove one, even one that does not exist.
@@ -90,7 +90,7 @@ def _check_right_to_unsubscribe(stack: System) -> None:
 
 
 def _remove_leftovers(stack: NamedSystem) -> None:
-    """Remove what others left; the watch goes on if that fails."""
+    """Remove the leftovers of other watches; a failure does not end this one."""
     try:
         remove_old(stack, time.time())
     except (BotoCoreError, ClientError) as error:
@@ -107,7 +107,7 @@ def _delete_queue(stack: System, queue_url: str) -> None:
 
 
 def _remove(operation: Callable[..., object], **thing: str) -> None:
-    """Remove a thing, or see that another watch was faster."""
+    """Remove a thing, unless another watch has removed it."""
     try:
         operation(**thing)
     except ClientError as error:

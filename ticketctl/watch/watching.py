@@ -1,4 +1,4 @@
-"""Shows announcements as they come, a line each."""
+"""Shows announcements as they arrive, a line each."""
 
 import math
 import time
@@ -21,16 +21,16 @@ _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
 
 @dataclass
 class Screen:
-    """Prints the messages that are wanted."""
+    """Prints the messages of some projects."""
 
     projects: Collection[str] = ()
-    """Without any, every message is wanted."""
+    """All projects if empty."""
     as_json: bool = False
     left: float = math.inf
-    """How many lines are to come still."""
+    """The number of lines that are left."""
 
     def show(self, messages: Iterable[Received]) -> None:
-        """Print messages, until it is enough."""
+        """Print messages, up to the number of lines."""
         for message in messages:
             found = read_announcement(message)
             project_id = found.data.get("project_id") if found else None
@@ -50,7 +50,7 @@ class Screen:
 
 
 def watch_topic(stack: NamedSystem, screen: Screen, seconds: float = math.inf) -> None:
-    """Show what is announced from now on, until it is enough.
+    """Show announcements from now on, up to the number of lines.
 
     Raises:
         CloudError: The temporary queue is gone.

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import boto3
 from botocore.exceptions import ClientError
 
 from simulation.aws.errors import ServiceError
-from simulation.aws.network import Network, Service
+from simulation.aws.network import Network, Request, Service
 
 
 class Client:
@@ -51,6 +51,29 @@ class Client:
         }
         kind: type[ClientError] = self.exceptions.from_code(error.code)
         return kind(answer, operation)
+
+
+class AlteredClient:
+    """A client but for some of its operations."""
+
+    def __init__(self, client: Any, **operations: Callable[..., Any]) -> None:
+        vars(self).update(operations)
+        self._client = client
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        return cast("Callable[..., Any]", getattr(self._client, operation))
+
+
+def with_puts(client: Any, change: Callable[[Request], Request]) -> AlteredClient:
+    """Return a client that changes every put of a transaction."""
+
+    def write(**request: Any) -> Any:
+        actions = [
+            {"Put": change(action["Put"])} for action in request["TransactItems"]
+        ]
+        return client.transact_write_items(**request | {"TransactItems": actions})
+
+    return AlteredClient(client, transact_write_items=write)
 
 
 @cache

@@ -1,19 +1,8 @@
-"""The errors of the services, and those that botocore raises for faults."""
+"""The errors of the services, and which of them botocore retries."""
 
-from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from botocore.exceptions import (
-    ConnectionClosedError,
-    EndpointConnectionError,
-    ReadTimeoutError,
-)
-from botocore.parsers import ResponseParserError
-
-from simulation.faults import Fault
-
-ENDPOINT: Final = "https://simulated"
 RETRIED_CODES: Final = frozenset(
     {
         "ProvisionedThroughputExceededException",
@@ -51,30 +40,10 @@ def validation(message: str) -> ServiceError:
     return ServiceError("ValidationException", message)
 
 
-def _internal_error() -> ServiceError:
+def internal_error() -> ServiceError:
+    """Return the error of a service that failed."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     return ServiceError("InternalServerError", status=status)
-
-
-_ERRORS: Final[Mapping[Fault, Callable[[], Exception]]] = {
-    Fault.REFUSED: lambda: EndpointConnectionError(endpoint_url=ENDPOINT),
-    Fault.THROTTLED: lambda: ServiceError("ThrottlingException"),
-    Fault.FAILED_BEFORE: _internal_error,
-    Fault.FAILED_AFTER: _internal_error,
-    Fault.DENIED: lambda: ServiceError("AccessDeniedException"),
-    Fault.MISSING: lambda: ServiceError("ResourceNotFoundException"),
-    Fault.KEY_DISABLED: lambda: ServiceError("KMS.DisabledException"),
-    Fault.UNFORESEEN: lambda: ServiceError("SomethingNewException"),
-    Fault.GARBLED: lambda: ResponseParserError("invalid XML"),
-    Fault.LOST: lambda: ConnectionClosedError(endpoint_url=ENDPOINT),
-    Fault.HUNG: lambda: ReadTimeoutError(endpoint_url=ENDPOINT),
-    Fault.LATE: lambda: ReadTimeoutError(endpoint_url=ENDPOINT),
-}
-
-
-def error_of(fault: Fault) -> Exception:
-    """Return the error of a call that has this fault."""
-    return _ERRORS[fault]()
 
 
 def is_retried(error: ServiceError) -> bool:

@@ -11,18 +11,22 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
 from simulation.aws.messages import MILLISECONDS, Message, record_of
+from simulation.aws.network import Log
 from simulation.aws.queues import Queue
 from simulation.engine.choices import one_of
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
-from simulation.faults import Fault, FaultPlan
-from simulation.history import History
-from simulation.monitor import Violation
 
 FUNCTION_TIMEOUT_SECONDS: Final = 30.0
 
 Handler = Callable[[dict[str, Any], Any], Any]
+
+
+class HandlerError(Exception):
+    """The handler raised an exception."""
 
 
 class Context(LambdaContext):
@@ -45,7 +49,7 @@ class Poller:
     name: str
     scheduler: Scheduler
     faults: FaultPlan
-    history: History
+    history: Log
     queue: Queue
     cold_start: Callable[[], Handler]
     """Starts an execution environment, and returns its handler."""
@@ -132,7 +136,7 @@ class Poller:
             try:
                 response = handler(event, context)
             except Exception as error:
-                raise Violation(f"the handler raised {error!r}") from error
+                raise HandlerError(f"the handler raised {error!r}") from error
             self.scheduler.resolve(process.ended, response)
 
         self.scheduler.spawn(process, process.name, handle, is_local=True)

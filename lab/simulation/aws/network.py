@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from botocore.exceptions import BotoCoreError
 
-from simulation.aws.errors import ServiceError, error_of, is_retried
+from simulation.aws.errors import ServiceError, is_retried
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Effect, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Future, Process
-from simulation.faults import DONE_UNSEEN, KILLS, NOT_DONE, Fault, FaultPlan
-from simulation.history import SERVICES, History
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 MAX_LATENESS_SECONDS: Final = 20.0
@@ -24,6 +24,9 @@ AROUND_REDELIVERY: Final = (0.3, 0.1)
 
 MAX_BACKOFF_SECONDS: Final = 0.05
 """botocore's longest first backoff after an error that is not throttling."""
+
+SERVICES: Final = "services"
+"""The process of the services' tasks."""
 
 Request = Mapping[str, Any]
 
@@ -42,6 +45,18 @@ class Service(Protocol):
         ...
 
 
+class Log(Protocol):
+    """Keeps the events of a run."""
+
+    def note(self, what: str, detail: Any = None) -> None:
+        """Add an event of the running task."""
+        ...
+
+    def called(self, operation: str, request: Request, fault: Fault | None) -> None:
+        """Add a call."""
+        ...
+
+
 @dataclass
 class Network:
     """Carries calls as botocore makes them with the worker's configuration."""
@@ -50,7 +65,7 @@ class Network:
     choices: Choices
     faults: FaultPlan
     latency: Latency
-    history: History
+    history: Log
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
     read_timeout: float = CLIENT_CONFIG["read_timeout"]
     """Seconds to the client's timeout; FOREVER if only a fault causes one."""
@@ -88,22 +103,14 @@ class Network:
         self.history.called(operation, request, fault)
         if fault:
             self.scheduler.observe(fault.name)
-        if fault is Fault.KILLED_BEFORE:
-            self.scheduler.kill(self.scheduler.process)
-        if fault in NOT_DONE:
-            self._sleep(self.latency.sample(self.choices))
-            raise error_of(fault)
-        if fault is Fault.HUNG:
-            self.scheduler.sleep(self.read_timeout)
-            raise error_of(fault)
+            if fault.value.effect is Effect.BEFORE:
+                self._end(fault, self._wait_in_vain(fault))
         serve = partial(
             service.serve, operation, request, partly=fault is Fault.PARTIAL
         )
         answer = self._answer(operation, serve, fault)
-        if fault in KILLS:
-            self.scheduler.kill(self.scheduler.process)
-        if fault in DONE_UNSEEN:
-            raise error_of(fault)
+        if fault and fault.value.effect is Effect.AFTER:
+            self._end(fault)
         self.history.note(f"< {operation}", answer)
         if self.choices.are_exhaustive:
             self.scheduler.observe(str(answer))
@@ -118,11 +125,9 @@ class Network:
         future = Future()
         delay = self.latency.sample(self.choices)
         delay += self.slow_calls.get(operation, 0.0)
-        pause = 0.0 if self.read_timeout == FOREVER else self.read_timeout
-        if fault is Fault.LATE:
-            delay += pause + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
-        if fault is Fault.KILLED_DURING and self.redelivery:
-            delay += self._redelivery_delay()
+        late = fault if fault and fault.value.effect is Effect.DURING else None
+        if late:
+            delay += self._lateness(late)
         caller = self.scheduler.process
         caller.calls += 1
         self.scheduler.spawn(
@@ -134,22 +139,50 @@ class Network:
             if self.choices.are_exhaustive
             else (),
         )
-        if fault is Fault.KILLED_DURING:
-            self.scheduler.kill(self.scheduler.process)
-        if fault is Fault.LATE:
-            self._sleep(pause)
-            raise error_of(fault)
+        if late:
+            self._end(late, self._timeout if late is Fault.LATE else 0.0)
         if not self.scheduler.wait(future, self.read_timeout):
             self.history.note(f"< {operation}", Fault.LATE)
-            raise error_of(Fault.LATE)
+            self._end(Fault.LATE)
         return future.value
 
-    def _redelivery_delay(self) -> float:
-        """Return 0, or a time around the redelivery of the caller's messages."""
-        if self.choices.chance(0.5):
+    @property
+    def _timeout(self) -> float:
+        """The seconds to a client's timeout that a fault causes."""
+        return 0.0 if self.read_timeout == FOREVER else self.read_timeout
+
+    def _wait_in_vain(self, fault: Fault) -> float:
+        """Return how long a caller waits whose call the service does not receive."""
+        if fault is Fault.KILLED_BEFORE:
+            return 0.0
+        return (
+            self._timeout if fault is Fault.HUNG else self.latency.sample(self.choices)
+        )
+
+    def _lateness(self, fault: Fault) -> float:
+        """Return how much later the call of a caller that is gone is executed.
+
+        Of one that was killed, this is 0 or around the redelivery of its messages.
+        """
+        if fault is Fault.LATE:
+            return self._timeout + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
+        if not self.redelivery or self.choices.chance(0.5):
             return 0.0
         early, late = AROUND_REDELIVERY
         return self.choices.duration(self.redelivery - early, self.redelivery + late)
+
+    def _end(self, fault: Fault, seconds: float = 0.0) -> NoReturn:
+        """End the call after this time: raise the fault's error, or kill the caller.
+
+        Raises:
+            Exception: As of botocore.
+            GreenletExit: The caller was killed.
+        """
+        self._sleep(seconds)
+        if fault.value.error:
+            raise fault.value.error()
+        self.scheduler.kill(self.scheduler.process)
+        raise AssertionError
 
     def _serve(self, serve: Callable[[], Any], future: Future) -> None:
         try:

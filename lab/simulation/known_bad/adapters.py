@@ -1,20 +1,20 @@
 """Known-bad adapters of DynamoDB, SNS and SQS, and a correct one that costs more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from simulation.aws.clients import AlteredClient, with_puts
 from simulation.aws.lambda_service import Handler
+from simulation.aws.network import Request
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import ExecutionEnvironment
-from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher, _entry
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import TimeLeft
-from ticket_numbering.allocation.block import Block
-from ticket_numbering.contract.dynamodb_items import assignment
+from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -38,24 +38,15 @@ class SilentReplays(SNSPublisher):
         return super().publish(new, time_left)
 
 
-class DeafPublisher(SNSPublisher):
-    """Takes the answer 200 for a success of every entry."""
+def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:
+    """Take the answer 200 for a success of every entry."""
 
-    def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        """Publish, and ignore the answer."""
-        del time_left
-        for start in range(0, len(announcements), MAX_BATCH_ENTRIES):
-            batch = announcements[start : start + MAX_BATCH_ENTRIES]
-            entries: Any = [
-                {"Id": str(position), **_entry(announcement, fifo=False).content}
-                for position, announcement in enumerate(batch)
-            ]
-            self._client.publish_batch(
-                TopicArn=self._topic_arn, PublishBatchRequestEntries=entries
-            )
-        return {}
+    def publish_batch(**request: Any) -> Any:
+        environment.sns.publish_batch(**request)
+        return {"Successful": request["PublishBatchRequestEntries"]}
+
+    deaf = AlteredClient(environment.sns, publish_batch=publish_batch)
+    return replace(environment, sns=deaf).handler()
 
 
 @dataclass
@@ -82,32 +73,29 @@ def deleting_too_early(environment: ExecutionEnvironment) -> Handler:
     return environment.handler(dead_letters=hasty)
 
 
-class StaleAndTrusted(DynamoDBTicketStore):
-    """Reads the last number as it was, and writes without a condition."""
+def _with_stale_reads(dynamodb: Any) -> AlteredClient:
+    def query(**request: Any) -> Any:
+        return dynamodb.query(**request | {"ConsistentRead": False})
 
-    def last_number(self, project_id: str) -> int:
-        """Return what was the highest number a while ago."""
-        page = self._client.query(
-            TableName=TICKETS,
-            KeyConditionExpression="project_id = :project",
-            ExpressionAttributeValues={":project": {"S": project_id}},
-            ScanIndexForward=False,
-            Limit=1,
-        )
-        return next((int(item["number"]["N"]) for item in page["Items"]), 0)
-
-    def _puts(self, block: Block) -> Any:
-        for put in super()._puts(block):
-            if put["Put"]["TableName"] == TICKETS:
-                del put["Put"]["ConditionExpression"]
-            yield put
+    return AlteredClient(dynamodb, query=query)
 
 
-class StaleAndChecked(StaleAndTrusted):
-    """Reads the last number as it was, and relies on the condition: correct."""
+def trusting_stale_reads(environment: ExecutionEnvironment) -> Handler:
+    """Read the last number as it was, and write without a condition."""
 
-    def _puts(self, block: Block) -> Any:
-        return DynamoDBTicketStore._puts(self, block)  # noqa: SLF001 - the grandparent's.
+    def change(put: Request) -> Request:
+        if put["TableName"] == TICKETS:
+            return {k: v for k, v in put.items() if k != "ConditionExpression"}
+        return put
+
+    trusting = with_puts(_with_stale_reads(environment.dynamodb), change)
+    return replace(environment, dynamodb=trusting).handler()
+
+
+def checking_stale_reads(environment: ExecutionEnvironment) -> Handler:
+    """Read the last number as it was, and rely on the condition: correct."""
+    stale = _with_stale_reads(environment.dynamodb)
+    return replace(environment, dynamodb=stale).handler()
 
 
 class RefusesUnseen(DynamoDBTicketStore):
@@ -131,44 +119,36 @@ class RefusesHalfSeen(DynamoDBTicketStore):
         return self.read_keys(keys)
 
 
-class KeyedByMessageId(DynamoDBTicketStore):
-    """Takes the id that SQS gave the message for the identity of the request."""
-
-    ids: Mapping[RequestKey, str] = {}
-
-    def read_keys(
-        self, keys: Any
-    ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return what is recorded of these messages."""
-        by_id = {self.ids[key]: key for key in keys}
-        wanted = [{"id": {"S": message_id}} for message_id in by_id]
-        answer = self._client.batch_get_item(
-            RequestItems={KEYS: {"Keys": wanted, "ConsistentRead": True}}
-        )
-        items = answer["Responses"].get(KEYS, [])
-        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
-
-    def _puts(self, block: Block) -> Any:
-        ids = [self.ids[request.key] for request in block.requests]
-        for position, put in enumerate(super()._puts(block)):
-            if put["Put"]["TableName"] == KEYS:
-                item = {**put["Put"]["Item"], "id": {"S": ids[position // 2]}}
-                put = {"Put": {**put["Put"], "Item": item}}  # noqa: PLW2901
-            yield put
-
-
 def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
-    """Build the worker with that store."""
-    store = KeyedByMessageId(environment.dynamodb, TICKETS, KEYS)
-    real = environment.handler(store=lambda *_: store)
+    """Take the id that SQS gave the message for the identity of the request."""
+    dynamodb = environment.dynamodb
+    message_ids: dict[str, str] = {}
+
+    def change(put: Request) -> Request:
+        if put["TableName"] == KEYS:
+            message_id = message_ids[put["Item"]["id"]["S"]]
+            return {**put, "Item": {**put["Item"], "id": {"S": message_id}}}
+        return put
+
+    def batch_get_item(**request: Any) -> Any:
+        lookup = request["RequestItems"][KEYS]
+        key_ids = {message_ids[key["id"]["S"]]: key for key in lookup["Keys"]}
+        keys = [{"id": {"S": message_id}} for message_id in key_ids]
+        answer = dynamodb.batch_get_item(RequestItems={KEYS: lookup | {"Keys": keys}})
+        items = answer["Responses"].get(KEYS, ())
+        found = [{**item, **key_ids[item["id"]["S"]]} for item in items]
+        return answer | {"Responses": {KEYS: found}}
+
+    client = with_puts(dynamodb, change)
+    keyed = AlteredClient(client, batch_get_item=batch_get_item)
+    real = replace(environment, dynamodb=keyed).handler()
 
     def handle(event: dict[str, Any], context: Any) -> Any:
-        ids: dict[RequestKey, str] = {}
+        message_ids.clear()
         for record in event["Records"]:
             with suppress(PoisonMessageError):
                 request = CreateTicket.parse(record["body"])
-                ids[request.key] = record["messageId"]
-        store.ids = ids
+                message_ids[key_id(request.key)] = record["messageId"]
         return real(event, context)
 
     return handle

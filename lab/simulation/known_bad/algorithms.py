@@ -78,17 +78,19 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         adapters.deleting_too_early,
         "was deleted before it was done",
     ),
-    _with(
+    Algorithm(
         "`Failed` is ignored",
+        adapters.ignoring_failed_entries,
         "was deleted before it was done",
-        publisher=adapters.DeafPublisher,
     ),
     _with(
         "failures that are not ours are deleted",
         "was deleted before it was done",
         worker=allocation.DeletesUnforeseen,
     ),
-    _with("a stale read is trusted", "was given twice", store=adapters.StaleAndTrusted),
+    Algorithm(
+        "a stale read is trusted", adapters.trusting_stale_reads, "was given twice"
+    ),
     _with(
         "a cap is ignored",
         "is above its request's cap",
@@ -126,7 +128,9 @@ REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
 """Its interleaving is so rare that only the exhaustive exploration must find it."""
 
 CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
-    _with("a stale read is checked by the condition", store=adapters.StaleAndChecked),
+    Algorithm(
+        "a stale read is checked by the condition", adapters.checking_stale_reads
+    ),
     _with("a remembered number never gets old", cache=allocation.never_too_old),
 )
 """Correct: what they leave out of the shipped algorithm only saves requests."""

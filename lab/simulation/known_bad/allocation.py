@@ -11,7 +11,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
 from ticket_numbering.contract.errors import (
@@ -33,7 +33,7 @@ from ticket_numbering.worker.worker import BatchReport, Worker
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
-    return replace(next_step(block, slots), number=block.first_number + 1)
+    return replace(next_step(block, slots), action=TryAt(block.first_number + 1))
 
 
 def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
@@ -50,8 +50,8 @@ def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
 def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take the whole block for taken when its first number is."""
     step = next_step(block, slots)
-    if step.collided and not step.obstacle:
-        return replace(step, number=block.next_number)
+    if step.collided and not isinstance(step.action, BackOff):
+        return replace(step, action=TryAt(block.next_number))
     return step
 
 
@@ -83,7 +83,7 @@ class IgnoresCaps(Allocator):
 class ByPlace(Allocation):
     """Refuses a capped request by the number that it would get in its block."""
 
-    def full(self, next_number: int) -> list[CreateTicket]:
+    def refusable(self, next_number: int) -> list[CreateTicket]:
         """Return the requests whose places are above their caps, a read's worth."""
         numbered = enumerate(self.pending, next_number)
         full = [request for number, request in numbered if not request.accepts(number)]

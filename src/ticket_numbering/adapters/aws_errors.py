@@ -67,7 +67,7 @@ REFUSAL_CODES: Final = frozenset(
         "ResourceNotFoundException",
     }
 )
-"""AWS refuses until somebody restores a right, a resource or a key."""
+"""AWS refuses until an operator restores a right, a resource or a key."""
 
 INVALID_REQUEST: Final = "ValidationException"
 

@@ -23,7 +23,7 @@ CALL_RESERVE_SECONDS: Final = 3.0
 
 A call takes milliseconds.
 One that runs into its timeouts can still outlive the invocation: then the whole batch
-comes back, and what was done before is replayed.
+comes back, and its completed part is replayed.
 """
 
 BatchCall = Callable[[list[dict[str, Any]]], Mapping[str, Any]]
@@ -64,7 +64,7 @@ def send_all(
     """Send the entries in as few calls as fit, until a call gets no answer.
 
     Args:
-        entries: What to send.
+        entries: The entries, in the order of sending.
         call: Makes a call.
         max_bytes: The service's limit for an entry and for a call.
         time_left: Seconds left of the invocation.
@@ -101,7 +101,7 @@ def send_all(
 
 
 def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
-    """Pack the positions of what can be sent at all."""
+    """Pack the positions of the entries that fit a call."""
     batch: list[int] = []
     size = 0
     for position, entry in enumerate(entries):

@@ -14,6 +14,7 @@ from ticket_numbering.adapters.aws_errors import (
     translated,
 )
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.store import (
     Cancelled,
     Committed,
@@ -31,10 +32,6 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
-    SequenceContentionError,
-    StoreThrottledError,
-    StoreUnavailableError,
-    TransientError,
 )
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
@@ -100,7 +97,7 @@ class DynamoDBTicketStore:
     def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments; leaves out what DynamoDB did not process.
+        """Return the recorded assignments, without keys that DynamoDB left out.
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
@@ -148,12 +145,7 @@ class DynamoDBTicketStore:
         except self._canceled as error:
             cancellation: Item = {**error.response}
             reasons = {*map(_reason, cancellation.get("CancellationReasons", ()))}
-            kind: type[TransientError] = StoreUnavailableError
-            if Reason.THROTTLED in reasons:
-                kind = StoreThrottledError
-            elif Reason.CONFLICT in reasons:
-                kind = SequenceContentionError
-            raise kind(f"{action}: {code_of(error)}") from error
+            raise kind_of(reasons)(f"{action}: {code_of(error)}") from error
         return {
             key: assignment(found["Item"])
             for key, found in zip(keys, responses, strict=True)
@@ -236,10 +228,10 @@ def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
     key_reason = _reason(key)
     if key_reason is Reason.CONDITION_FAILED and recorded is None:
         key_reason = Reason.UNKNOWN
-    reason = _reason(ticket)
-    # What is not shown may be anything.
-    there: Item = ticket.get("Item") or {ORIGIN: None}
-    is_elsewhere = reason is Reason.CONDITION_FAILED and ORIGIN in there
+    reason, old = _reason(ticket), ticket.get("Item")
+    # Without the old item its writer is unknown: assume a seed or an import.
+    is_foreign = not old or ORIGIN in old
+    is_elsewhere = reason is Reason.CONDITION_FAILED and is_foreign
     return Slot(reason, key_reason, recorded, is_elsewhere)
 
 

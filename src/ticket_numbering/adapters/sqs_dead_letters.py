@@ -1,6 +1,6 @@
 """The SQS adapter: sends poison to the dead-letter queue, its reason as attributes.
 
-The body stays byte for byte what it was, so that a redrive sends the same message.
+The body stays the same byte for byte, so that a redrive sends the same message.
 """
 
 import base64
@@ -105,7 +105,7 @@ def _fifo_parameters(record: SQSRecord) -> dict[str, str]:
 
 
 def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
-    """Ours come first; of the message's own, what the limits leave room for.
+    """Return the reason's attributes, and those of the message that still fit.
 
     Args:
         dead_letter: A poison message, and why it is one.
@@ -135,7 +135,7 @@ def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]
 def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
     """Turn an attribute as Lambda delivers it into one as SQS takes it.
 
-    None for one that makes no sense, which only an event made by hand can hold.
+    None if malformed, which only a hand-made event can be.
     """
     match delivered:
         case {"dataType": str(data_type), "binaryValue": str(encoded)}:

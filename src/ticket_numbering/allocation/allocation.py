@@ -15,14 +15,21 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Final, assert_never
 
-from ticket_numbering.allocation.backoff import BASE_DELAY_SECONDS, Backoff
+from ticket_numbering.allocation.backoff import Backoff
 from ticket_numbering.allocation.block import (
     MAX_BLOCK_REQUESTS,
     Block,
     is_too_large,
     take_block,
 )
-from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.cancellation import (
+    BackOff,
+    NextStep,
+    ReadAgain,
+    Split,
+    TryAt,
+    next_step,
+)
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
@@ -57,6 +64,9 @@ MAX_DELAY_SHARE: Final = 1 / 3
 
 Attempts come closer together as the time runs out, so that no batch starves.
 """
+
+MIN_SPARE_SECONDS: Final = 0.04
+"""With less time above the reserve another attempt is not worth a delay."""
 
 IMMEDIATE_RETRIES: Final = 2
 """Collisions in a row after which the incremented number is tried at once.
@@ -110,7 +120,7 @@ class Allocation:
             return answer
         return self.refused.get(request.identity) or answer or self.last_error
 
-    def full(self, next_number: int) -> list[CreateTicket]:
+    def refusable(self, next_number: int) -> list[CreateTicket]:
         """Return requests whose cap is reached and that must not wait any longer.
 
         Either no pending request accepts the next number, or one of the same key does
@@ -235,7 +245,7 @@ class Allocator:
                 obstacle = error
             if obstacle is not None:
                 delay = self._back_off(allocation, obstacle, time_left)
-                # What is left of a block of replays has nothing to wait for.
+                # After a block of replays nothing may be left to wait for.
                 return delay if allocation.pending else None
         return None
 
@@ -245,15 +255,15 @@ class Allocator:
     def _attempt(
         self, allocation: Allocation, time_left: TimeLeft
     ) -> TransientError | None:
-        """Write the next block; return what to back off for, if anything."""
+        """Write the next block; return the reason to back off, if there is one."""
         allocation.attempts += 1
         if allocation.next_number is None:
             last = self.store.last_number(allocation.project_id)
             allocation.next_number = last + 1
             if not self._in_time(time_left):
                 return None
-        if full := allocation.full(allocation.next_number):
-            self._refuse(allocation, full)
+        if refusable := allocation.refusable(allocation.next_number):
+            self._refuse(allocation, refusable)
             return None
         stamp = self.now().isoformat(timespec="milliseconds")
         block = allocation.block(allocation.next_number, stamp.replace("+00:00", "Z"))
@@ -269,22 +279,21 @@ class Allocator:
                 assert_never(outcome)
         return None
 
-    def _refuse(self, allocation: Allocation, full: Iterable[CreateTicket]) -> None:
+    def _refuse(self, allocation: Allocation, requests: Iterable[CreateTicket]) -> None:
         """Answer requests whose cap the committed numbers have reached.
 
         One that got its number before keeps it, under any cap.
         """
-        keys = [*dict.fromkeys(request.key for request in full)]
+        keys = [*dict.fromkeys(request.key for request in requests)]
         recorded = self.store.read_keys_in_transaction(keys)
         allocation.answer(recorded)
         allocation.refuse(
             {
                 request.identity: SequenceFullError(
-                    f"max_number: {request.project_id} has reached "
-                    f"{request.max_number}",
+                    f"max_number: {request.project_id} has reached {request.cap}",
                     "max_number",
                 )
-                for request in full
+                for request in requests
                 if request.key not in recorded
             }
         )
@@ -299,19 +308,25 @@ class Allocator:
     ) -> TransientError | None:
         if step.answers:
             allocation.answer(step.answers)
-        allocation.next_number = step.number
         if step.collided:
             allocation.collisions += 1
             allocation.last_error = SequenceContentionError(TAKEN)
-        if step.must_split:
-            allocation.split(block, "an item of the block is invalid")
-            return None
-        if step.obstacle:
-            allocation.conflicts += step.conflicted
-            return step.obstacle
-        if step.collided and allocation.attempts > IMMEDIATE_RETRIES:
-            allocation.next_number = None
-            return SequenceContentionError(TAKEN)
+        allocation.next_number = None
+        match step.action:
+            case Split():
+                allocation.next_number = block.first_number
+                allocation.split(block, "an item of the block is invalid")
+            case BackOff(error):
+                allocation.conflicts += step.conflicted
+                return error
+            case _ if step.collided and allocation.attempts > IMMEDIATE_RETRIES:
+                return SequenceContentionError(TAKEN)
+            case TryAt(number):
+                allocation.next_number = number
+            case ReadAgain():
+                pass
+            case _:
+                assert_never(step.action)
         return None
 
     def _back_off(
@@ -321,7 +336,7 @@ class Allocator:
         allocation.last_error = error
         delay = self.backoff.grow(allocation.project_id, error)
         spare = time_left() - self.deadline_reserve
-        if spare < BASE_DELAY_SECONDS or allocation.attempts >= self.max_attempts:
+        if spare < MIN_SPARE_SECONDS or allocation.attempts >= self.max_attempts:
             return None
         longest = min(delay, spare * MAX_DELAY_SHARE)
         return self.jitter(longest / 2, longest)

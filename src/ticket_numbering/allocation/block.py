@@ -16,7 +16,7 @@ MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB Developer Guide, "Quotas": the limit of an item, names and values."""
 
 REQUEST_OVERHEAD_BYTES: Final = 1024
-"""What the two items hold besides: names, number, times, fingerprint."""
+"""The rest of the two items: names, number, times, fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Block:
         return self.first_number + len(self.requests)
 
     def assignments(self) -> dict[RequestKey, Assignment]:
-        """Return what holds once the block is committed."""
+        """Return the assignments that a commit makes."""
         return {
             request.key: Assignment(number, request.fingerprint, self.assigned_at)
             for number, request in enumerate(self.requests, self.first_number)

@@ -38,7 +38,7 @@ class SequenceCache:
         return number if abs(now - committed_at) <= self.ttl else None
 
     def committed(self, project_id: str, next_number: int, now: datetime) -> None:
-        """Cache the number after a block of ours that was committed."""
+        """Cache the number after our committed block."""
         if project_id not in self.entries and len(self.entries) >= MAX_PROJECTS:
             self.entries.clear()
         self.entries[project_id] = next_number, now

@@ -26,14 +26,14 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a cancelled block says about one of its requests."""
+    """The reasons of a cancelled block for one of its requests."""
 
     ticket: Reason = Reason.NONE
     key: Reason = Reason.NONE
     recorded: Assignment | DamagedKeyRecordError | None = None
     """The number that the request already has, where its key's condition failed."""
     is_elsewhere: bool = False
-    """Whether what took the number is no ticket that a worker wrote, or not known."""
+    """Whether the number was taken by a seed or an import, or by an unknown writer."""
 
     @property
     def is_taken(self) -> bool:
@@ -66,7 +66,7 @@ class Refused:
 
 
 class TicketStore(Protocol):
-    """What the algorithm needs of a store."""
+    """The store that the algorithm needs."""
 
     def last_number(self, project_id: str) -> int:
         """Return the project's highest committed number, 0 if it has no ticket.

@@ -10,6 +10,57 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 ORIGIN: Final = "origin"
 """Only a number from elsewhere has it, reserved or imported; docs/seeding.md."""
 
+ELSEWHERE: Final = "elsewhere"
+"""The `origin` of a number that another system gave."""
+
+STATUS: Final = "status"
+"""Only a ticket that an operator's command wrote or changed has it."""
+
+RESERVED: Final = "reserved"
+"""The `status` of an item that only stands for a number used elsewhere."""
+
+VOIDED: Final = "voided"
+"""The `status` of a ticket that is not valid; it keeps its number."""
+
+ERASED: Final = "erased"
+"""The `status` of a ticket without its text; it keeps its number."""
+
+TIMES: Final = {status: f"{status}_at" for status in (RESERVED, VOIDED, ERASED)}
+"""The attribute with the time of a status."""
+
+REASONS: Final = {status: f"{status}_reason" for status in TIMES}
+"""The attribute with the reason for a status."""
+
+RESERVED_UP_TO: Final = "reserved_up_to"
+"""The last number of the seed that took the number."""
+
+RESERVED_AFTER: Final = "reserved_after"
+"""The last number before the seed."""
+
+SEED_ATTRIBUTES: Final = frozenset({RESERVED_UP_TO, RESERVED_AFTER})
+"""The seed of a reserved item; a ticket imported in its place keeps them."""
+
+TICKET_ATTRIBUTES: Final = (
+    "project_id",
+    "number",
+    "idempotency_key",
+    "assigned_at",
+    STATUS,
+    ORIGIN,
+    RESERVED_UP_TO,
+)
+"""The attributes of a ticket that a check of the sequence needs."""
+
+KEY_ATTRIBUTES: Final = (
+    "id",
+    "project_id",
+    "idempotency_key",
+    "number",
+    "fingerprint",
+    "assigned_at",
+)
+"""The attributes of a key's record, but for its expiry."""
+
 Fields = dict[str, Any]
 
 
@@ -19,7 +70,7 @@ def key_id(key: RequestKey) -> str:
 
 
 def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Fields:
-    """Return the ticket; what the request leaves at its default is left out."""
+    """Return the ticket, without the request's defaults."""
     return request.content() | {
         "number": number,
         "priority": request.priority,

@@ -1,4 +1,4 @@
-"""The envelope of an event: what SNS takes beside it."""
+"""The envelope of an event: message attributes, group, deduplication id."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,7 @@ class Envelope:
         return entry
 
     def _deduplication_id(self) -> str:
-        """Let a FIFO topic drop what botocore sends twice, and no replay.
+        """Let a FIFO topic drop botocore's second sending, and no replay.
 
         It drops an id that it saw in the last 5 minutes, while a replay must arrive:
         the requester may have missed the first.

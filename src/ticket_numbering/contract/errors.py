@@ -27,7 +27,7 @@ class PoisonMessageError(TicketNumberingError):
     """The message can never succeed, however often it is tried.
 
     Args:
-        reason: Names the field and what is wrong, for the dead letter; it may repeat
+        reason: Names the field and the fault, for the dead letter; it may repeat
             names that the producer chose.
         field: A field of the contract, or `body`, for the log, which must not.
     """

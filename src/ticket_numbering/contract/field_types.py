@@ -1,4 +1,4 @@
-"""The types of the contracts' fields: bounded, and free of what SQS forbids."""
+"""The types of the fields: bounded, and without the characters that SQS forbids."""
 
 import re
 from typing import Annotated, Any, Final, Literal
@@ -11,8 +11,8 @@ MAX_NUMBER: Final = 10**15
 
 NOT_ALLOWED: Final = "not_allowed"
 
-# What texts may not match, in the schema too: in the dialect that Python, ECMA 262 and
-# others share, where surrogates have no name.
+# Patterns that texts may not match, in the schema too: in the dialect that Python,
+# ECMA 262 and others share, where surrogates have no name.
 _LINE_BREAK: Final = {
     "description": "A line break at the end, which `$` allows in some languages.",
     "pattern": "\n",
@@ -27,7 +27,7 @@ NOT_ONE_LINE: Final = {
     "|[\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\ufffe\uffff]",
 }
 
-# What SQS and SNS accept in a message is all else; see SendMessage in the SQS API.
+# SQS and SNS accept all other characters; SQS API reference, SendMessage.
 FORBIDDEN_CHARACTERS: Final = re.compile(
     FORBIDDEN_IN_TEXT["pattern"] + "|[\ud800-\udfff]"
 )
@@ -58,7 +58,7 @@ ONE_LINE: Final = AfterValidator(lambda text: _one_line(_allowed(text)))
 
 
 def _without(refused: dict[str, str], **bounds: Any) -> Any:
-    """Return the bounds of a text, and for the schema what it may not match."""
+    """Return the bounds of a text; the schema also gets the refused pattern."""
     return Field(json_schema_extra={"not": {**refused}}, **bounds)
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
+    MAX_NUMBER,
     AttributeName,
     AttributeValue,
     Description,
@@ -103,16 +103,16 @@ class CreateTicket(BaseModel):
         return self.key, self.fingerprint
 
     @property
-    def cap(self) -> float:
+    def cap(self) -> int:
         """The highest number that the request accepts."""
-        return inf if self.max_number is None else self.max_number
+        return MAX_NUMBER if self.max_number is None else self.max_number
 
     def accepts(self, number: int) -> bool:
         """Tell whether the number does not exceed the request's cap."""
         return number <= self.cap
 
     def content(self) -> dict[str, Any]:
-        """Return what the ticket consists of, without what is left at its default.
+        """Return the ticket's fields, without those at their defaults.
 
         The cap is a condition of the request, and no content.
         """
@@ -166,14 +166,14 @@ class CreateTicket(BaseModel):
 
     @classmethod
     def _field(cls, error: ValidationError) -> str:
-        """Return the first field of ours that is wrong."""
+        """Return the first wrong field that the contract knows."""
         locations = [problem["loc"] for problem in error.errors()]
         names = [str(location[0]) for location in locations if location]
         return next((name for name in names if name in cls.model_fields), "body")
 
 
 class AssignedTicket(BaseModel):
-    """What subscribers learn of a numbered ticket; never its description."""
+    """A numbered ticket as subscribers see it; never its description."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -195,7 +195,7 @@ class AssignedTicket(BaseModel):
 
 
 class CloudEvent(BaseModel):
-    """What every event on the topic has; source: CloudEvents 1.0, JSON event format."""
+    """The fields of every event on the topic; CloudEvents 1.0, JSON event format."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -243,7 +243,7 @@ class TicketNumberAssigned(CloudEvent):
         """Build the event; a replay builds one of the same id and content.
 
         Args:
-            request: What was asked for.
+            request: The request.
             number: The number that it has.
             assigned_at: When it got the number.
             padding: The digits that the number has for display, at least.
@@ -269,7 +269,7 @@ def ticket_key(project_id: str, number: int) -> str:
 
 
 def _problems(error: ValidationError) -> str:
-    """Name the fields and what is wrong with them, without repeating their values."""
+    """Name the fields and their faults, without repeating their values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found]
     del listed[MAX_REPORTED_PROBLEMS:]

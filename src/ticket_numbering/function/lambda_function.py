@@ -1,4 +1,4 @@
-"""What Lambda loads: the handler on AWS, built once for each execution environment."""
+"""The entry point: the handler on AWS, built once for each execution environment."""
 
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.worker.handler import build_handler

@@ -44,6 +44,6 @@ class Settings(BaseModel):
         """Read the settings.
 
         Raises:
-            pydantic.ValidationError: A variable is missing or makes no sense.
+            pydantic.ValidationError: A variable is missing or malformed.
         """
         return cls.model_validate(dict(environ))

@@ -1,4 +1,4 @@
-"""The ports of the publisher and the dead-letter queue, and what crosses them."""
+"""The ports of the publisher and the dead-letter queue, and their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Publisher(Protocol):
     def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> Mapping[str, AnnouncementError]:
-        """Publish, and return the errors of what was not published, by event id."""
+        """Publish, and return the errors of the unpublished, by event id."""
         ...
 
 
@@ -46,5 +46,5 @@ class DeadLetterQueue(Protocol):
     def send(
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> Mapping[str, DeadLetterError]:
-        """Send, and return the errors of what was not sent, by message id."""
+        """Send, and return the errors of the unsent, by message id."""
         ...

@@ -28,7 +28,7 @@ from ticket_numbering.worker.sqs_record import SQSRecord
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A valid request that has no answer yet; no result, but what becomes one."""
+    """A valid request that is not yet resolved."""
 
     record: SQSRecord
     request: CreateTicket
@@ -155,7 +155,7 @@ def announcements(results: Iterable[Result]) -> dict[str, Announcement]:
 
 
 def hold_back(results: Sequence[Result]) -> list[Result]:
-    """On a FIFO queue, report what follows a failure in its group: order is kept.
+    """On a FIFO queue, report the records after a failure in their group.
 
     Poison is no failure: it takes no number, so no later message overtakes it.
     """

@@ -57,7 +57,7 @@ class SQSRecord:
 
     @property
     def sort_key(self) -> int:
-        """What to sort a batch by; records of equal turn keep the batch's order.
+        """Sort key within a batch; ties keep the batch's order.
 
         A FIFO queue's batch is in order already, and the clocks behind the times that
         its messages were sent at may differ.

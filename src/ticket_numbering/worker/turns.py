@@ -17,7 +17,7 @@ Task = Callable[[], float | None]
 
 
 class Turns:
-    """What is left of some tasks."""
+    """The tasks that are not finished."""
 
     def __init__(
         self,

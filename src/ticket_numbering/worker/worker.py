@@ -1,6 +1,6 @@
-"""A batch of records: every one of them gets its result, whatever happens to others.
+"""A batch of records: each gets its result, independent of the others.
 
-Parse, deduplicate, look up what was delivered before, allocate each project's numbers
+Parse, deduplicate, look up redelivered requests, allocate each project's numbers
 side by side, publish, dead-letter. Each of them ends in time for the next; poison
 comes last, so it uses up no time but its own.
 """
@@ -51,7 +51,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What a batch came to."""
+    """The outcome of a batch."""
 
     results: Sequence[Result]
     """One a record, in the order of the batch."""
@@ -69,7 +69,7 @@ class Worker:
     dead_letters: DeadLetterQueue
     sleep: Callable[[float], None] = sleep
     pool: Callable[[int], Executor] = field(default=ThreadPoolExecutor)
-    """Makes what runs the projects of a batch side by side, at most so many at once."""
+    """Makes the threads that run the projects of a batch side by side."""
     number_padding: int = 0
     """The digits of a number in an announcement's `display`, at least."""
 
@@ -95,7 +95,7 @@ class Worker:
     def _look_up_redelivered(
         self, pending: Iterable[Pending], time_left: TimeLeft
     ) -> Mapping[RequestKey, Assignment | Exception]:
-        """Find what was answered before, at the cost of a read.
+        """Find earlier answers, at the cost of a read.
 
         Only a shortcut: where it fails, or takes too long, the keys' own conditions
         give the answer.
@@ -194,7 +194,7 @@ class Worker:
     def _dead_letter(
         self, results: Sequence[Result], time_left: TimeLeft
     ) -> list[Result]:
-        """Send the poison; what is not sent goes back to the queue."""
+        """Send the poison; return the unsent to the queue."""
         dead_letters = {
             result.record.message_id: DeadLetter(result.record, result.error)
             for result in results

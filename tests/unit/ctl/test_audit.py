@@ -19,11 +19,11 @@ from tests.support.audit_tables import (
 )
 from tests.support.canned_aws import aws_client
 from tests.support.fakes import Clock
+from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws.items import ERASED, VOIDED
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader

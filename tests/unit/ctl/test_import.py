@@ -15,7 +15,7 @@ from ticketctl.commands import sequences
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
 NOW = "2026-11-21T06:30:00.123Z"
@@ -226,12 +226,12 @@ class TestImport:
             "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
         )
 
-        assert Import(site, retry=Retry(sleep=lambda _: None)).write(existing()) == (
-            "written"
-        )
+        target = Import(site, retry=RetryPolicy(sleep=lambda _: None))
+
+        assert target.write(existing()) == "written"
         site.before("TransactWriteItems", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
-            Import(site, retry=Retry(attempts=3, sleep=lambda _: None)).write(
+            Import(site, retry=RetryPolicy(attempts=3, sleep=lambda _: None)).write(
                 existing(1)
             )
 

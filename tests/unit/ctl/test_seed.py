@@ -10,7 +10,7 @@ from tests.support.canned_aws import parameters
 from tests.support.command_site import Site, cancel, interrupt
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
-from ticketctl.sequences.retry import Retry
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, given_between
 
 
@@ -97,7 +97,7 @@ class TestSeed:
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
         site.before("PutItem", lambda: None, lambda: site.put(1))
 
-        seeded = Seed(site, "PROJ", 4, retry=Retry(sleep=lambda _: None)).apply()
+        seeded = Seed(site, "PROJ", 4, retry=RetryPolicy(sleep=lambda _: None)).apply()
 
         assert seeded.given_within == (1,)
         assert sorted(site.tickets()) == [1, 2, 4]
@@ -108,7 +108,7 @@ class TestSeed:
         site.before("PutItem", lambda: site.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            Seed(site, "PROJ", 3, retry=Retry(sleep=lambda _: None)).apply()
+            Seed(site, "PROJ", 3, retry=RetryPolicy(sleep=lambda _: None)).apply()
 
         assert site.given() == [3] == sorted(site.tickets())
 

@@ -24,9 +24,9 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.ctl_process import Ctl
+from ticketctl.__main__ import main
 from ticketctl.aws.aws_errors import error_code, explained
 from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack, find_stack
-from ticketctl.cli.app import main, stack_of
 from ticketctl.cli.errors import (
     CloudError,
     InputError,
@@ -41,6 +41,7 @@ from ticketctl.cli.output import (
     visible,
 )
 from ticketctl.commands import app
+from ticketctl.commands.application import stack_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -80,6 +80,11 @@ class TestVerdict:
         assert (verdict.missing, verdict.wrong) == ((), ())
         assert verdict.is_clean
 
+    def test_verdict_is_clean_when_a_numbered_request_has_a_cap(self) -> None:
+        capped = sent("6", SECOND | {"max_number": 9})
+
+        assert judge(replace(WELL, sent=[*WELL.sent, capped])).is_clean
+
     @pytest.mark.parametrize(
         ("flawed", "said"),
         [

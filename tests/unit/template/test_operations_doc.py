@@ -15,8 +15,8 @@ from tests.support.markdown_commands import (
 from tests.support.template_loader import ids_of
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticketctl.audit.findings import Kind
-from ticketctl.cli.app import LOCAL
 from ticketctl.commands import app
+from ticketctl.commands.application import LOCAL
 
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 ALARMS = ids_of("AWS::CloudWatch::Alarm")

@@ -21,6 +21,7 @@ from tests.support.fakes import (
 )
 from ticket_numbering.allocation.allocation import (
     MAX_DELAY_SHARE,
+    MIN_SPARE_SECONDS,
     Allocation,
     Allocator,
 )
@@ -462,7 +463,7 @@ class TestDelay:
         slept = environment.time.slept
         assert slept[0] == pytest.approx(3.0 * MAX_DELAY_SHARE)
         assert slept == sorted(slept, reverse=True)
-        assert 10.0 <= environment.time.left < 10.0 + BASE_DELAY_SECONDS
+        assert 10.0 <= environment.time.left < 10.0 + MIN_SPARE_SECONDS
         assert len(environment.store.blocks) == len(slept) + 1
 
     @pytest.mark.parametrize(("share", "firsts"), [(1.0, [1, 1]), (0.99, [1])])

@@ -5,14 +5,19 @@ import pytest
 from tests.support.builders import create_tickets
 from tests.support.cases import cases
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import next_step
+from ticket_numbering.allocation.cancellation import (
+    BackOff,
+    ReadAgain,
+    Split,
+    TryAt,
+    next_step,
+)
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     SequenceContentionError,
     StoreThrottledError,
     StoreUnavailableError,
-    TransientError,
 )
 from ticket_numbering.contract.messages import Assignment
 
@@ -36,65 +41,50 @@ INVALID_REPLAY = Slot(Reason.INVALID, Reason.CONDITION_FAILED, RECORDED)
 
 
 COLLIDED, CONFLICTED, BOTH = {"collided"}, {"conflicted"}, {"collided", "conflicted"}
-SPLIT = {"must_split"}
 CONTENTION = SequenceContentionError
 THROTTLING = StoreThrottledError
 FAILURE = StoreUnavailableError
 
 
 @pytest.mark.parametrize(
-    ("slots", "number", "flags", "obstacle"),
+    ("slots", "action", "flags"),
     cases(
         {
-            "first-taken": ((TAKEN, FREE, FREE), 6, COLLIDED, None),
-            "run-taken": ((TAKEN, TAKEN, FREE), 7, COLLIDED, None),
-            "run-with-replay": ((TAKEN, TAKEN_REPLAY, FREE), 7, COLLIDED, None),
-            "all-taken": ((TAKEN, TAKEN, TAKEN), None, COLLIDED, None),
-            "taken-behind-a-free-one": ((FREE, TAKEN, FREE), None, COLLIDED, None),
-            "elsewhere-first": ((ELSEWHERE, FREE, FREE), None, COLLIDED, None),
-            "elsewhere-later": ((TAKEN, FREE, ELSEWHERE), None, COLLIDED, None),
-            "held": ((HELD, FREE, FREE), None, CONFLICTED, CONTENTION),
-            "key-held": ((FREE, FREE, KEY_HELD), None, CONFLICTED, CONTENTION),
-            "taken-then-held": ((TAKEN, HELD, FREE), None, BOTH, CONTENTION),
-            "held-and-replay": ((REPLAY, HELD, FREE), None, CONFLICTED, CONTENTION),
-            "throttled": ((THROTTLED, FREE, FREE), None, set(), THROTTLING),
-            "throttled-and-held": (
-                (HELD, THROTTLED, FREE),
-                None,
-                CONFLICTED,
-                THROTTLING,
-            ),
-            "throttled-and-taken": (
-                (TAKEN, THROTTLED, FREE),
-                None,
-                COLLIDED,
-                THROTTLING,
-            ),
-            "unknown": ((FREE, UNKNOWN, FREE), None, set(), FAILURE),
-            "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), None, COLLIDED, FAILURE),
-            "no-reason": ((FREE, FREE, FREE), None, set(), FAILURE),
-            "replay": ((FREE, REPLAY, FREE), 5, set(), None),
-            "invalid": ((FREE, INVALID, FREE), 5, SPLIT, None),
-            "invalid-key": ((FREE, INVALID_KEY, FREE), 5, SPLIT, None),
-            "invalid-and-held": ((HELD, INVALID, FREE), 5, SPLIT | CONFLICTED, None),
-            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), 5, set(), None),
+            "first-taken": ((TAKEN, FREE, FREE), TryAt(6), COLLIDED),
+            "run-taken": ((TAKEN, TAKEN, FREE), TryAt(7), COLLIDED),
+            "run-with-replay": ((TAKEN, TAKEN_REPLAY, FREE), TryAt(7), COLLIDED),
+            "all-taken": ((TAKEN, TAKEN, TAKEN), ReadAgain(), COLLIDED),
+            "taken-behind-a-free-one": ((FREE, TAKEN, FREE), ReadAgain(), COLLIDED),
+            "elsewhere-first": ((ELSEWHERE, FREE, FREE), ReadAgain(), COLLIDED),
+            "elsewhere-later": ((TAKEN, FREE, ELSEWHERE), ReadAgain(), COLLIDED),
+            "held": ((HELD, FREE, FREE), CONTENTION, CONFLICTED),
+            "key-held": ((FREE, FREE, KEY_HELD), CONTENTION, CONFLICTED),
+            "taken-then-held": ((TAKEN, HELD, FREE), CONTENTION, BOTH),
+            "held-and-replay": ((REPLAY, HELD, FREE), CONTENTION, CONFLICTED),
+            "throttled": ((THROTTLED, FREE, FREE), THROTTLING, set()),
+            "throttled-and-held": ((HELD, THROTTLED, FREE), THROTTLING, CONFLICTED),
+            "throttled-and-taken": ((TAKEN, THROTTLED, FREE), THROTTLING, COLLIDED),
+            "unknown": ((FREE, UNKNOWN, FREE), FAILURE, set()),
+            "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), FAILURE, COLLIDED),
+            "no-reason": ((FREE, FREE, FREE), FAILURE, set()),
+            "replay": ((FREE, REPLAY, FREE), TryAt(5), set()),
+            "invalid": ((FREE, INVALID, FREE), Split(), set()),
+            "invalid-key": ((FREE, INVALID_KEY, FREE), Split(), set()),
+            "invalid-and-held": ((HELD, INVALID, FREE), Split(), CONFLICTED),
+            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), TryAt(5), set()),
         }
     ),
 )
 def test_next_step_is_what_the_reasons_prove(
-    slots: tuple[Slot, ...],
-    number: int | None,
-    flags: set[str],
-    obstacle: type[TransientError] | None,
+    slots: tuple[Slot, ...], action: object, flags: set[str]
 ) -> None:
     """The number moves only past committed ones; else only a read decides."""
     step = next_step(BLOCK, slots)
 
-    assert step.number == number
-    assert flags == {
-        name for name in ("collided", "conflicted", "must_split") if getattr(step, name)
-    }
-    assert type(step.obstacle) is (obstacle or type(None))
+    # Errors are compared by their class.
+    found = step.action
+    assert (type(found.error) if isinstance(found, BackOff) else found) == action
+    assert flags == {name for name in ("collided", "conflicted") if getattr(step, name)}
 
 
 def test_next_step_guesses_nothing_when_a_slot_is_missing() -> None:

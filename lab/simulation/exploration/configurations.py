@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from simulation.aws.fault_plans import EveryFault
+from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
-from simulation.engine.exploration import (
+from simulation.engine.tasks import FOREVER
+from simulation.execution_environment import SHIPPED, Algorithm
+from simulation.exploration.search import (
     ExhaustiveChoices,
     Exploration,
     Graph,
     explore,
 )
-from simulation.engine.tasks import FOREVER
-from simulation.engine.walks import walk
-from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.faults import EveryFault, Fault
+from simulation.exploration.walks import walk
 from simulation.play import all_cores
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
@@ -87,7 +88,7 @@ def with_faults(
     configuration: Configuration, *kinds: Fault, faults: int = 1, is_quick: bool = False
 ) -> Configuration:
     """Return the configuration with at most so many faults of these kinds."""
-    listed = "; or ".join(kind.value for kind in kinds)
+    listed = "; or ".join(kind.value.text for kind in kinds)
     name = f"{configuration.name}; up to {faults} x {listed}"
     return replace(
         configuration, name=name, kinds=kinds, faults=faults, is_quick=is_quick

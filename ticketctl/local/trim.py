@@ -1,4 +1,4 @@
-"""Takes out of an artifact what the worker never opens: other services' descriptions.
+"""Removes the descriptions of services that the worker does not use from an artifact.
 
 botocore describes every AWS service in files of its own, most of an artifact's size.
 """
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 SERVICES = frozenset({"dynamodb", "sns", "sqs", "sts"})
-"""What the worker calls, and the service that can give it credentials."""
+"""The services that the worker calls, and the one that can give it credentials."""
 
 
 def trim(artifact: Path) -> None:
@@ -16,7 +16,7 @@ def trim(artifact: Path) -> None:
     for path in artifact.glob("botocore/data/*"):
         if path.is_dir() and path.name not in SERVICES:
             shutil.rmtree(path)
-    # Commands of packages, and what the build leaves behind.
+    # Commands of packages, and leftovers of the build.
     shutil.rmtree(artifact / "bin", ignore_errors=True)
     for name in (".lock", "requirements.txt"):
         (artifact / name).unlink(missing_ok=True)

@@ -1,22 +1,14 @@
-"""The command line without its commands: which stack, and how a command ends."""
+"""The application without its commands: the stack, and the options they share."""
 
-import signal
-import sys
-from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
-from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
-from ticketctl.cli.errors import Status, ToolError
 
 TICKETS: Final = "Tickets"
-NUMBERS: Final = "Number sequences"
+SEQUENCES: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
 
@@ -32,7 +24,7 @@ _STATUSES: Final = """
 
 app = typer.Typer(
     name="ticketctl",
-    rich_markup_mode="markdown",  # Paragraphs are filled again, whatever the width.
+    rich_markup_mode="markdown",  # Paragraphs are filled again at every width.
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_STATUSES,
@@ -71,36 +63,10 @@ def ticketctl(
 
 def stack_of(ctx: typer.Context) -> Stack:
     """Find the stack that the options of the application name."""
-    find: Callable[[], Stack] = ctx.obj
-    return find()
+    stack: Stack = ctx.obj()
+    return stack
 
 
 def examples(*lines: str) -> str:
     """Return command lines as the end of a help shows them."""
     return "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; a failure that is no bug of ours ends with one line and a status.
-
-    Typer itself ends it for Ctrl-C (130) and for a reader that has enough, `| head`.
-    """
-    # What is ignored stays so: `nohup` wants it.
-    for kind in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(kind) == signal.SIG_DFL:
-            signal.signal(kind, signal.default_int_handler)
-    import_module("ticketctl.commands")
-    try:
-        app(arguments, prog_name="ticketctl")
-    except ToolError as error:
-        _fail(str(error), error.status)
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
-        _fail(str(explained(error)), Status.CLOUD)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", Status.USAGE)
-
-
-def _fail(line: str, status: Status) -> NoReturn:
-    print(f"error: {line}", file=sys.stderr)  # noqa: T201 - the one line it takes.
-    sys.exit(status)

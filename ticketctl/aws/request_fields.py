@@ -1,4 +1,4 @@
-"""Requests as commands handle them: JSON fields, judged by the worker's model."""
+"""Requests as JSON fields, validated by the worker's model."""
 
 import json
 from typing import Any, Final
@@ -16,12 +16,12 @@ _IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
 def is_project_id(text: Any) -> bool:
-    """Tell whether the worker takes it for a project's id."""
+    """Tell whether it is a valid project id."""
     return _is_valid(_PROJECT_ID, text)
 
 
 def is_idempotency_key(text: Any) -> bool:
-    """Tell whether the worker takes it for a request's key."""
+    """Tell whether it is a valid idempotency key."""
     return _is_valid(_IDEMPOTENCY_KEY, text)
 
 
@@ -34,7 +34,7 @@ def _is_valid(kind: TypeAdapter[str], text: Any) -> bool:
 
 
 def json_fields(text: str) -> Fields:
-    """Return the JSON object that a text holds; an empty one if it holds none."""
+    """Parse a JSON object; return an empty one if the text is none."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)  # NaN and Infinity are no JSON.
@@ -44,7 +44,7 @@ def json_fields(text: str) -> Fields:
 
 
 def exact_fields(text: str) -> Fields | None:
-    """Return the JSON object that a text holds, if reading it loses nothing."""
+    """Parse a JSON object; return None if that would lose something."""
     try:
         json_object(text)
         fields: Fields = json.loads(text)
@@ -54,5 +54,5 @@ def exact_fields(text: str) -> Fields | None:
 
 
 def body_of(fields: Fields) -> str:
-    """Return the message that asks for these fields."""
+    """Return the message body of these fields."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

@@ -9,7 +9,7 @@ Where it is not, the state leaves out something that decides what follows.
 from collections.abc import Callable, Hashable, Iterator
 
 from simulation.engine.choices import Choices
-from simulation.engine.exploration import (
+from simulation.exploration.search import (
     END,
     START,
     ExhaustiveChoices,

@@ -1,0 +1,1 @@
+"""Exhaustive exploration of small configurations, and random walks to check it."""
