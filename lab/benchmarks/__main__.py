@@ -26,7 +26,7 @@ def main(
     Prints the targets, and a table for each claim.
     Ends with status 0 whether or not the targets are met.
     """
-    cells = {cell for claim in CLAIMS for cell in claim.rows.values()}
+    cells = {cell for claim in CLAIMS for cell in claim.cells.values()}
     results = measure(cells, seeds, scale)
     typer.echo(report(results))
     if plots:

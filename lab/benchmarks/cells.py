@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.contenders import OURS
-from benchmarks.figures import Figures, mean_of
+from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import CEILING, play
 from benchmarks.workloads import Workload, overhead_of
 

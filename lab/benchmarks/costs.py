@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from benchmarks.figures import Figures
+from benchmarks.counting import Figures
 
 PRICES: Final[Mapping[str, tuple[float, str]]] = {
     "write units": (0.625, "DynamoDB on demand, 2025-07"),

@@ -15,9 +15,9 @@ from benchmarks.counting import (
     CountedFifoQueue,
     CountedQueue,
     Counts,
+    Figures,
     Meter,
 )
-from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB

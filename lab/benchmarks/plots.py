@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from benchmarks.cells import WORKERS, Cell, Results, hot
 from benchmarks.contenders import CONTENDERS
-from benchmarks.figures import Figures
+from benchmarks.counting import Figures
 from benchmarks.model_run import CEILING
 
 # Distinct for those who do not see all colours, and by their marks.
