@@ -1,4 +1,4 @@
-"""Ours and four other ways to number tickets, measured on the simulation's model.
+"""The worker and four other ways to number tickets, measured on the simulation's model.
 
 `python -m benchmarks` measures and reports: `workloads` says what arrives, `contenders`
 who numbers it, `model_run` plays one on the other and `counting` counts; `cells` are

@@ -1,4 +1,4 @@
-"""What is measured: contenders with workloads, in runs side by side."""
+"""The measurements: contenders with workloads, in runs side by side."""
 
 import multiprocessing
 import signal
@@ -51,8 +51,8 @@ def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:
     """Measure on all processors.
 
     Args:
-        cells: What to measure.
-        seeds: Runs of each cell of ours: only ours adapts, and differs much by chance.
+        cells: The measurements.
+        seeds: Runs of each of the worker's cells; it alone adapts, and varies much.
         scale: Length of the runs, as a share of the usual.
     """
     runs = [

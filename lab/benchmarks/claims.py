@@ -157,7 +157,7 @@ CLAIMS: Final = (
 
 @dataclass(frozen=True)
 class Target:
-    """A bound, and what was measured."""
+    """A bound, and the measured value."""
 
     name: str
     bound: float

@@ -1,4 +1,4 @@
-"""What is counted while a contender works: the same for all, at the model's edges."""
+"""Counts of a run, taken at the model's edges: the same for every contender."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ class Figures:
     """Of the function, a ticket, as are the units."""
     publishes: float
     lookups: float
-    """Those of them that publish, and that look up what was delivered before."""
+    """Those of them that publish, and that look up keys."""
     write_units: float
     read_units: float
     attempts: float
@@ -62,12 +62,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 @dataclass
 class Counts:
-    """What happened while it was measured."""
+    """The counts of the measured time."""
 
     requests: Counter[str] = field(default_factory=Counter)
     """Requests of the function by operation; botocore's retries count."""
     attempts: int = 0
-    """Writes of tickets that were sent: blocks of ours, single tickets of others."""
+    """Writes sent: the worker's blocks, the others' single tickets."""
     commits: int = 0
     """Those of them that succeeded."""
     tickets: int = 0
@@ -82,7 +82,7 @@ class Counts:
     starved: int = 0
 
     def figures(self, seconds: float, written: float, read: float) -> Figures:
-        """Return the figures of so many seconds, write units and read units."""
+        """Return the figures, given the seconds, write units and read units."""
         tickets = max(1, self.tickets)
         return Figures(
             requests=self.requests.total() / tickets,

@@ -1,4 +1,4 @@
-"""Draws what more workers on one hot project do to each contender."""
+"""Plots of each contender with more and more workers on one hot project."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ PLOTS: Final[Mapping[str, tuple[str, Callable[[Figures], float]]]] = {
         lambda found: found.tickets_a_second / CEILING * 100,
     ),
 }
-"""By the name of the file: the label, and what is drawn."""
+"""By the name of the file: the label, and the figure drawn."""
 
 
 def draw(results: Results, directory: Path) -> None:

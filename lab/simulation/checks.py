@@ -60,7 +60,7 @@ class Caps:
 class Neighbours:
     """Checks the deliveries of a day on which DynamoDB and SNS work.
 
-    Every valid message is done, whatever its neighbours in the batch are. Excepted are
+    Every valid message is done, with any neighbours in its batch. Excepted are
     requests whose caps have been reached, and projects in which another writer delayed
     the invocation: contention may use up a block's attempts.
     """

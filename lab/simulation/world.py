@@ -144,7 +144,7 @@ class World:
         )
 
     def _decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """Log what is committed, and check it."""
+        """Log and check a commit."""
         tickets = {
             "-".join(map(str, address.key)): (
                 str(address.key[0]),
@@ -159,7 +159,7 @@ class World:
         self.caps.decided(writes)
 
     def _announced(self, event: Any) -> None:
-        """Log what is announced, and check it."""
+        """Log and check an announcement."""
         self.history.note("announces", event["id"])
         self.monitor.announced(event)
 
@@ -222,7 +222,7 @@ class World:
             queue.send(sending.body, sending.attributes, group)
 
     def _operate(self) -> None:
-        """Redrive the dead letters, whatever they are."""
+        """Redrive all dead letters."""
         dead_letters = self.services.dead_letters
         for time in self.scenario.redrives:
             self.scheduler.sleep(time - self.scheduler.now)
