@@ -1,4 +1,4 @@
-"""What is measured: contenders with workloads, in runs side by side."""
+"""The measurements: contenders with workloads, in runs side by side."""
 
 import multiprocessing
 import signal
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.contenders import OURS
-from benchmarks.figures import Figures, mean_of
+from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import CEILING, play
 from benchmarks.workloads import Workload, overhead_of
 
@@ -51,8 +51,8 @@ def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:
     """Measure on all processors.
 
     Args:
-        cells: What to measure.
-        seeds: Runs of each cell of ours: only ours adapts, and differs much by chance.
+        cells: The measurements.
+        seeds: Runs of each of the worker's cells; it alone adapts, and varies much.
         scale: Length of the runs, as a share of the usual.
     """
     runs = [

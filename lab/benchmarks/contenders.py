@@ -1,8 +1,8 @@
-"""Ours and four other ways to number tickets, each a Lambda handler on the model.
+"""The worker and four other ways to number tickets, each a Lambda handler on the model.
 
 The others are as their sources have them: one record after the other.
-They share our parsing, our ticket item and our announcement, so that they differ from
-ours in how a number is found, and in nothing else.
+They share the worker's parsing, ticket item and announcement, and differ from it in
+the way to a number alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ from ticket_numbering.contract.messages import CreateTicket
 def locked_counter(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Read a counter, then write it and the ticket together if it is unchanged.
 
-    On every cancellation it reads again, whatever the reason, without a backoff.
+    On every cancellation it reads again, for any reason, without a backoff.
     """
     key = {"id": {"S": request.project_id}}
     dynamodb = environment.dynamodb

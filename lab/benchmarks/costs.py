@@ -1,9 +1,9 @@
-"""What a million tickets cost on AWS: what was counted, times list prices."""
+"""The cost of a million tickets on AWS: counts times list prices."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from benchmarks.figures import Figures
+from benchmarks.counting import Figures
 
 PRICES: Final[Mapping[str, tuple[float, str]]] = {
     "write units": (0.625, "DynamoDB on demand, 2025-07"),
@@ -14,7 +14,7 @@ PRICES: Final[Mapping[str, tuple[float, str]]] = {
     "GB-seconds": (13.3334, "Lambda on arm64, 2026-05"),
     "KB of logs": (0.50, "CloudWatch Logs, 2026-06"),
 }
-"""Dollars a million, and the AWS pricing page and the month that they were seen.
+"""Dollars a million, and the AWS pricing page and the month of its price.
 
 US East (N. Virginia), without volume tiers, free tiers and discounts.
 """
@@ -28,7 +28,7 @@ LOG_KB: Final = (0.66, 1.08)
 
 
 def dollars(figures: Figures) -> dict[str, float]:
-    """Return what a million tickets cost, by service and in sum."""
+    """Return the cost of a million tickets, by service and in sum."""
     price = {unit: dollar for unit, (dollar, _) in PRICES.items()}
     receives = max(figures.batches, 1 / RECEIVED_TOGETHER)
     seconds = figures.batches * figures.batch_seconds

@@ -1,13 +1,12 @@
-"""What is counted while a contender works: the same for all, at the model's edges."""
+"""Counts of a run, taken at the model's edges: the same for every contender."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
-from benchmarks.figures import Figures, percentile
 from simulation.aws.faults import Fault
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.messages import Message
@@ -16,14 +15,59 @@ from simulation.aws.tables import TICKETS
 from simulation.history import History
 
 
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Figures of one run, or of several."""
+
+    requests: float
+    """Of the function, a ticket, as are the units."""
+    publishes: float
+    lookups: float
+    """Those of them that publish, and that look up keys."""
+    write_units: float
+    read_units: float
+    attempts: float
+    """Writes of tickets that were sent, for one that succeeded."""
+    tickets_a_second: float
+    batches: float
+    """Invocations a ticket."""
+    batch_seconds: float
+    p50: float
+    p99: float
+    longest: float
+    """Seconds from receive to announced."""
+    p99_from_sending: float
+    starved: int
+    """Messages that went back to the queue because time or attempts ran out."""
+    duplicates: float
+    """Share of the tickets whose request had one already."""
+
+
+def mean_of(runs: Sequence[Figures]) -> Figures:
+    """Return the means of runs with different seeds; of losses the sum."""
+    values: dict[str, Any] = {
+        name: mean(getattr(run, name) for run in runs)
+        for name in Figures.__annotations__
+    }
+    values["longest"] = max(run.longest for run in runs)
+    values["starved"] = sum(run.starved for run in runs)
+    return Figures(**values)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile; 0 of nothing."""
+    ordered = sorted(values) or [0.0]
+    return ordered[round((len(ordered) - 1) * share)]
+
+
 @dataclass
 class Counts:
-    """What happened while it was measured."""
+    """The counts of the measured time."""
 
     requests: Counter[str] = field(default_factory=Counter)
     """Requests of the function by operation; botocore's retries count."""
     attempts: int = 0
-    """Writes of tickets that were sent: blocks of ours, single tickets of others."""
+    """Writes sent: the worker's blocks, the others' single tickets."""
     commits: int = 0
     """Those of them that succeeded."""
     tickets: int = 0
@@ -38,7 +82,7 @@ class Counts:
     starved: int = 0
 
     def figures(self, seconds: float, written: float, read: float) -> Figures:
-        """Return the figures of so many seconds, write units and read units."""
+        """Return the figures, given the seconds, write units and read units."""
         tickets = max(1, self.tickets)
         return Figures(
             requests=self.requests.total() / tickets,

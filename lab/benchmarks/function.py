@@ -72,29 +72,29 @@ def installed(python: str) -> Path:
     """Install the function's pinned packages for an interpreter, trimmed, once."""
     asked = "import sys; print(sys.implementation.cache_tag)"
     command = [python, "-I", "-c", asked]
-    tag = subprocess.check_output(command, text=True).strip()  # noqa: S603 - ours.
+    tag = subprocess.check_output(command, text=True).strip()  # noqa: S603 - fixed.
     directory = ROOT / ".build" / "function" / tag
     if not directory.exists():
         uv = Path(sys.executable).with_name("uv")
         install: list[str | Path] = [uv, "pip", "install", "--quiet"]
         install += ["--require-hashes", "--only-binary", ":all:", "--python", python]
         install += ["--target", directory, "--requirement", SOURCE / "requirements.txt"]
-        subprocess.run(install, check=True)  # noqa: S603 - ours.
+        subprocess.run(install, check=True)  # noqa: S603 - fixed.
         import_module("ticketctl.local.trim").trim(directory)
     return directory
 
 
 def run_probe(python: str, packages: Path, what: str) -> float:
-    """Return what a probe measures, in a fresh interpreter."""
-    # -S: packages that the interpreter happens to have would stand in for ours.
+    """Return the figure of a probe, in a fresh interpreter."""
+    # -S: packages that the interpreter happens to have would replace the function's.
     command = [python, "-I", "-S", __file__, "probe", str(SOURCE), str(packages), what]
-    return float(subprocess.check_output(command, env=ENVIRONMENT))  # noqa: S603 - ours.
+    return float(subprocess.check_output(command, env=ENVIRONMENT))  # noqa: S603 - fixed.
 
 
 def start_ratio(probe: Callable[[str], float]) -> float:
     """Start both kinds in turn, so that a load hits both; compare their medians."""
     kinds = "clients", "function"
-    for kind in kinds:  # What the first start compiles is no part of the others.
+    for kind in kinds:  # The first start compiles, the others do not.
         probe(kind)
     starts = [[probe(kind) for kind in kinds] for _ in range(STARTS)]
     clients, function = (median(column) for column in zip(*starts, strict=True))
@@ -180,7 +180,7 @@ def answer_request(model: Any, params: Any, **_: Any) -> tuple[Any, dict[str, An
 
 
 def answer(operation: str, ids: list[str]) -> dict[str, Any]:
-    """Return what the services answer when all is well."""
+    """Return an answer of success."""
     answers: dict[str, dict[str, Any]] = {
         "Query": {"Items": [{"number": {"N": "1041"}}]},
         "TransactWriteItems": {},

@@ -15,9 +15,9 @@ from benchmarks.counting import (
     CountedFifoQueue,
     CountedQueue,
     Counts,
+    Figures,
     Meter,
 )
-from benchmarks.figures import Figures
 from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
@@ -64,7 +64,7 @@ class ModelRun:
     def __init__(
         self, contender: str, workload: Workload, seed: int, scale: float
     ) -> None:
-        """Set the scene."""
+        """Build the services."""
         self._build, self._workload = CONTENDERS[contender], workload
         self._span = span_of(workload, scale, learns=contender == OURS)
         self._bodies = workload.bodies()
@@ -92,7 +92,7 @@ class ModelRun:
         self._dynamodb = DynamoDB(self._tables)
 
     def run(self) -> Figures:
-        """Work, and return what was counted after the warm-up."""
+        """Work, and return the figures after the warm-up."""
         outside = Process("outside")
         self._scheduler.spawn(outside, "producer", self._produce, is_local=True)
         for number in range(self._workload.workers):
@@ -180,7 +180,7 @@ class ModelRun:
         raise _OverError
 
     def _send_until(self, end: float, most_calls: float) -> None:
-        """Send what the workload says, until a time or a number of calls."""
+        """Send the workload's messages, until a time or a number of calls."""
         workload = self._workload
         if workload.burst and end:
             self._send(workload.burst)
@@ -197,7 +197,7 @@ class ModelRun:
                 self._scheduler.sleep(min(REFILL_SECONDS, end - self._scheduler.now))
 
     def _missing(self) -> int:
-        """Return how many must be sent so that more wait than the workers can take."""
+        """Return the messages needed to keep more waiting than the workers can take."""
         now = self._scheduler.now
         messages = self._queue.messages.values()
         waiting = sum(message.visible_at <= now for message in messages)

@@ -1,4 +1,4 @@
-"""Draws what more workers on one hot project do to each contender."""
+"""Plots of each contender with more and more workers on one hot project."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from benchmarks.cells import WORKERS, Cell, Results, hot
 from benchmarks.contenders import CONTENDERS
-from benchmarks.figures import Figures
+from benchmarks.counting import Figures
 from benchmarks.model_run import CEILING
 
 # Distinct for those who do not see all colours, and by their marks.
@@ -31,7 +31,7 @@ PLOTS: Final[Mapping[str, tuple[str, Callable[[Figures], float]]]] = {
         lambda found: found.tickets_a_second / CEILING * 100,
     ),
 }
-"""By the name of the file: the label, and what is drawn."""
+"""By the name of the file: the label, and the figure drawn."""
 
 
 def draw(results: Results, directory: Path) -> None:

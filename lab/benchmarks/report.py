@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.cells import Results
-from benchmarks.claims import CLAIMS, COLUMNS, Claim
+from benchmarks.claims import CLAIMS, COLUMNS, Claim, targets
 from benchmarks.costs import PRICES
-from benchmarks.targets import targets
 
 
 def report(results: Results) -> str:
@@ -36,7 +35,7 @@ def table_of(claim: Claim, results: Results) -> str:
     """Return the table of a claim."""
     rows = [
         (label, *(COLUMNS[column](results[cell]) for column in claim.columns))
-        for label, cell in claim.rows.items()
+        for label, cell in claim.cells.items()
     ]
     return _table(claim.title, ("", *claim.columns), rows)
 

@@ -1,4 +1,4 @@
-"""What arrives, how it reaches the workers, and how long it is measured."""
+"""The workloads: arrivals, the settings of the queue, and the span of a run."""
 
 import json
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from itertools import count
 from typing import Final
 
 WORKERS_A_SECOND: Final = 5.0
-"""How fast Lambda adds workers: 300 a minute; Lambda guide, "SQS scaling"."""
+"""The rate at which Lambda adds workers: 300 a minute; Lambda guide, "SQS scaling"."""
 
 FIRST_WORKERS: Final = 5
-"""What Lambda starts a queue with; Lambda guide, "SQS event source scaling"."""
+"""The workers that Lambda starts with; Lambda guide, "SQS event source scaling"."""
 
 MIN_SECONDS: Final = 4.0
 """So that a batch arrives where batches arrive now and then."""
@@ -22,7 +22,7 @@ CALLS_A_WORKER: Final = 80
 
 
 def overhead_of(records: int, projects: int = 1) -> tuple[float, float]:
-    """Return what Lambda and the function's own work on 512 MB add to a batch.
+    """Return the overhead of a batch: Lambda's, and the function's own on 512 MB.
 
     Each further project means two more requests, a query and a transaction.
     """
@@ -32,7 +32,7 @@ def overhead_of(records: int, projects: int = 1) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Workload:
-    """Who sends how much, and how it reaches the workers."""
+    """The arrivals of messages, and the settings of the queue."""
 
     workers: int = 10
     """Batches worked on at a time, at most."""
@@ -67,23 +67,23 @@ class Workload:
 
 @dataclass(frozen=True)
 class Span:
-    """How long a run is, in the seconds of the virtual clock."""
+    """The length of a run, in seconds of the virtual clock."""
 
     warm_up: float
-    """What happens before is not counted."""
+    """Not counted."""
     seconds: float
     calls: float = float("inf")
-    """After so many the warm-up ends too, and after as many again the run."""
+    """Ends the warm-up as well, and after the same number again the run."""
     workers_a_second: float = float("inf")
-    """How fast workers are added to the first five."""
+    """The rate at which workers are added to the first five."""
 
 
 def span_of(workload: Workload, scale: float, *, learns: bool) -> Span:
-    """Return how long to measure.
+    """Return the span of a run.
 
     Args:
-        workload: What is measured.
-        scale: How much longer or shorter than usual.
+        workload: The measured workload.
+        scale: Length of the run, as a share of the usual.
         learns: Whether the contender keeps its backoff from batch to batch. It then
             needs time to adapt, while Lambda adds workers slowly; of the others a
             second is enough, and much work.

@@ -1,4 +1,4 @@
-"""Checks of single promises: of caps, and that a bad message harms only itself."""
+"""Checks of single promises: caps, costs, and that a bad message harms only itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from math import inf
 from simulation.aws.items import Address
 from simulation.aws.messages import Message, reason_of
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.history import actor
+from simulation.history import History, actor
 from simulation.monitor import FULL, Monitor, broken
 from simulation.requests import Request, RequestId
 
@@ -60,7 +60,7 @@ class Caps:
 class Neighbours:
     """Checks the deliveries of a day on which DynamoDB and SNS work.
 
-    Every valid message is done, whatever its neighbours in the batch are. Excepted are
+    Every valid message is done, with any neighbours in its batch. Excepted are
     requests whose caps have been reached, and projects in which another writer delayed
     the invocation: contention may use up a block's attempts.
     """
@@ -100,3 +100,13 @@ class Neighbours:
             if message.id in failed or not monitor.is_done(message.body):
                 broken(f"{message.id} had to wait without contention")
             self.deliveries += 1
+
+
+def check_costs(history: History, bound: int, units: float) -> None:
+    """Check that a history keeps to its attempts and write units."""
+    for (process, project), attempts in history.most_attempts().items():
+        if attempts > bound:
+            broken(f"{process} tried {attempts} times in {project}, not {bound}")
+    due = history.units_due()
+    if units > due:
+        broken(f"{units} units written, at most {due} due")

@@ -32,7 +32,7 @@ class Condition(NamedTuple):
     interval: float
     """It is met at least once in this number of histories."""
     times: int
-    """How often a history met it."""
+    """The number of times that a history met it."""
 
 
 Rows = Iterator[tuple[str, float, int]]

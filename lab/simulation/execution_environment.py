@@ -41,7 +41,7 @@ CHANGES: Final = 0.1
 STANDS_STILL: Final = 0.3
 
 Decision = Callable[[Block, Sequence[Slot]], NextStep]
-"""What to do after a cancelled block."""
+"""The next step after a cancelled block."""
 
 SETTINGS: Final = Settings(
     TICKETS_TABLE=TICKETS,
@@ -169,7 +169,7 @@ class Algorithm:
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
     breaks: str = ""
-    """Of a known-bad algorithm, what its first violation says."""
+    """Of a known-bad algorithm, the text of its first violation."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False

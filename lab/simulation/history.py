@@ -1,4 +1,4 @@
-"""The log of one run: who did what, and what was answered."""
+"""The log of one run: events, calls and answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

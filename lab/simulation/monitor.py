@@ -32,7 +32,7 @@ def broken(promise: str) -> NoReturn:
 
 @dataclass
 class Monitor:
-    """Compares what producers requested with what the workers do."""
+    """Compares the workers' decisions with the producers' requests."""
 
     topic: Topic
     queue: Queue
@@ -99,7 +99,7 @@ class Monitor:
         }
         content = canonical({**OPTIONAL, **ticket})
         if content not in self.wanted[request]:
-            broken(f"{project}-{number} is not what was asked for")
+            broken(f"{project}-{number} differs from its request")
         self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
@@ -193,4 +193,4 @@ class Monitor:
             for item in items[TICKETS]
         }
         if tickets != self._numbers():
-            broken("the table does not hold what was decided")
+            broken("the table differs from the decisions")

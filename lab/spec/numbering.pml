@@ -1,5 +1,5 @@
 /* How workers number one project's tickets, beside a seed and an import: docs/proof.md in Promela.
-   `make spec` tries every interleaving; README.md says what is modelled and how to read it. */
+   `make spec` tries every interleaving; README.md gives its scope, and how to read it. */
 
 #ifndef WORKERS
 #define WORKERS 2              /* calls in flight at once, whether their callers live or not */
@@ -9,7 +9,7 @@
 #define DELIVERIES 4           /* of messages, in all */
 #endif
 #ifndef SEED
-#define SEED 0                 /* the numbers up to it were used elsewhere; 0: nobody seeds */
+#define SEED 0                 /* the numbers up to it were used elsewhere; 0: no seed */
 #endif
 
 /* Algorithms known to be wrong: -DWRONG=BUMP_ON_CONFLICT and so on. */
@@ -86,7 +86,7 @@ inline release(x, reason) {
 
 inline learn() {               /* A cancelled block: which number is next, and which keys are replays? */
     if
-    :: has(CONFLICT) && WRONG != BUMP_ON_CONFLICT -> next = 0  /* somebody tries: nothing is known */
+    :: has(CONFLICT) && WRONG != BUMP_ON_CONFLICT -> next = 0  /* another one tries: nothing is known */
     :: has(ELSEWHERE) -> next = 0                              /* a seed was here */
     :: else ->
        if
@@ -104,15 +104,15 @@ inline learn() {               /* A cancelled block: which number is next, and w
 active [WORKERS] proctype Worker() {
     byte a, b;                 /* the keys to be numbered, in this order; 0: none */
     byte next;                 /* the number to try; 0: to be read */
-    mtype t1, k1, t2, k2;      /* what became of the items of two tickets and two keys; 0: not told */
+    mtype t1, k1, t2, k2;      /* the answers for the items of two tickets and two keys; 0: none */
     byte n, tried;
 end:
     do
-    :: atomic { !a && deliveries ->  /* Any message may come at any time, to anybody. */
+    :: atomic { !a && deliveries ->  /* Any message may come at any time, to any worker. */
         receive(a);
         if :: deliveries -> receive(b); b = (b == a -> 0 : b) :: skip fi;
         if
-        :: skip                /* the sequence cache: none, or of any age, anybody's */
+        :: skip                /* the sequence cache: none, or of any age, any worker's */
         :: select(n : 1 .. TOP - 1); next = (is_ticket(n) -> n + 1 : 0); n = 0
 #if WRONG == CACHE_TRIED
         :: next = tried
@@ -125,12 +125,12 @@ end:
         :: atomic { !k1 -> prepare(KEY(a), k1) }
         :: atomic { b && !t2 -> prepare(next + 1, t2) }
         :: atomic { b && !k2 -> prepare(KEY(b), k2) }
-        :: atomic {            /* It is cancelled, for what is refused so far or throttled. */
+        :: atomic {            /* It is cancelled, for the refusals so far or throttled. */
             release(next, t1); release(KEY(a), k1); release(next + 1, t2); release(KEY(b), k2);
             tried = (WRONG == CACHE_TRIED -> next + 1 + (b > 0) : 0);
             if
             :: has(CONFLICT) || has(TAKEN) || has(ELSEWHERE) -> learn()
-            :: next = 0        /* It is told nothing. */
+            :: next = 0        /* No reason is reported. */
             fi;
             t1 = 0; k1 = 0; t2 = 0; k2 = 0; break }
         :: d_step {            /* It is decided, for all items at once. */

@@ -52,10 +52,10 @@ class TestEveryInterleaving:
         ("configuration", "algorithm"),
         [
             (TWO_MESSAGES, ALGORITHMS["increment on any cancellation"]),
-            (TRIED_IN_VAIN, ALGORITHMS["a number remembered from a block only tried"]),
+            (TRIED_IN_VAIN, ALGORITHMS["a number cached from a block only tried"]),
             (SENT_TWICE, REPLAY_LEFT_TO_THE_HOLDER),
         ],
-        ids=["increment", "remembered", "unannounced"],
+        ids=["increment", "cached", "unannounced"],
     )
     def test_exploration_finds_the_violation_when_the_algorithm_is_known_bad(
         self, configuration: Configuration, algorithm: Algorithm

@@ -176,7 +176,7 @@ class TestBrokenPromises:
             ("P-1 was deleted", [call("delete_ticket")]),
             ("the record of .* was overwritten", [call("commit", record(1))]),
             (
-                "does not hold what was decided",
+                "differs from the decisions",
                 [ANNOUNCE, DELETE, call("lose_ticket"), FINISH],
             ),
             ("P-1 was announced as", [call("announce", priority="low")]),
@@ -200,7 +200,7 @@ class TestBrokenPromises:
         [
             ("was never requested", [call("commit", ticket(1), record(1))]),
             (
-                "not what was asked for",
+                "differs from its request",
                 [SEND, call("commit", ticket(1, title="another"), record(1))],
             ),
             ("went apart", [SEND, call("commit", ticket(1))]),

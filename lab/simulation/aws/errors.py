@@ -11,7 +11,7 @@ RETRIED_CODES: Final = frozenset(
     }
 )
 RETRIED_STATUSES: Final = frozenset({500, 502, 503, 504})
-"""What botocore's standard mode retries; botocore/retries/standard.py."""
+"""Retried by botocore's standard mode; botocore/retries/standard.py."""
 
 
 class ServiceError(Exception):

@@ -1,4 +1,4 @@
-"""Lambda: polls the queue, invokes the handler, deletes what did not fail.
+"""Lambda: polls the queue, invokes the handler, deletes the messages that did not fail.
 
 Source: Lambda developer guide, "Handling errors for an SQS event source".
 """
@@ -56,7 +56,7 @@ class Poller:
     batch_size: int
     deletion_latency: Callable[[], float]
     cache_state: Callable[[], Hashable] = lambda: ()
-    """Stands for what a warm execution environment keeps between invocations."""
+    """Stands for the state that a warm execution environment keeps."""
     on_return: Callable[[str, Sequence[Message], set[str]], None] = lambda *_: None
     """Called with an invocation's name, its batch, and the ids of its failures."""
     invocations: int = 0

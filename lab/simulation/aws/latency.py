@@ -1,4 +1,4 @@
-"""How long calls and transactions take."""
+"""The latencies of calls and transactions."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ STEPS_A_CALL: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long calls and transactions take, in seconds."""
+    """The latencies of calls and transactions, in seconds."""
 
     shortest: float = 0.002
     longest: float = 0.02
@@ -21,21 +21,21 @@ class Latency:
     steps_a_call: int = STEPS_A_CALL
     """With 1, each item of a transaction takes as long as a call."""
     phase: tuple[float, float] | None = None
-    """How long it takes to prepare, and to commit, all items of a transaction.
+    """The time to prepare, and to commit, all items of a transaction.
 
     They go side by side; without it each item takes its own time.
     """
     decision: tuple[float, float] | None = None
-    """How long a transaction that is prepared waits for its decision."""
+    """The time from the preparation of a transaction to its decision."""
 
     def sample(self, choices: Choices) -> float:
-        """Return how long a request takes one way."""
+        """Return the time of a request one way."""
         if self.stalls and choices.chance(self.stalls):
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest)
 
     def sample_step(self, choices: Choices, steps: int) -> float:
-        """Return how long one of a transaction's items takes."""
+        """Return the time of one of a transaction's items."""
         if self.phase:
             return choices.duration(*self.phase) / steps
         if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):

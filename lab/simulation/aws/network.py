@@ -17,7 +17,7 @@ from simulation.engine.tasks import FOREVER, Future, Process
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 MAX_LATENESS_SECONDS: Final = 20.0
-"""How long after the caller's timeout a late request can still be served."""
+"""The longest time from a caller's timeout to the execution of its request."""
 
 AROUND_REDELIVERY: Final = (0.3, 0.1)
 """Seconds before and after a redelivery, in which a dead caller's request may land."""
@@ -152,7 +152,7 @@ class Network:
         return 0.0 if self.read_timeout == FOREVER else self.read_timeout
 
     def _wait_in_vain(self, fault: Fault) -> float:
-        """Return how long a caller waits whose call the service does not receive."""
+        """Return the wait of a caller whose call the service does not receive."""
         if fault is Fault.KILLED_BEFORE:
             return 0.0
         return (
@@ -160,7 +160,7 @@ class Network:
         )
 
     def _lateness(self, fault: Fault) -> float:
-        """Return how much later the call of a caller that is gone is executed.
+        """Return the delay of a call that is executed after its caller is gone.
 
         Of one that was killed, this is 0 or around the redelivery of its messages.
         """

@@ -17,7 +17,7 @@ from simulation.aws.tables import Tables
 from simulation.engine.tasks import FOREVER
 
 TOKEN_SECONDS: Final = 600.0
-"""How long DynamoDB remembers a token; TransactWriteItems API reference."""
+"""The lifetime of a token; TransactWriteItems API reference."""
 
 UNITS_FACTOR: Final = 2
 """Each item costs two writes: to prepare and to commit."""
@@ -156,5 +156,5 @@ class Transactions:
         tables.scheduler.sleep(tables.latency.sample_step(tables.choices, steps))
 
     def _observe(self, fact: Hashable) -> None:
-        """Add what a transaction saw to the state of its task."""
+        """Add an observation of a transaction to the state of its task."""
         self._tables.scheduler.observe(fact)

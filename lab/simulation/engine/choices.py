@@ -8,7 +8,7 @@ Thing = TypeVar("Thing")
 
 
 class Choices:
-    """Decides what the services and the network leave open: draws it from a seed."""
+    """Draws the choices of the services and the network from a seed."""
 
     are_exhaustive = False
     """Whether every possibility is tried in turn; then nothing takes time."""

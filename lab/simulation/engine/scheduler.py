@@ -44,10 +44,10 @@ class Scheduler:
         observed: Hashable = (),
         is_local: bool = False,
     ) -> None:
-        """Start a task, which may be chosen after so many seconds.
+        """Start a task, which may be chosen after a delay.
 
-        Its name is unique among the living tasks. `observed` stands for what the action
-        was made of. A local action begins with nothing that other tasks see.
+        Its name is unique among the living tasks. `observed` stands for the
+        action's parameters. A local action begins with nothing that other tasks see.
         """
         task = Task(self._hub, process, name, action)
         task.observed = observed
@@ -77,7 +77,7 @@ class Scheduler:
             self._at(self.now, future.waiting.task).is_local = True
 
     def observe(self, fact: Hashable) -> None:
-        """Add a response to what the running task observed."""
+        """Add a response to the observations of the running task."""
         task = self._running()
         task.observed = hash((task.observed, fact))
 

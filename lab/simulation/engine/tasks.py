@@ -51,5 +51,5 @@ class Wakeup:
     task: Task
     time: float
     is_local: bool = False
-    """What follows touches nothing that other tasks see, so it need not be a choice."""
+    """Its step touches nothing that other tasks see, so it need not be a choice."""
     cancelled: bool = False

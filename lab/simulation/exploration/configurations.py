@@ -71,7 +71,7 @@ class Configuration:
         return explore(make_world, reverses=self.reverses)
 
     def missing(self, graph: Graph) -> int:
-        """Return how much random walks meet that is not in the graph."""
+        """Return the number of states and transitions that only random walks meet."""
         return walk(self.world, graph, WALKS, reverses=self.reverses).missing
 
 
@@ -87,7 +87,7 @@ BATCHES: Final = Configuration(
 def with_faults(
     configuration: Configuration, *kinds: Fault, faults: int = 1, is_quick: bool = False
 ) -> Configuration:
-    """Return the configuration with at most so many faults of these kinds."""
+    """Return the configuration with up to this number of faults of these kinds."""
     listed = "; or ".join(kind.value.text for kind in kinds)
     name = f"{configuration.name}; up to {faults} x {listed}"
     return replace(
@@ -125,7 +125,7 @@ CONFIGURATIONS: Final[Sequence[Configuration]] = (
 
 @dataclass(frozen=True)
 class Findings:
-    """What the exploration of a configuration found."""
+    """The findings of an exploration."""
 
     configuration: Configuration
     states: int

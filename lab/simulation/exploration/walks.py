@@ -1,4 +1,4 @@
-"""Random walks through an explored configuration: is all that they meet in its graph?
+"""Random walks through an explored configuration, compared with its graph.
 
 The exploration stops at a known state, so it sees what follows on one path into the
 state alone.
@@ -48,7 +48,7 @@ class Comparison:
             self.missing_transitions.add((node, successor))
 
     def _successors(self, node: Node) -> Iterator[Node]:
-        """Return every state that follows, whatever is chosen between the two."""
+        """Return every state that follows, by any choices between the two."""
         for choice in range(self._graph.widths[node]):
             following = self._graph.edges[node, choice]
             if following in self._states:

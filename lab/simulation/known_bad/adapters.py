@@ -26,12 +26,12 @@ from ticket_numbering.worker.ports import Announcement, DeadLetter
 
 
 class SilentReplays(SNSPublisher):
-    """Takes what was recorded for announced."""
+    """Takes a recorded number for an announced one."""
 
     def publish(
         self, announcements: Sequence[Announcement], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Announce what is new."""
+        """Announce new numbers only."""
         new = [
             announcement for announcement in announcements if not announcement.replayed
         ]
@@ -59,7 +59,7 @@ class HastyDeadLetters:
     def send(
         self, letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
-        """Send what is no longer on the queue."""
+        """Delete the messages, and send them."""
         for letter in letters:
             self.source.delete_message(
                 QueueUrl="queue", ReceiptHandle=letter.record.message_id
@@ -115,7 +115,7 @@ class RefusesHalfSeen(DynamoDBTicketStore):
     def read_keys_in_transaction(
         self, keys: Any
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return what can be seen of transactions that are half written."""
+        """Return the keys that are visible, of half-written transactions too."""
         return self.read_keys(keys)
 
 

@@ -1,4 +1,4 @@
-"""Algorithms that are known to be wrong: the simulation must refute each of them."""
+"""The known-bad algorithms: the simulation must refute every one."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -44,12 +44,14 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         allocator=allocation.Unbounded,
     ),
     Algorithm(
-        "a number remembered from a block only tried",
+        "a number cached from a block only tried",
         allocation.caching_what_it_tries,
         "was committed after",
     ),
     _with(
-        "one memory for all projects", "was committed after", cache=allocation.OneForAll
+        "one cached number for all projects",
+        "was committed after",
+        cache=allocation.OneForAll,
     ),
     _by_record(
         "the textbook loop: query, put, plus one", "has two numbers", samples.textbook
@@ -84,7 +86,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         "was deleted before it was done",
     ),
     _with(
-        "failures that are not ours are deleted",
+        "unforeseen failures are deleted",
         "was deleted before it was done",
         worker=allocation.DeletesUnforeseen,
     ),
@@ -131,9 +133,9 @@ CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     Algorithm(
         "a stale read is checked by the condition", adapters.checking_stale_reads
     ),
-    _with("a remembered number never gets old", cache=allocation.never_too_old),
+    _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
-"""Correct: what they leave out of the shipped algorithm only saves requests."""
+"""Correct: the parts of the shipped algorithm that they omit only save requests."""
 
 ALGORITHMS: Final = {
     algorithm.name: algorithm

@@ -72,7 +72,7 @@ class DeletesUnforeseen(Worker):
 
 
 class IgnoresCaps(Allocator):
-    """Numbers every request, whatever its cap."""
+    """Numbers every request, in spite of its cap."""
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
         """Return the allocation of requests without caps."""
@@ -116,7 +116,7 @@ class Unbounded(Allocator):
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
-    """Cache the number after a block before it is known what became of it."""
+    """Cache the number after a block before its answer arrives."""
 
     class Store(DynamoDBTicketStore):
         def write_block(self, block: Block) -> Any:
@@ -128,10 +128,10 @@ def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
 
 
 class OneForAll(SequenceCache):
-    """Caches one number, whatever the project."""
+    """Caches one number for all projects."""
 
     def next_number(self, project_id: str, now: datetime) -> int | None:
-        """Return the number after our last block of any project."""
+        """Return the number after the last block of any project."""
         del project_id
         return SequenceCache.next_number(self, "any", now)
 
@@ -142,7 +142,7 @@ class OneForAll(SequenceCache):
 
 
 def never_too_old(_: timedelta, entries: Any) -> SequenceCache:
-    """Return a cache that trusts a number however long ago it was cached: correct."""
+    """Return a cache that trusts a number without a TTL: correct."""
     return SequenceCache(timedelta.max, entries)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.cells import CALM, TWICE
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
-from benchmarks.figures import Figures
+from benchmarks.counting import Figures
 from benchmarks.model_run import play
 from benchmarks.workloads import Workload
 

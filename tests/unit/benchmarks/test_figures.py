@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.claims import Target
 from benchmarks.costs import SUM, dollars
-from benchmarks.figures import Figures, mean_of
-from benchmarks.targets import Target
+from benchmarks.counting import Figures, mean_of
 
 
 def figures(**members: float) -> Figures:
