@@ -76,6 +76,7 @@ class SeededWorld(World):
     """A world with operators, who repeat a command that fails or is killed."""
 
     make_monitor = SeededMonitor
+    checks_costs = False  # A seed writes on its own.
     monitor: SeededMonitor
 
     def __init__(
@@ -120,9 +121,6 @@ class SeededWorld(World):
             at_most = one_of(self.choices, TIMES)
             self.scheduler.sleep(self.choices.duration(0.0, at_most))
             self._carry_out(self._order(f"{name} {turn}"))
-
-    def _check_costs(self) -> None:
-        """Leave the costs to histories without a seed, which writes on its own."""
 
     def _order(self, name: str) -> Order:
         """Draw a seed, or an import with numbers near those of the workers."""
