@@ -13,9 +13,12 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
+    Assignment,
     CloudEvent,
     CreateTicket,
+    RefusedRequest,
     TicketNumberAssigned,
+    TicketRefused,
 )
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
@@ -39,6 +42,7 @@ _SHORTEST: Final = {
     "idempotency_key": "order-4711-complaint-1",
     "title": "The invoice shows the wrong total",
 }
+_SOURCE: Final = "/ticket-numbering/ticket-numbering-prod"
 _FULL: Final = {
     "project_id": "PROJ",
     "idempotency_key": "order-4712-complaint-1",
@@ -49,8 +53,22 @@ _FULL: Final = {
     "labels": ["export", "customers"],
     "attributes": {"customer_id": "C-311", "channel": "email"},
 }
+_REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
 _ASSIGNED: Final = TicketNumberAssigned.of(
-    CreateTicket.parse(json.dumps(_SHORTEST)), 42, "2026-01-15T09:30:00.000Z"
+    _REQUEST,
+    Assignment(42, _REQUEST.fingerprint, "2026-01-15T09:30:00.000Z"),
+    source=_SOURCE,
+)
+_REFUSED: Final = TicketRefused.of(
+    RefusedRequest(
+        project_id=_REQUEST.project_id,
+        idempotency_key=_REQUEST.idempotency_key,
+        error_type="SequenceFullError",
+        field="max_number",
+        message_id="6f2d1c0e-5a0b-4c1f-9d43-7b1a3c2e9f10",
+        sent_at="2026-01-15T09:29:59.000Z",
+    ),
+    source=_SOURCE,
 )
 _MARKED: Final = Ticket(
     "PROJ",
@@ -86,8 +104,9 @@ def documents() -> dict[str, str]:
     schemas = {
         "create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL),
         "ticket-number-assigned": _event_schema(_ASSIGNED),
-        "ticket-voided": _event_schema(TicketVoided.of(_MARKED)),
-        "ticket-erased": _event_schema(TicketErased.of(_MARKED)),
+        "ticket-voided": _event_schema(TicketVoided.of(_MARKED, _SOURCE)),
+        "ticket-erased": _event_schema(TicketErased.of(_MARKED, _SOURCE)),
+        "ticket-refused": _event_schema(_REFUSED),
     }
     return {
         f"schemas/{name}.schema.json": generated.as_json(

@@ -1,32 +1,93 @@
-"""Asks for one ticket, as a producer should; needs boto3 alone.
+"""Asks for one ticket, and waits for the answer; needs boto3 alone.
 
-    python producer.py QUEUE_URL PROJECT TITLE [KEY]
+    python producer.py QUEUE_URL PROJECT TITLE [KEY] [--max-number N] [--answers URL]
 
 The queue's URL is the stack's output CreateTicketQueueUrl. Choose the key from your own
 system, such as an order's number. Run it again with the same key as often as you like,
 and whenever you do not know whether the message arrived: there is one ticket.
+
+With --answers it waits: a queue of this program alone, subscribed to its own keys as
+docs/consuming.md shows. Status 0: a number; 1: refused; 3: no answer came.
 """
 
+import argparse
 import json
 import sys
+from typing import Any
 from uuid import uuid4
 
 import boto3
 
+parser = argparse.ArgumentParser(description="Ask for one ticket.")
+parser.add_argument("queue_url")
+parser.add_argument("project")
+parser.add_argument("title")
+parser.add_argument("key", nargs="?", default=str(uuid4()))
+parser.add_argument("--max-number", type=int, help="accept no higher number")
+parser.add_argument("--answers", help="the queue that receives the answers")
+arguments = parser.parse_args()
 
-def ask_for_ticket(queue_url: str, project: str, title: str, key: str) -> str:
-    """Put one create-ticket message on the queue; return its id."""
-    message = {"project_id": project, "idempotency_key": key, "title": title}
-    sent = boto3.client("sqs").send_message(
-        QueueUrl=queue_url,
+ASSIGNED = "ticket-numbering.TicketNumberAssigned.v1"
+REFUSED = "ticket-numbering.TicketRefused.v1"
+KEY = arguments.project, arguments.key
+sqs = boto3.client("sqs")
+
+
+def send() -> str:
+    """Put the create-ticket message on the queue; return its id."""
+    message = {
+        "project_id": arguments.project,
+        "idempotency_key": arguments.key,
+        "title": arguments.title,
+    }
+    if arguments.max_number is not None:
+        message["max_number"] = arguments.max_number
+    sent = sqs.send_message(
+        QueueUrl=arguments.queue_url,
         # SQS limits the delay that a busy project causes for others.
-        MessageGroupId=project,
+        MessageGroupId=arguments.project,
         MessageBody=json.dumps(message),
     )
-    return sent["MessageId"]
+    return str(sent["MessageId"])
 
 
-if __name__ == "__main__":
-    queue_url, project, title, *rest = sys.argv[1:]
-    key = rest[0] if rest else str(uuid4())
-    print(key, ask_for_ticket(queue_url, project, title, key))
+def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
+    """Print an answer to the request; return the exit status, None if it is none."""
+    if event["type"] not in {ASSIGNED, REFUSED}:  # New types may come.
+        return None
+    data = event["data"]
+    if (data["project_id"], data["idempotency_key"]) != KEY:
+        return None
+    if event["type"] == ASSIGNED:
+        print(arguments.key, data["ticket_key"])
+        return 0
+    # Whoever may send can get any key refused: believe refusals of your own messages.
+    if data["message_id"] in message_ids:
+        print(arguments.key, "refused:", data["error_type"], data["field"])
+        return 1
+    return None
+
+
+def ask() -> int:
+    """Send, and again while no answer comes; return the exit status."""
+    message_ids = set()
+    for _ in range(3):
+        message_ids.add(send())  # Answered before: the answer is announced again.
+        for _ in range(3):
+            received = sqs.receive_message(
+                QueueUrl=arguments.answers, MaxNumberOfMessages=10, WaitTimeSeconds=20
+            )
+            for message in received.get("Messages", []):
+                status = status_of(json.loads(message["Body"]), message_ids)
+                sqs.delete_message(
+                    QueueUrl=arguments.answers, ReceiptHandle=message["ReceiptHandle"]
+                )
+                if status is not None:
+                    return status
+    print(arguments.key, "no answer yet: ask again", file=sys.stderr)
+    return 3
+
+
+if arguments.answers:
+    sys.exit(ask())
+print(arguments.key, send())

@@ -12,14 +12,22 @@ from typing import Any
 
 import boto3
 
+FACTS = {
+    "ticket-numbering.TicketNumberAssigned.v1": "{ticket_key}: {title}",
+    "ticket-numbering.TicketVoided.v1": "{ticket_key}: void",
+    "ticket-numbering.TicketErased.v1": "{ticket_key}: erase its text here too",
+    "ticket-numbering.TicketRefused.v1": "{idempotency_key}: refused, {error_type}",
+}
+"""The types that this program handles; here each is printed."""
+
 parser = argparse.ArgumentParser(description="Handle announcements, each once.")
 parser.add_argument("queue_url")
 parser.add_argument("--count", type=int, help="end after so many announcements")
 arguments = parser.parse_args()
 
 # A real subscriber stores these in the same transaction as their effects, for example
-# in a table whose primary key is the event's id. In memory they last until the end.
-handled: set[str] = set()
+# in a table whose primary key is source and id. In memory they last until the end.
+handled: set[tuple[str, str]] = set()
 
 
 def event_of(body: str) -> dict[str, Any]:
@@ -31,9 +39,14 @@ def event_of(body: str) -> dict[str, Any]:
 
 
 def handle(event: dict[str, Any]) -> None:
-    """Process one event; here it is printed."""
-    data = event["data"]
-    print(f"{data['ticket_key']}: {data.get('title', event['type'])}", flush=True)
+    """Process one event, unless it is a repeat or of an unknown type."""
+    identity = (event["source"], event["id"])  # The id alone is unique in one stack.
+    if event["type"] not in FACTS:
+        # Skipped, and deleted like the others: new types may come, and must not jam.
+        print(f"skipped {identity}: {event['type']}", file=sys.stderr)
+    elif identity not in handled:  # Announced at least once: drop repeats.
+        print(FACTS[event["type"]].format(**event["data"]), flush=True)
+        handled.add(identity)
 
 
 sqs = boto3.client("sqs")
@@ -43,10 +56,7 @@ while arguments.count is None or len(handled) < arguments.count:
     )
     for message in answer.get("Messages", []):
         try:
-            event = event_of(message["Body"])
-            if event["id"] not in handled:  # Announced at least once: drop repeats.
-                handle(event)
-                handled.add(event["id"])
+            handle(event_of(message["Body"]))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             # Not deleted: it comes again, and then goes to the dead-letter queue.
             print(f"cannot handle {message['MessageId']}: {error}", file=sys.stderr)

@@ -40,6 +40,7 @@ ENVIRONMENT: Final = {
     "IDEMPOTENCY_KEYS_TABLE": "idempotency-keys",
     "ASSIGNMENTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:assignments",
     "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
+    "EVENT_SOURCE": "/ticket-numbering/a-stack",
     "POWERTOOLS_SERVICE_NAME": "benchmark",
     "POWERTOOLS_METRICS_NAMESPACE": "TicketNumbering",
 }

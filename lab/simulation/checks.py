@@ -5,19 +5,18 @@ from dataclasses import dataclass, field
 from math import inf
 
 from simulation.aws.items import Address
-from simulation.aws.messages import Message, reason_of
+from simulation.aws.messages import Message
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.history import History, actor
-from simulation.monitor import FULL, Monitor, broken
-from simulation.requests import Request, RequestId
+from simulation.monitor import Monitor, broken
+from simulation.requests import RequestId
 
 
 @dataclass
 class Caps:
-    """Checks that no number is above its cap, and that a refused cap was reached."""
+    """Checks that no number is above its cap."""
 
     monitor: Monitor
-    refused: list[Request] = field(default_factory=list)
 
     def decided(self, addresses: Iterable[Address]) -> None:
         """See the tickets that hold from now on: some message accepts each number."""
@@ -39,33 +38,19 @@ class Caps:
             ):
                 broken(f"{project}-{number} is above its request's cap")
 
-    def dead_lettered(self, letter: Message) -> None:
-        """See a dead letter that has just arrived: its cap has been reached."""
-        request = self.monitor.sent[letter.body]
-        if reason_of(letter) != FULL or request is None:
-            return
-        self.refused.append(request)
-        if self.monitor.last[request.id[0]] < request.cap:
-            broken(f"refused below its cap: {letter.body}")
-
-    def finish(self) -> None:
-        """Check that no refused request had a number that it accepts."""
-        for request in self.refused:
-            number, content = self.monitor.numbered.get(request.id, (0, ""))
-            if content == request.content and number <= request.cap:
-                broken(f"refused, but has number {number}: {request.id}")
-
 
 @dataclass
 class Neighbours:
     """Checks the deliveries of a day on which DynamoDB and SNS work.
 
-    Every valid message is done, with any neighbours in its batch. Excepted are
-    requests whose caps have been reached, and projects in which another writer delayed
-    the invocation: contention may use up a block's attempts.
+    Every valid message is answered, with any neighbours in its batch. Excepted are
+    projects in which another writer delayed the invocation: contention may use up a
+    block's attempts.
     """
 
     monitor: Monitor
+    refusals_fail: bool = False
+    """Whether SNS takes no refusal; then those at a cap stay without an answer."""
     contended: set[tuple[str, str]] = field(default_factory=set)
     """Invocations, and projects in which another writer delayed them."""
     damaged: set[RequestId] = field(default_factory=set)
@@ -95,9 +80,10 @@ class Neighbours:
             if not monitor.is_valid(message.body):
                 continue  # Poison: the key belongs to another ticket.
             number, _ = monitor.numbered.get(request.id, (inf, ""))
-            if monitor.last[request.id[0]] >= request.cap < number:
-                continue  # Refused; an equal request can have got a higher number.
-            if message.id in failed or not monitor.is_done(message.body):
+            is_full = monitor.last[request.id[0]] >= request.cap < number
+            if is_full and self.refusals_fail:
+                continue
+            if message.id in failed or not monitor.is_answered(message):
                 broken(f"{message.id} had to wait without contention")
             self.deliveries += 1
 

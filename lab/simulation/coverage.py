@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, Self
 
 from simulation.aws.faults import SERVICES
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
-from simulation.aws.messages import reason_of
 from simulation.checks import Neighbours
 from simulation.history import History
 from simulation.monitor import FULL, Monitor
@@ -20,8 +19,8 @@ from ticket_numbering.allocation.sequence_cache import TTL
 LONG_KEY: Final = 100
 FAR_APART_SECONDS: Final = 600.0
 
-BLOCKS: Final = {1: 1, 5: 3, 10: 20, 49: 20, 50: 20}
-BATCHES: Final = {1: 1, 10: 1, 50: 10, 130: 10, 1000: 60}
+BLOCKS: Final = {1: 1, 5: 3, 10: 50, 49: 20, 50: 20}
+BATCHES: Final = {1: 1, 10: 1, 50: 10, 130: 30, 1000: 60}
 """The sizes up to which blocks and batches are counted, and the intervals of each."""
 
 
@@ -127,8 +126,8 @@ def _of_outages(scenario: Scenario) -> Rows:
 
 
 def _of_fair_days(scenario: Scenario, neighbours: Neighbours) -> Rows:
-    letters = neighbours.monitor.dead_letters.arrived
-    refused = sum(reason_of(letter) == FULL for letter in letters)
+    refusals = neighbours.monitor.refusals.values()
+    refused = sum(FULL in reasons for reasons in refusals)
     is_fair = scenario.is_fair
     yield "requests refused at their caps", 2, refused
     yield "days on which no message may wait for its neighbours", 20, is_fair

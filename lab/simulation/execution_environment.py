@@ -48,6 +48,7 @@ SETTINGS: Final = Settings(
     IDEMPOTENCY_KEYS_TABLE=KEYS,
     ASSIGNMENTS_TOPIC_ARN="topic",
     DEAD_LETTER_QUEUE_URL="dead-letters",
+    EVENT_SOURCE="/ticket-numbering/simulated",
 )
 
 
@@ -158,6 +159,7 @@ class ExecutionEnvironment:
             dead_letters or self.dead_letters(),
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
+            source=SETTINGS.event_source,
         )
         return build_handler(built)
 

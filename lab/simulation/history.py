@@ -145,7 +145,7 @@ def _action(action: Mapping[str, Any]) -> str:
 
 
 def _announced(entry: Mapping[str, Any]) -> str:
-    attributes = entry["MessageAttributes"]
-    replay = attributes["replayed"]["StringValue"] == "true"
-    subject = entry["Message"].partition('"subject":"')[2].partition('"')[0]
-    return f"{subject}{' (replay)' if replay else ''}"
+    replayed = entry["MessageAttributes"].get("replayed", {})
+    is_replay = replayed.get("StringValue") == "true"
+    event_id = entry["Message"].partition('"id":"')[2].partition('"')[0]
+    return f"{event_id}{' (replay)' if is_replay else ''}"

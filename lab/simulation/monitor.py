@@ -11,10 +11,12 @@ from simulation.aws.messages import Message, reason_of
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
-from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
+from simulation.requests import OPTIONAL, Request, RequestId, canonical, key_of, parse
 
 FOREIGN: Final = "of_the_next_version"
 FULL: Final = "SequenceFullError"
+ANNOUNCED_DELIVERIES: Final = 4
+"""Of poison, which is dead-lettered without its event afterwards."""
 REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
 """The fields of a request that its announcement repeats."""
 SHOWN: Final = 120
@@ -52,6 +54,8 @@ class Monitor:
     """The number and the content of each request that has its ticket."""
     recorded: dict[RequestId, int] = field(default_factory=dict)
     """The number in each key record."""
+    refusals: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The reasons announced for each message."""
 
     def requested(self, body: str) -> Request | None:
         """See a message before its producer sends it; return its request."""
@@ -131,8 +135,12 @@ class Monitor:
 
     def deleted(self, message: Message) -> None:
         """See a message before it is deleted from the queue."""
-        if not (self.is_done(message.body) or self._is_parked(message)):
+        if not (self.is_answered(message) or self._is_parked(message)):
             broken(f"{message.id} was deleted before it was done")
+
+    def is_answered(self, message: Message) -> bool:
+        """Return whether its number, or its refusal at its cap, is announced."""
+        return self.is_done(message.body) or FULL in self.refusals[message.id]
 
     def is_done(self, body: str) -> bool:
         """Return whether the body's own ticket is numbered and announced."""
@@ -144,18 +152,30 @@ class Monitor:
         return bool(announced) and request.content == content
 
     def _is_parked(self, message: Message) -> bool:
-        return any(
-            letter.body == message.body
-            and letter.attributes["SourceMessageId"]["StringValue"] == message.id
+        """Return whether its dead letter arrived, and its event if there can be one."""
+        reasons = {
+            reason_of(letter)
             for letter in self.dead_letters.arrived
-            if reason_of(letter)
+            if reason_of(letter) and letter.body == message.body
+            if letter.attributes["SourceMessageId"]["StringValue"] == message.id
+        }
+        needs_no_event = (
+            not self.has_key_records
+            or key_of(message.body) is None
+            or message.receives > ANNOUNCED_DELIVERIES
         )
+        return bool(reasons and (needs_no_event or reasons & self.refusals[message.id]))
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
         """Check the tables' items and the rest when nothing is left to do."""
         if self.queue.messages:
             broken("the queue never drained")
         parked = {message.body for message in self.dead_letters.messages.values()}
+        parked |= {
+            message.body
+            for message in self.queue.arrived
+            if FULL in self.refusals[message.id]
+        }
         for body in self.sent:  # A number that was never announced is not done.
             if not self.is_done(body) and body not in parked:
                 broken(f"lost: {body[:SHOWN]}")
@@ -168,8 +188,6 @@ class Monitor:
             self._check_tables(items)
 
     def _check_dead_letter(self, message: Message) -> None:
-        if reason_of(message) == FULL:
-            return  # `Caps` checks these.
         if reason_of(message):
             if self.is_valid(message.body):
                 broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")

@@ -14,6 +14,7 @@ PROJECT: Final = re.compile("[A-Za-z0-9._-]{1,64}")
 KEY: Final = re.compile("[!-~]{1,128}")
 PRIORITIES: Final = ("low", "medium", "high", "urgent")
 CAP: Final = "max_number"
+IDENTITY: Final = ("project_id", "idempotency_key")
 OPTIONAL: Final[Mapping[str, Any]] = {
     "description": None,
     "priority": "medium",
@@ -73,6 +74,18 @@ def parse(body: str) -> Request | None:
         return None
     request_id = content["project_id"], content["idempotency_key"]
     return Request(request_id, canonical(content), cap)
+
+
+def key_of(body: str) -> RequestId | None:
+    """Return the key of a request or of poison; None if it holds no valid one."""
+    try:
+        given = json.loads(body)
+    except ValueError:
+        return None
+    fields = given if isinstance(given, dict) else {}
+    if not all(CHECKS[name](fields.get(name)) for name in IDENTITY):
+        return None
+    return fields["project_id"], fields["idempotency_key"]
 
 
 def canonical(content: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from ticket_numbering.allocation.sequence_cache import TTL
 
 FAIR_DAYS: Final = 0.1
 FAIR_FIFO_DAYS: Final = 0.3
+FAILING_REFUSALS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
 OUTAGES: Final = 0.15
@@ -89,6 +90,8 @@ class Scenario:
     """Projects whose partition is throttled, and until when."""
     slow_calls: Mapping[str, float] = field(default_factory=dict)
     """Additional seconds that calls of these names take."""
+    refusals_fail: bool = False
+    """Whether SNS takes no refusal."""
     is_fair: bool = False
     """Whether DynamoDB and SNS work, so that no message may wait for its neighbours."""
 
@@ -195,6 +198,20 @@ def _day_of_repeats(choices: Choices) -> Scenario:
     )
 
 
+def _day_of_rivals(choices: Choices) -> Scenario:
+    """Draw a day on which different requests of one key reach their caps in order."""
+    producers = Producers(
+        choices,
+        count=10 + choices.pick(20),
+        projects=PROJECTS[0][:1],
+        spread=0.0,
+        repeats=0.6,
+        caps=(None, 1, 2, 3, 5, 8),
+    )
+    day = _fair(choices, producers)
+    return replace(day, fifo=True, batch_size=FIFO_BATCH, refusals_fail=False)
+
+
 def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
     fifo = choices.chance(FAIR_FIFO_DAYS)
     return Scenario(
@@ -202,6 +219,7 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
         pollers=1 + choices.pick(3),
         batch_size=FIFO_BATCH if fifo else LARGE_BATCH,
         fifo=fifo,
+        refusals_fail=choices.chance(FAILING_REFUSALS),
         partition_units=inf,
         latency=one_of(choices, QUICK),
         is_fair=True,
@@ -212,5 +230,6 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
 FAIR_KINDS_OF_DAY: Final = (
     *[_day_of_poison] * 4,
     *[_day_of_throttling] * 4,
+    *[_day_of_rivals] * 4,
     _day_of_repeats,  # Takes ten times as long to play as the others.
 )

@@ -45,7 +45,7 @@ class Services:
             max_receives=scenario.max_receives,
             dead_letters=self.dead_letters,
         )
-        self.topic = Topic(choices)
+        self.topic = Topic(choices, refusals_fail=scenario.refusals_fail)
         self.tables = Tables(
             scheduler,
             choices,

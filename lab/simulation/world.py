@@ -10,6 +10,7 @@ from simulation.aws.fault_plans import FaultPlan, RandomFaults
 from simulation.aws.faults import Fault
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import HandlerError, Poller
+from simulation.aws.messages import reason_of
 from simulation.aws.tables import SCHEMA, TICKETS
 from simulation.checks import Caps, Neighbours, check_costs
 from simulation.coverage import Condition, conditions_of
@@ -26,6 +27,7 @@ from simulation.execution_environment import (
 )
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation
+from simulation.refusals import Refusals, check_order, check_poison_last
 from simulation.scenario import Scenario
 from simulation.services import Services
 from ticket_numbering.allocation.sequence_cache import SequenceCache
@@ -74,11 +76,11 @@ class World:
             has_key_records=algorithm.has_key_records,
             forbids_deletion=not algorithm.deletes_tickets,
         )
-        self.neighbours = Neighbours(self.monitor)
+        self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
+        self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
-        self.services.dead_letters.on_arrival = self.caps.dead_lettered
         self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
@@ -108,10 +110,15 @@ class World:
         try:
             self.scheduler.run()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
-            self.caps.finish()
+            self.refusals.finish()
             if self.checks_costs and self.algorithm.has_key_records:
                 bound, units = self.scenario.max_attempts, tables.units_written
                 check_costs(self.history, bound, units)
+                check_poison_last(self.history)
+            letters = self.services.dead_letters.arrived
+            # A message that was received too often lets others pass it.
+            if self.scenario.fifo and all(map(reason_of, letters)):
+                check_order(self.monitor, self.refusals.at_caps)
         except (HandlerError, Violation) as error:
             return str(error)
         finally:
@@ -164,7 +171,8 @@ class World:
     def _announced(self, event: Any) -> None:
         """Log and check an announcement."""
         self.history.note("announces", event["id"])
-        self.monitor.announced(event)
+        is_refusal = "number" not in event["data"]
+        (self.refusals if is_refusal else self.monitor).announced(event)
 
     def _make_poller(self, number: int) -> Poller:
         services, scenario = self.services, self.scenario

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -18,6 +19,7 @@ from ticketctl.aws.queues import Received, messages_on, subscribe, take
 from ticketctl.aws.sender import Request, send
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
+from ticketctl.watch.announcements import REFUSED
 
 Found = TypeVar("Found")
 
@@ -82,6 +84,14 @@ class System:
         self.look()
 
     def events(self, project_id: str) -> list[dict[str, Any]]:
+        """Return the events of the project's tickets."""
+        return [event for event in self._events(project_id) if event["type"] != REFUSED]
+
+    def refusals(self, project_id: str) -> list[dict[str, Any]]:
+        """Return the events of the project's refused messages."""
+        return [event for event in self._events(project_id) if event["type"] == REFUSED]
+
+    def _events(self, project_id: str) -> list[dict[str, Any]]:
         events = [json.loads(message.body) for message in self.announced]
         return [event for event in events if event["data"]["project_id"] == project_id]
 
@@ -90,6 +100,7 @@ class System:
             message.attributes["replayed"] == "true"
             for message in self.announced
             if message.attributes["project_id"] == project_id
+            and message.attributes["event_type"] != REFUSED
         ]
 
     def dead_letter_of(self, sent: Request) -> Received | None:
@@ -129,12 +140,28 @@ class System:
         finally:
             self._publish(before)
 
-    def _publish(self, variables: dict[str, str]) -> None:
-        """Let deliveries go to a version that has these variables."""
+    @contextmanager
+    def function_code(self, artifact: Path) -> Iterator[None]:
+        """Deploy another artifact for the block."""
         function, name = self.stack.client("lambda"), self.stack.function_name
-        function.update_function_configuration(
-            FunctionName=name, Environment={"Variables": variables}
+        before = build_artifact().read_bytes()
+        function.update_function_code(FunctionName=name, ZipFile=artifact.read_bytes())
+        self._publish_version()
+        try:
+            yield
+        finally:
+            function.update_function_code(FunctionName=name, ZipFile=before)
+            self._publish_version()
+
+    def _publish(self, variables: dict[str, str]) -> None:
+        self.stack.client("lambda").update_function_configuration(
+            FunctionName=self.stack.function_name, Environment={"Variables": variables}
         )
+        self._publish_version()
+
+    def _publish_version(self) -> None:
+        """Let deliveries go to a version of the function as it is now."""
+        function, name = self.stack.client("lambda"), self.stack.function_name
         version = function.publish_version(FunctionName=name)["Version"]
         function.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
 

@@ -6,13 +6,12 @@ import pytest
 
 from tests.integration.conformance.messages import receive_all
 from tests.support.backends import Backend
-from tests.support.builders import create_tickets, plenty, queue_record
+from tests.support.builders import announcement, create_tickets, plenty, queue_record
 from tests.support.cases import cases
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract.errors import InvalidMessageError
-from ticket_numbering.contract.messages import TicketNumberAssigned
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.ports import DeadLetter
 
 MIB = 1024 * 1024
 
@@ -27,10 +26,7 @@ def test_publisher_publishes_all_when_one_call_cannot_take_them(
     backend: Backend,
 ) -> None:
     announcements = [
-        Announcement(
-            TicketNumberAssigned.of(request, number, "2026-11-21T06:00:00.000Z"),
-            replayed=number % 2 == 0,
-        )
+        announcement(request, number, replayed=number % 2 == 0)
         for number, request in enumerate(create_tickets(12), 1)
     ]
 

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from tests.support.backends import emulator_backend, moto_backend
-from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
+from tests.support.builders import (
+    SOURCE,
+    create_ticket,
+    create_tickets,
+    plenty,
+    queue_record,
+)
 from tests.support.fakes import FakeTime, key_of
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -34,6 +40,7 @@ class CountedWorker:
             SQSDeadLetters(backend.sqs, backend.dead),
             # One after the other: moto fails when two threads write at once.
             pool=lambda _: ThreadPoolExecutor(1),
+            source=SOURCE,
         )
         for client in (backend.dynamodb, backend.sns, backend.sqs):
             client.meta.events.register("before-call", self._count)

@@ -30,7 +30,7 @@ class Played:
 
         Of each key the first request counts that was not refused at its cap.
         """
-        monitor, refused = self.world.monitor, self.world.caps.refused
+        monitor, refused = self.world.monitor, self.world.refusals.at_caps
         arrived = [
             monitor.sent[message.body] for message in self.world.services.queue.arrived
         ]

@@ -21,13 +21,12 @@ from simulation.monitor import Monitor, Violation
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
 from simulation.world import World
+from tests.support.builders import announcement
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.errors import AnnouncementError
-from ticket_numbering.contract.messages import TicketNumberAssigned
-from ticket_numbering.worker.ports import Announcement
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 
@@ -245,9 +244,7 @@ def announcing_first(environment: ExecutionEnvironment) -> Any:
     class Store(DynamoDBTicketStore):
         def write_block(self, block: Block) -> Any:
             announcements = [
-                Announcement(
-                    TicketNumberAssigned.of(ticket, number, "-"), replayed=False
-                )
+                announcement(ticket, number)
                 for number, ticket in enumerate(block.requests, block.first_number)
             ]
             environment.publisher().publish(announcements, lambda: 30.0)

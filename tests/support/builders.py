@@ -2,10 +2,18 @@
 
 import json
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.messages import (
+    Assignment,
+    CreateTicket,
+    TicketNumberAssigned,
+)
 from ticket_numbering.worker.sqs_record import SQSRecord
+
+SOURCE: Final = "/ticket-numbering/test"
+ASSIGNED_AT: Final = "2026-11-21T06:00:00.000Z"
 
 _serial = count(1)
 
@@ -87,3 +95,26 @@ def queue_record(
 def plenty() -> float:
     """Return the seconds left of an invocation that has just begun."""
     return 30.0
+
+
+def assigned_event(
+    request: CreateTicket | None = None,
+    number: int = 1,
+    assigned_at: str = ASSIGNED_AT,
+    padding: int = 0,
+) -> TicketNumberAssigned:
+    """Return the event that a request has its number."""
+    request = request or create_ticket()
+    assignment = Assignment(number, request.fingerprint, assigned_at)
+    return TicketNumberAssigned.of(request, assignment, source=SOURCE, padding=padding)
+
+
+def announcement(
+    request: CreateTicket | None = None, number: int = 1, *, replayed: bool = False
+) -> Envelope:
+    """Return the announcement that a request has its number."""
+    request = request or create_ticket()
+    event = assigned_event(request, number)
+    return Envelope.of_ticket(
+        event, request.key, priority=request.priority, replayed=replayed
+    )

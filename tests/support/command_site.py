@@ -11,6 +11,7 @@ import pytest
 import typer
 from botocore.exceptions import ClientError
 
+from tests.support.builders import SOURCE
 from tests.support.ctl_process import Ended, command_context
 from tests.support.seed_items import ticket_item
 from ticketctl.aws.items import plain
@@ -45,6 +46,7 @@ class Site:
     folder: Path
     printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
+    source: str = SOURCE
     published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
 
@@ -58,6 +60,7 @@ class Site:
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
+            "EventSource": self.source,
         }
 
     def client(self, service_name: str) -> Any:

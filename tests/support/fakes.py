@@ -18,6 +18,7 @@ from ticket_numbering.allocation.store import (
     Refused,
     Slot,
 )
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -25,7 +26,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Replayed, Result, Retry
 
 
@@ -203,13 +204,13 @@ class FakeTicketStore:
 class FakePublisher:
     """Remembers the announcements; refuses the ids in `refused`."""
 
-    announced: list[Announcement] = field(default_factory=list)
+    announced: list[Envelope] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     calls: int = 0
     bug: Exception | None = None
 
     def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish; see `Publisher`."""
         time_left()

@@ -19,6 +19,7 @@ from simulation.history import OUTSIDE
 from simulation.monitor import broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
+from tests.support.builders import SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
@@ -54,6 +55,7 @@ class SimulatedStack:
     outputs: ClassVar[Mapping[str, str]] = {
         "TicketsTableName": TICKETS,
         "IdempotencyKeysTableName": KEYS,
+        "EventSource": SOURCE,
     }
     dynamodb: Any
 

@@ -123,6 +123,17 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
+def event_source(stack: System) -> str:
+    """Return the CloudEvents source of the stack's events.
+
+    Raises:
+        CloudError: The stack is of an earlier release, whose events do not name it.
+    """
+    if source := stack.outputs.get("EventSource"):
+        return source
+    raise CloudError("the stack has no output EventSource: deploy this release first")
+
+
 def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
     """Return the outputs of a stack that CloudFormation describes."""
     outputs = description.get("Outputs", [])

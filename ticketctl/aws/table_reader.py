@@ -21,7 +21,9 @@ Item = Mapping[str, Any]
 Place = tuple[str, int]
 """The key of a ticket: project and number."""
 
-_MAX_KEYS: Final = 100  # BatchGetItem API.
+MAX_KEYS: Final = 100
+"""Of a BatchGetItem, and of a TransactGetItems."""
+
 _BUSY_SECONDS: Final = 0.2
 
 
@@ -86,12 +88,27 @@ class TableReader:
         ids = ({"id": {"S": key_id(key)}} for key in keys)
         return self._items(table, ids, KEY_ATTRIBUTES)
 
+    def recorded(self, table: str, keys: Sequence[RequestKey]) -> set[RequestKey]:
+        """Return the keys that have a record, in one transactional read.
+
+        Any other read can see a ticket whose key's record it does not see yet.
+
+        Raises:
+            ClientError: A transaction holds one of the keys.
+        """
+        gets = [{"TableName": table, "Key": {"id": {"S": key_id(key)}}} for key in keys]
+        answer = self._read(
+            "transact_get_items", TransactItems=[{"Get": get} for get in gets]
+        )
+        found = zip(keys, answer["Responses"], strict=True)
+        return {key for key, response in found if response.get("Item")}
+
     def _items(
         self, table: str, keys: Iterable[Item], attributes: Sequence[str]
     ) -> Iterator[Item]:
         """Read the items of these keys; absent ones are left out."""
         rest = iter(keys)
-        while batch := [*islice(rest, _MAX_KEYS)]:
+        while batch := [*islice(rest, MAX_KEYS)]:
             while batch:
                 request = {"Keys": batch, "ConsistentRead": True}
                 answer = self._read(

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import typer
 
+from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
 from ticketctl.send.checking import Check, checked_request
@@ -15,13 +16,14 @@ from ticketctl.send.request_file import Format
 Wait = Annotated[
     bool,
     typer.Option(
-        "--wait", help="Wait for the numbers, print each; status 1 if one is missing."
+        "--wait",
+        help="Wait for the numbers, print each; status 1 if one is missing or refused.",
     ),
 ]
 Timeout = Annotated[
     int,
     typer.Option(
-        min=1, help="With --wait: give up after this many seconds without a number."
+        min=1, help="With --wait: give up after this many seconds without an answer."
     ),
 ]
 
@@ -78,7 +80,10 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     request = checked_request(
         {name: value for name, value in given.items() if value is not None}
     )
-    delivery = Delivery(stack_of(ctx), as_json, timeout if wait else None)
+    stack = stack_of(ctx)
+    if problem := project_problem(project, allowed_projects(stack)):
+        raise InputError(problem)
+    delivery = Delivery(stack, as_json, timeout if wait else None)
     raise typer.Exit(delivery.run([request]))
 
 
@@ -140,7 +145,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     JSONL is a JSON object a line. CSV has a header of field names; there, an empty cell
     is an absent field, labels are separated by ; and attributes are columns named
     attributes.NAME. Everything is checked before anything is sent, and a bad line stops
-    the whole file.
+    the whole file. A dry run asks no stack, so it does not check AllowedProjects.
 
     A line without an idempotency_key gets one that is made from the file's name and
     the line's content. So the same file can be sent again, after Ctrl-C or with
@@ -157,11 +162,12 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         )
     check = Check(project, keys_of(file, key_prefix), unchecked)
     check.run_file(file, file_format, skip_invalid=skip_invalid)
-    status = Status.FOUND if check.problems else Status.OK
+    status = Status.OK
     if dry_run:
         check.print_counts(as_json=as_json)
     else:
-        seconds = timeout if wait else None
-        delivery = Delivery(stack_of(ctx), as_json, seconds, rate, is_file=True)
-        status = delivery.run(check.requests) or status
-    raise typer.Exit(status)
+        stack, seconds = stack_of(ctx), timeout if wait else None
+        check.refuse_projects(allowed_projects(stack), file, skip_invalid=skip_invalid)
+        delivery = Delivery(stack, as_json, seconds, rate, is_file=True)
+        status = delivery.run(check.requests)
+    raise typer.Exit(status or (Status.FOUND if check.problems else Status.OK))

@@ -187,7 +187,7 @@ def _mark(
     checked_reason(reason)
     stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
-    check_markable(found, mark, reason)
+    check_markable(stack, found, mark, reason)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
     marked = mark_ticket(stack, found, mark, reason)

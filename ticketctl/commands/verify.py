@@ -6,8 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
+from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.aws.stack import Stack
-from ticketctl.cli.errors import Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import (
@@ -49,15 +50,19 @@ def verify(
 ) -> None:
     """Send a sample through the deployed system, and check the outcome.
 
-    Tickets, repeats, a reused idempotency key and poison go to a new project.
-    Its numbers must be 1 to n, one for each key, all announced, repeats announced
-    again, and every refused message a dead letter with the right reason.
+    Tickets, repeats, a reused idempotency key, a request whose cap is reached and
+    poison go to a new project, VERIFY-...; AllowedProjects must match it. Its numbers
+    must be 1 to n, one for each key, all announced, repeats announced again. Every
+    refusal must be announced if project and key can be read, and be a dead letter with
+    the right reason unless the cap was it.
 
     The tickets and their key records stay; the project's dead letters are removed.
     Ends with status 0 only if all of it holds, else with 1.
     """
     stack = stack_of(ctx)
     project = f"VERIFY-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{token_hex(2)}"
+    if problem := project_problem(project, allowed_projects(stack)):
+        raise InputError(f"{problem}; allow VERIFY-.* too")
     confirm(
         f"{count} tickets will be numbered by the stack {stack.name} in "
         f"{stack.region}; its tables keep them, as project {project}. Go on?",

@@ -49,7 +49,7 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show each number as it is announced, until Ctrl-C.
+    """Show each number and each refusal as it is announced, until Ctrl-C.
 
     It subscribes a queue of its own, which it removes when it ends. Earlier
     announcements are not shown. A replay may have been announced before. With

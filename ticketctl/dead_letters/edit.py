@@ -1,6 +1,7 @@
 """Replaces the body of a dead letter by a valid one."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -13,6 +14,7 @@ import click
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.aws.request_fields import body_of, exact_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
@@ -38,11 +40,12 @@ def edit_dead_letter(
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
     [dead_letter] = select(stack, Selection([message_id]))
+    allowed = allowed_projects(stack)
     refuse_numbered(stack, [dead_letter])
     given = _text(file) if file else dead_letter.body if new_key else None
     text = _edited(laid_out(dead_letter.body)) if given is None else nullcontext(given)
     with text as new_text:
-        body = _new_body(new_text, dead_letter, new_key=new_key)
+        body = _new_body(new_text, dead_letter, allowed, new_key=new_key)
         redriven = resend(stack, [replace(dead_letter, body=body)])
     console().print(f"dead letters redriven: {redriven}")
 
@@ -78,15 +81,19 @@ def _run_editor(path: Path) -> None:
         raise InputError(f"{error}; set EDITOR, or use --body") from error
 
 
-def _new_body(text: str, dead_letter: DeadLetter, *, new_key: bool) -> str:
+def _new_body(
+    text: str, dead_letter: DeadLetter, allowed: re.Pattern[str], *, new_key: bool
+) -> str:
     fields = exact_fields(text)
     if new_key and fields:
         fields = fields | {"idempotency_key": str(uuid4())}
     body = text if fields is None else body_of(fields)
     try:
-        CreateTicket.parse(body)
+        request = CreateTicket.parse(body)
     except PoisonMessageError as error:
         raise InputError(f"nothing was sent: {visible(str(error))}") from error
+    if problem := project_problem(request.project_id, allowed):
+        raise InputError(f"nothing was sent: {problem}")
     if fields == exact_fields(dead_letter.body):
         raise InputError("the body is unchanged; nothing was sent")
     return body

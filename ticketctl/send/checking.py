@@ -1,11 +1,13 @@
 """Completes and validates requests before they are sent."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.aws.allowed_projects import project_problem
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
@@ -55,19 +57,31 @@ class Check:
                 not to be skipped.
         """
         self.run(read_lines(file, file_format))
-        name = shown_name(file)
-        for number, problem in self.problems:
-            remark(f"{name}:{number}: {visible(problem)}")
         if not (self.requests or self.problems):
-            raise InputError(f"{name}: holds no ticket")
-        if self.problems and not skip_invalid:
-            raise InputError(
-                f"{name}: bad lines: {len(self.problems)}, so nothing is sent; fix "
-                "the file, or send the rest with --skip-invalid"
-            )
+            raise InputError(f"{shown_name(file)}: holds no ticket")
+        _report(file, self.problems, skip_invalid=skip_invalid)
         if self.keys and self.keys.counts:
             prefix = visible(self.keys.prefix)
             remark(f"keys made from {prefix}; another file of that name shares them")
+
+    def refuse_projects(
+        self, allowed: re.Pattern[str], file: str, *, skip_invalid: bool
+    ) -> None:
+        """Drop the requests of projects that the stack refuses, and print them.
+
+        Raises:
+            InputError: There are some, and they are not to be skipped.
+        """
+        problems = [
+            (request.line, problem)
+            for request in self.requests
+            if request.ticket
+            and (problem := project_problem(request.ticket.project_id, allowed))
+        ]
+        _report(file, problems, skip_invalid=skip_invalid)
+        lines = {number for number, _ in problems}
+        self.requests = [one for one in self.requests if one.line not in lines]
+        self.problems += problems
 
     def print_counts(self, *, as_json: bool) -> None:
         """Print the counts of good and of bad lines."""
@@ -102,6 +116,19 @@ class Check:
         if "idempotency_key" not in completed and self.keys:
             completed["idempotency_key"] = self.keys.key(completed)
         return completed
+
+
+def _report(
+    file: str, problems: Collection[tuple[int, str]], *, skip_invalid: bool
+) -> None:
+    name = shown_name(file)
+    for number, problem in problems:
+        remark(f"{name}:{number}: {visible(problem)}")
+    if problems and not skip_invalid:
+        raise InputError(
+            f"{name}: bad lines: {len(problems)}, so nothing is sent; fix "
+            "the file, or send the rest with --skip-invalid"
+        )
 
 
 def checked_request(fields: Fields) -> Request:

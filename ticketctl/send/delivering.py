@@ -29,7 +29,7 @@ class Delivery:
     stack: System
     as_json: bool = False
     timeout: float | None = None
-    """Seconds without a new number until it gives up; None: do not wait."""
+    """Seconds without a new answer until it gives up; None: do not wait."""
     rate: float | None = None
     """Messages a second; unlimited if None."""
     is_file: bool = False
@@ -88,7 +88,7 @@ class Delivery:
         ticket = answer.ticket
         if answer.problem:
             name = f"{ticket.project_id} {ticket.idempotency_key}"
-            remark(f"{name}: {answer.problem}; see: ticketctl dead-letters list")
+            remark(f"{name}: {answer.problem}")
             self.status = self.status or Status.FOUND
             return
         key = ticket_key(ticket.project_id, answer.number)

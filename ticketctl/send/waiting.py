@@ -1,21 +1,28 @@
-"""Waits for the numbers of requests, by reading the table of idempotency keys.
+"""Waits for the answers to requests, by reading the tables.
 
-A number stands there as soon as it is committed, and so before it is announced.
+The record of a key has its number as soon as it is committed, and so before it is
+announced. A request whose key has no record after its project's numbers have reached
+its cap has none for ever.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from botocore.exceptions import ClientError
 
 from ticket_numbering.contract.dynamodb_items import assignment, key_id
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import CreateTicket, ticket_key
+from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.table_reader import MAX_KEYS, TableReader
+from ticketctl.aws.tickets import last_number
 
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0
+_SEE: Final = "see: ticketctl dead-letters list"
 
 
 @dataclass(frozen=True)
@@ -38,30 +45,83 @@ def wait_for_numbers(
 ) -> Iterator[Answer]:
     """Yield the answer to each request as it appears.
 
-    After `timeout` seconds without a new number, it yields the requests that have none.
+    After `timeout` seconds without a new one, it yields the requests that have none.
     """
-    missing = {key_id(ticket.key): ticket for ticket in tickets}
-    reader = TableReader(stack.client("dynamodb"), sleep=sleep)
-    table = stack.outputs["IdempotencyKeysTableName"]
+    waiting = _Waiting(stack, sleep)
+    waiting.add(tickets)
     last_news, delay = clock(), _FIRST_DELAY_SECONDS
-    while missing:
-        keys = [ticket.key for ticket in missing.values()]
-        for record in reader.records(table, keys):
-            yield _answer(missing.pop(record["id"]["S"]), record)
+    while waiting.missing:
+        for answer in waiting.answers():
+            yield answer
             last_news, delay = clock(), _FIRST_DELAY_SECONDS
-        if not missing or clock() >= last_news + timeout:
+        if not waiting.missing or clock() >= last_news + timeout:
             break
         sleep(delay)
         delay = min(2 * delay, _MAX_DELAY_SECONDS)
-    for ticket in missing.values():
-        yield Answer(ticket, problem=f"no number after {timeout:g} seconds")
+    for ticket in waiting.missing.values():
+        problem = f"no number after {timeout:g} seconds; {_SEE}"
+        yield Answer(ticket, problem=problem)
+
+
+@dataclass
+class _Waiting:
+    """The requests that have no answer yet."""
+
+    stack: System
+    sleep: Callable[[float], None]
+    missing: dict[str, CreateTicket] = field(default_factory=dict)
+    """By the id of the key's record."""
+
+    def __post_init__(self) -> None:
+        self.reader = TableReader(self.stack.client("dynamodb"), sleep=self.sleep)
+        self.table = self.stack.outputs["IdempotencyKeysTableName"]
+
+    def add(self, tickets: Iterable[CreateTicket]) -> None:
+        """Add requests; of equal ones the highest cap counts."""
+        for ticket in tickets:
+            equal = self.missing.setdefault(key_id(ticket.key), ticket)
+            if ticket.cap > equal.cap:
+                self.missing[key_id(ticket.key)] = ticket
+
+    def answers(self) -> Iterator[Answer]:
+        """Yield the answers that are there now."""
+        keys = [ticket.key for ticket in self.missing.values()]
+        for record in self.reader.records(self.table, keys):
+            yield _answer(self.missing.pop(record["id"]["S"]), record)
+        # In this order: numbers only grow, so a key that has no record after they have
+        # reached its cap gets none.
+        full = self._at_their_cap()
+        for start in range(0, len(full), MAX_KEYS):
+            for ticket in self._without_record(full[start : start + MAX_KEYS]):
+                del self.missing[key_id(ticket.key)]
+                problem = f"refused: the numbers have reached max_number {ticket.cap}"
+                yield Answer(ticket, problem=problem)
+
+    def _at_their_cap(self) -> list[CreateTicket]:
+        """Return the requests whose project's numbers have reached their cap."""
+        capped = [one for one in self.missing.values() if one.max_number is not None]
+        projects = {ticket.project_id for ticket in capped}
+        last = {project: last_number(self.stack, project) for project in projects}
+        return [one for one in capped if not one.accepts(last[one.project_id] + 1)]
+
+    def _without_record(self, tickets: Sequence[CreateTicket]) -> list[CreateTicket]:
+        """Return the requests whose keys have no record; none if that is unknown."""
+        keys = [ticket.key for ticket in tickets]
+        try:
+            recorded = self.reader.recorded(self.table, keys)
+        except ClientError as error:
+            if error_code(error) != "TransactionCanceledException":
+                raise
+            return []  # A worker holds one of the keys: the next look tells.
+        return [ticket for ticket in tickets if ticket.key not in recorded]
 
 
 def _answer(ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
     recorded = assignment(record)
     if isinstance(recorded, DamagedKeyRecordError):
-        return Answer(ticket, problem=str(recorded))
+        return Answer(ticket, problem=f"{recorded}; {_SEE}")
     if not ticket.matches(recorded.fingerprint):
         other = ticket_key(ticket.project_id, recorded.number)
-        return Answer(ticket, problem=f"the key is that of {other}, another ticket")
+        problem = f"the key is that of {other}, another ticket; {_SEE}"
+        return Answer(ticket, problem=problem)
     return Answer(ticket, recorded.number, recorded.assigned_at)

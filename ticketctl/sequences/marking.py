@@ -23,7 +23,7 @@ from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
 from ticketctl.aws.queues import FIFO_SUFFIX
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import System, event_source
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
@@ -91,7 +91,7 @@ def checked_reason(reason: str) -> str:
     raise InputError(f"--reason: give one line of 1 to {MAX_REASON} visible characters")
 
 
-def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
+def check_markable(stack: System, found: Ticket, mark: Mark, reason: str) -> None:
     """Check that a ticket can be marked, or was for this very reason.
 
     Call before marking: a marked ticket must be announceable.
@@ -99,6 +99,7 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
     Raises:
         InputError: It cannot.
         NotThereError: It is no ticket as the system writes it.
+        CloudError: The stack is of an earlier release.
     """
     if found.status == RESERVED:
         raise InputError(
@@ -112,7 +113,7 @@ def check_markable(found: Ticket, mark: Mark, reason: str) -> None:
     marked = found
     if found.status in {None, *mark.replaces}:
         marked = replace(found, fields={**found.fields, **_marks(mark, reason)})
-    if marked.status != mark.status or not _is_announceable(marked, mark):
+    if marked.status != mark.status or not _is_announceable(stack, marked, mark):
         raise NotThereError(
             f"{found.ticket_key} is malformed and could not be announced; "
             f"see: ticketctl show {found.ticket_key}"
@@ -136,9 +137,9 @@ def _marks(mark: Mark, reason: str) -> dict[str, str]:
     return marks | ({"title": mark.title} if mark.title else {})
 
 
-def _is_announceable(marked: Ticket, mark: Mark) -> bool:
+def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
-        mark.event.of(marked)
+        mark.event.of(marked, event_source(stack))
     except ValidationError:
         return False
     return _priority(marked) in get_args(Priority)
@@ -157,7 +158,7 @@ def mark_ticket(stack: System, found: Ticket, mark: Mark, reason: str) -> Marked
         InputError: It is reserved, or marked for another reason.
         NotThereError: There is no such ticket any more, or it is malformed.
     """
-    check_markable(found, mark, reason)
+    check_markable(stack, found, mark, reason)
     was_already = found.status == mark.status
     if was_already and not mark.removed_from(found):
         return Marked(found, was_already)
@@ -203,9 +204,14 @@ def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:
     """Publish that a ticket is marked, as the worker publishes; or publish it again."""
-    event = mark.event.of(marked.ticket)
+    event = mark.event.of(marked.ticket, event_source(stack))
     key = RequestKey(event.data.project_id, event.data.idempotency_key)
-    envelope = Envelope(event, key, _priority(marked.ticket), marked.was_already)
+    envelope = Envelope.of_ticket(
+        event,
+        key,
+        priority=_priority(marked.ticket),
+        replayed=marked.was_already,
+    )
     topic_arn = stack.outputs["AssignmentsTopicArn"]
     entry = envelope.entry(fifo=topic_arn.endswith(FIFO_SUFFIX))
     stack.client("sns").publish(TopicArn=topic_arn, **entry)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.dynamodb_items import ERASED, REASONS, TIMES, VOIDED
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
-from ticket_numbering.contract.messages import CloudEvent
+from ticket_numbering.contract.messages import TicketEvent
 from ticketctl.aws.items import Ticket
 
 MAX_REASON = 500
@@ -44,13 +44,13 @@ class ErasedTicket(MarkedTicket):
     )
 
 
-class TicketMarked(CloudEvent):
+class TicketMarked(TicketEvent):
     """The event of a ticket's new status."""
 
     status: ClassVar[str]
 
     @classmethod
-    def of(cls, ticket: Ticket) -> Self:
+    def of(cls, ticket: Ticket, source: str) -> Self:
         """Build the event of a ticket; a repeat builds an equal one.
 
         Raises:
@@ -67,6 +67,7 @@ class TicketMarked(CloudEvent):
         }
         return cls.model_validate(
             {
+                "source": source,
                 "id": f"{ticket.ticket_key}/{cls.status}",
                 "subject": ticket.ticket_key,
                 "time": data[at],

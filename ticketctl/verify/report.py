@@ -7,6 +7,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from ticket_numbering.contract.messages import RefusedRequest
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible
@@ -14,18 +15,22 @@ from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Project, Verdict
 
 _BODY_WIDTH: Final = 60
+_TOO_OFTEN: Final = "received too often"
 
 
 def print_run(run: Run, verdict: Verdict) -> None:
-    """Print dead letters, projects, counts, and the verdict."""
+    """Print refused messages, projects, counts, and the verdict."""
     observed = verdict.observed
-    for dead_letter in run.dead_letters.values():
-        _print_dead_letter(dead_letter)
+    for message in run.sent:
+        if dead_letter := run.dead_letters.get(message.message_id):
+            _print_refused("dead letter", _reason(dead_letter), message.body)
+        elif refusals := run.refusals.get(message.message_id):
+            _print_refused("refused", _reasons(refusals), message.body)
     console().print(_table(observed.projects), soft_wrap=False)
     console().print(
         f"messages sent: {len(run.sent)}, numbers announced: "
         f"{len(observed.announced_keys)}, announced again: {run.replays}, "
-        f"dead letters: {len(run.dead_letters)}"
+        f"refusals: {len(run.refusals)}, dead letters: {len(run.dead_letters)}"
     )
     for problem in (*verdict.missing, *verdict.wrong):
         console().print(Text(visible(problem), style="red"))
@@ -56,9 +61,14 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         "dead_letters": [
             {
                 "error_type": dead_letter.attributes.get("ErrorType"),
-                "reason": _reason(dead_letter),
+                "reason": dead_letter.attributes.get("ErrorMessage", _TOO_OFTEN),
             }
             for dead_letter in run.dead_letters.values()
+        ],
+        "refusals": [
+            {"error_type": refused.error_type, "field": refused.field}
+            for refusals in run.refusals.values()
+            for refused in refusals
         ],
         "tickets_left_behind": {
             project.project_id: len(project.tickets) for project in observed.projects
@@ -77,15 +87,19 @@ def _times(run: Run) -> dict[str, float]:
 
 
 def _reason(dead_letter: Received) -> str:
-    return dead_letter.attributes.get("ErrorMessage", "received too often")
-
-
-def _print_dead_letter(dead_letter: Received) -> None:
     error_type = dead_letter.attributes.get("ErrorType", "no reason")
+    return f"{error_type}: {dead_letter.attributes.get('ErrorMessage', _TOO_OFTEN)}"
+
+
+def _reasons(refusals: Iterable[RefusedRequest]) -> str:
+    return ", ".join(f"{refused.error_type}: {refused.field}" for refused in refusals)
+
+
+def _print_refused(outcome: str, reason: str, body: str) -> None:
     line = Text.assemble(
-        ("dead letter", "bold red"),
-        f"  {error_type}: {visible(_reason(dead_letter))}\n",
-        (f"{'':<12} {visible(dead_letter.body, _BODY_WIDTH)}", "dim"),
+        (f"{outcome:<11}", "bold red"),
+        f"  {visible(reason)}\n",
+        (f"{'':<12} {visible(body, _BODY_WIDTH)}", "dim"),
     )
     console().print(line)
 

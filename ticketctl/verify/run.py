@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from pydantic import ValidationError
+
+from ticket_numbering.contract.messages import (
+    CreateTicket,
+    RefusedRequest,
+    RequestKey,
+    TicketRefused,
+)
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
@@ -16,7 +23,12 @@ from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict, judge
-from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
+from ticketctl.watch.announcements import (
+    ASSIGNED,
+    REFUSED,
+    Announcement,
+    read_announcement,
+)
 
 _LOOK_SECONDS: Final = 10
 """The longest look at the dead-letter queue."""
@@ -34,6 +46,8 @@ class Run:
     clock: Callable[[], float] = time.monotonic
     sent: list[Sent] = field(default_factory=list)
     dead_letters: dict[str, Received] = field(default_factory=dict)
+    """By the id of the message that was sent."""
+    refusals: dict[str, set[RefusedRequest]] = field(default_factory=dict)
     """By the id of the message that was sent."""
     seconds: list[float] = field(default_factory=list)
     """From sending to the announcement, of each number that was given first."""
@@ -60,6 +74,8 @@ class Run:
             found = read_announcement(message)
             if found and found.type == ASSIGNED:
                 news |= self._note(found)
+            elif found and found.type == REFUSED:
+                news |= self._note_refusal(found)
         return news
 
     def observed(self) -> Observed:
@@ -70,6 +86,7 @@ class Run:
             self._announced,
             self.dead_letters,
             [_read_project(self.stack, project_id) for project_id in projects],
+            self.refusals,
         )
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
@@ -110,6 +127,16 @@ class Run:
         announced.ticket_keys.add(found.event_id)
         announced.replayed |= found.replayed
         self.replays += found.replayed
+        return True
+
+    def _note_refusal(self, found: Announcement) -> bool:
+        try:
+            refused = TicketRefused.model_validate(found.event).data
+        except ValidationError:
+            return False
+        if all(sent.message_id != refused.message_id for sent in self.sent):
+            return False
+        self.refusals.setdefault(refused.message_id, set()).add(refused)
         return True
 
 

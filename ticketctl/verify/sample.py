@@ -1,4 +1,4 @@
-"""Sample messages: good ones, repeats, a reused key, and poison."""
+"""Sample messages: good ones, repeats, a reused key, a full sequence, and poison."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,14 +35,16 @@ class Messages:
 
     first: Sequence[str]
     later: Sequence[str] = ()
-    """Sent once the first have their numbers: repeats, and a key that is used again."""
+    """Sent once the first have their numbers: repeats, a reused key, a reached cap."""
 
 
 def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:
-    """Return tickets, the projects taking turns, and the repeats and poison."""
+    """Return tickets, the projects taking turns, and those to refuse or repeat."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}
-    later = [*tickets[:_REPEATS], reused]
+    late = _ticket(projects[0], number, "One seat too many")
+    late |= {"idempotency_key": "late", "max_number": 1}
+    later = [*tickets[:_REPEATS], reused, late]
     first = [*map(body_of, tickets), *_poison(projects[0])]
     return Messages(first, [*map(body_of, later)])
 

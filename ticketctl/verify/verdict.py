@@ -1,7 +1,7 @@
 """Compares the sent messages with tables, announcements and dead letters."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,13 +9,20 @@ from typing import Any
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,
+    SequenceFullError,
 )
-from ticket_numbering.contract.messages import CreateTicket, RequestKey, ticket_key
+from ticket_numbering.contract.messages import (
+    CreateTicket,
+    RefusedRequest,
+    RequestKey,
+    ticket_key,
+)
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import visible
 
 _BODY_WIDTH = 60
+_FULL = SequenceFullError.__name__
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,11 @@ class Sent:
             return CreateTicket.parse(self.body)
         except PoisonMessageError as error:
             return error
+
+    @cached_property
+    def key(self) -> RequestKey | None:
+        """The key that a refusal can name."""
+        return CreateTicket.key_of(self.body)
 
 
 @dataclass
@@ -58,6 +70,11 @@ class Project:
         """Its id."""
         return self.audit.project_id
 
+    @property
+    def last_number(self) -> int:
+        """Its highest number; 0 if it has none."""
+        return max(self.tickets, default=0)
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -68,6 +85,8 @@ class Observed:
     dead_letters: Mapping[str, Received]
     """By the id of the message that was sent."""
     projects: Sequence[Project]
+    refusals: Mapping[str, Collection[RefusedRequest]] = field(default_factory=dict)
+    """By the id of the message that was sent."""
 
     @cached_property
     def announced_keys(self) -> set[str]:
@@ -87,9 +106,37 @@ class Observed:
     def ticket_keys(self) -> dict[RequestKey, str]:
         """The ticket keys by the requests that have them."""
         return {
-            RequestKey(ticket["project_id"], ticket["idempotency_key"]): key
-            for key, ticket in self.stored.items()
+            request: ticket_key(request.project_id, number)
+            for request, number in self.numbers.items()
         }
+
+    @cached_property
+    def numbers(self) -> dict[RequestKey, int]:
+        """The numbers by the requests that have them."""
+        return {
+            RequestKey(project.project_id, ticket["idempotency_key"]): number
+            for project in self.projects
+            for number, ticket in project.tickets.items()
+        }
+
+    @cached_property
+    def last_numbers(self) -> dict[str, int]:
+        """The highest numbers of the projects."""
+        return {one.project_id: one.last_number for one in self.projects}
+
+    @cached_property
+    def reused_keys(self) -> set[RequestKey]:
+        """The keys that were sent with different requests."""
+        contents = defaultdict(set)
+        for message in self.sent:
+            if isinstance(message.request, CreateTicket):
+                contents[message.request.key].add(message.request.fingerprint)
+        return {key for key, found in contents.items() if len(found) > 1}
+
+    def is_refused_at_its_cap(self, message: Sent) -> bool:
+        """Tell whether that was announced of a message."""
+        refusals = self.refusals.get(message.message_id, ())
+        return any(refused.error_type == _FULL for refused in refusals)
 
 
 @dataclass(frozen=True)
@@ -98,7 +145,7 @@ class Verdict:
 
     observed: Observed
     missing: tuple[str, ...]
-    """Numbers, announcements and dead letters that may still come."""
+    """Numbers, announcements, refusals and dead letters that may still come."""
     wrong: tuple[str, ...]
     """Errors that no waiting fixes."""
 
@@ -111,7 +158,11 @@ class Verdict:
 def judge(observed: Observed) -> Verdict:
     """Compare the outcomes with the promises."""
     missing = [*_missing_messages(observed), *_missing_announcements(observed)]
-    wrong = [*_wrong_dead_letters(observed), *_wrong_announcements(observed)]
+    wrong = [
+        *_wrong_dead_letters(observed),
+        *_wrong_refusals(observed),
+        *_wrong_announcements(observed),
+    ]
     for project in observed.projects:
         # A project without tickets is missing, not wrong.
         wrong += map(str, project.audit.findings if project.tickets else ())
@@ -119,18 +170,27 @@ def judge(observed: Observed) -> Verdict:
 
 
 def _missing_messages(observed: Observed) -> Iterator[str]:
-    """Name each message that is neither numbered as it reads nor a dead letter."""
+    """Name each message without its number, refusal or dead letter."""
     replayed = {key for key, found in observed.announced.items() if found.replayed}
     for message in observed.sent:
-        if message.message_id in observed.dead_letters:
-            continue
         request = message.request
-        if isinstance(request, PoisonMessageError):
-            yield f"poison, and no dead letter: {_shown(message.body)}"
+        if dead_letter := observed.dead_letters.get(message.message_id):
+            is_announced = message.message_id in observed.refusals
+            # One that SQS moved has no reason, and need not be refused.
+            if (
+                "ErrorType" in dead_letter.attributes
+                and message.key
+                and not is_announced
+            ):
+                yield f"dead letter, and its refusal not announced: {_shown(message)}"
+        elif isinstance(request, PoisonMessageError):
+            yield f"poison, and no dead letter: {_shown(message)}"
+        elif observed.is_refused_at_its_cap(message):
+            continue
         elif not _is_stored(request, observed):
-            yield f"neither a number nor a dead letter: {_shown(message.body)}"
+            yield f"neither number, refusal nor dead letter: {_shown(message)}"
         elif message.is_repeat and request.key not in replayed:
-            yield f"sent again, and not announced again: {_shown(message.body)}"
+            yield f"sent again, and not announced again: {_shown(message)}"
 
 
 def _is_stored(request: CreateTicket, observed: Observed) -> bool:
@@ -157,28 +217,51 @@ def _wrong_announcements(observed: Observed) -> Iterator[str]:
 
 
 def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
-    contents = defaultdict(set)
-    for message in observed.sent:
-        if isinstance(message.request, CreateTicket):
-            contents[message.request.key].add(message.request.fingerprint)
     for message in observed.sent:
         dead_letter = observed.dead_letters.get(message.message_id)
         if dead_letter is None:
             continue
-        request = message.request
-        if isinstance(request, PoisonMessageError):
-            expected = type(request).__name__
-        elif len(contents[request.key]) > 1:
-            # The queue decides which of them comes first, and gets the number.
-            expected = IdempotencyMismatchError.__name__
-        else:
-            expected = "a number"
+        expected = _expected_error(message, observed)
         found = dead_letter.attributes.get("ErrorType", "no reason")
         if found != expected:
-            yield f"dead letter with {found} for {expected}: {_shown(message.body)}"
+            yield f"dead letter with {found} for {expected}: {_shown(message)}"
         if dead_letter.body != message.body:
-            yield f"dead letter with another body: {_shown(message.body)}"
+            yield f"dead letter with another body: {_shown(message)}"
 
 
-def _shown(body: str) -> str:
-    return visible(body, _BODY_WIDTH)
+def _expected_error(message: Sent, observed: Observed) -> str:
+    """Return the reason of the message's dead letter; "a number" if it has none."""
+    if isinstance(message.request, PoisonMessageError):
+        return type(message.request).__name__
+    # The queue decides which of them comes first, and gets the number.
+    is_reused = message.request.key in observed.reused_keys
+    return IdempotencyMismatchError.__name__ if is_reused else "a number"
+
+
+def _wrong_refusals(observed: Observed) -> Iterator[str]:
+    for message in observed.sent:
+        for refused in observed.refusals.get(message.message_id, ()):
+            if RequestKey(refused.project_id, refused.idempotency_key) != message.key:
+                yield f"refused under another key: {_shown(message)}"
+            elif refused.error_type == _FULL:
+                yield from _wrong_at_cap(message, observed)
+            elif refused.error_type != (expected := _expected_error(message, observed)):
+                found = refused.error_type
+                yield f"refused with {found} for {expected}: {_shown(message)}"
+
+
+def _wrong_at_cap(message: Sent, observed: Observed) -> Iterator[str]:
+    """Say why the message could have a number below its cap, or has one."""
+    request = message.request
+    if isinstance(request, PoisonMessageError):
+        yield f"refused at a cap, and poison: {_shown(message)}"
+    elif request.accepts(observed.last_numbers.get(request.project_id, 0) + 1):
+        yield f"refused below its cap: {_shown(message)}"
+    elif _is_stored(request, observed) and request.accepts(
+        observed.numbers[request.key]
+    ):
+        yield f"refused, and has a number that its cap allows: {_shown(message)}"
+
+
+def _shown(message: Sent) -> str:
+    return visible(message.body, _BODY_WIDTH)

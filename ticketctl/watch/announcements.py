@@ -6,13 +6,14 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
-from ticket_numbering.contract.messages import TicketNumberAssigned
+from ticket_numbering.contract.messages import TicketNumberAssigned, TicketRefused
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
+REFUSED: Final[str] = TicketRefused.model_fields["type"].default
 VOIDED: Final[str] = TicketVoided.model_fields["type"].default
 ERASED: Final[str] = TicketErased.model_fields["type"].default
 _STATUSES: Final = {VOIDED: TicketVoided.status, ERASED: TicketErased.status}
@@ -93,6 +94,11 @@ def line_of(message: Received) -> Text:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
         line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
+    elif found.type == REFUSED:
+        project, reason = _text(data.get("project_id")), _text(data.get("error_type"))
+        where, own_key = _text(data.get("field")), _text(data.get("idempotency_key"))
+        line = Text(f"{'refused':<12}", style="bold red")
+        line = Text.assemble(line, f" {project:<10} {reason}: {where}  {own_key}")
     elif status := _STATUSES.get(found.type):
         line = Text(f"{key} {status}: {_text(data.get('reason'))}")
     else:

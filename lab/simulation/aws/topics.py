@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simulation.aws.batches import entries_of, take
+from simulation.aws.batches import UNAVAILABLE, entries_of, take
+from simulation.aws.errors import ServiceError
 from simulation.engine.choices import Choices
 
 MAX_PUBLISH_BYTES: Final = 256 * 1024
@@ -19,6 +20,8 @@ class Topic:
     choices: Choices
     published: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Messages by the ids of their events."""
+    refusals_fail: bool = False
+    """Whether it takes no refusal."""
     on_publish: Callable[[Any], None] = lambda _: None
     """Called with an event before a subscriber receives it."""
 
@@ -41,6 +44,8 @@ class Topic:
 
     def _publish(self, entry: Mapping[str, Any]) -> str:
         event = json.loads(entry["Message"])
+        if self.refusals_fail and "number" not in event["data"]:
+            raise ServiceError("InternalError", status=UNAVAILABLE)
         self.on_publish(event)
         event_id = event["id"]
         self.published[event_id].append(entry["Message"])

@@ -15,6 +15,7 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -22,14 +23,14 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.ports import DeadLetter
 
 
 class SilentReplays(SNSPublisher):
     """Takes a recorded number for an announced one."""
 
     def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Announce new numbers only."""
         new = [
@@ -47,6 +48,17 @@ def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:
 
     deaf = AlteredClient(environment.sns, publish_batch=publish_batch)
     return replace(environment, sns=deaf).handler()
+
+
+class NoDeadLetters:
+    """Takes a refusal that is announced for answered."""
+
+    def send(
+        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
+        """Send nothing."""
+        del letters, time_left
+        return {}
 
 
 @dataclass

@@ -113,6 +113,26 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         "refused below its cap",
         allocator=allocation.RefusesByPlace,
     ),
+    _with(
+        "a refusal holds its group",
+        "had to wait without contention",
+        worker=allocation.HoldsGroups,
+    ),
+    _with(
+        "a rival comes after the others",
+        "was overtaken on a FIFO queue",
+        allocator=allocation.NumbersRivalsLast,
+    ),
+    _with(
+        "poison is sent before the numbers",
+        "announced a number after poison",
+        worker=allocation.PoisonFirst,
+    ),
+    _with(
+        "poison is announced and not dead-lettered",
+        "was deleted before it was done",
+        dead_letters=adapters.NoDeadLetters(),
+    ),
     Algorithm(
         "the newest ticket gets deleted",
         adapters.deleting_the_top,

@@ -14,6 +14,7 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     PoisonMessageError,
@@ -25,8 +26,8 @@ from ticket_numbering.contract.messages import (
     RequestKey,
     ticket_key,
 )
-from ticket_numbering.worker.ports import Announcement
-from ticket_numbering.worker.results import Poison, Retry
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison, Retry, hold_back
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
 
@@ -69,6 +70,49 @@ class DeletesUnforeseen(Worker):
             for result in report.results
         ]
         return replace(report, results=results)
+
+
+class HoldsGroups(Worker):
+    """Lets a refusal that is not announced hold the later messages of its group."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Process the batch, and hold back what follows such a refusal."""
+        report = Worker.handle(self, records, time_left)
+        return replace(report, results=hold_back(report.results))
+
+
+class PoisonFirst(Worker):
+    """Sends poison to the dead-letter queue before it allocates numbers."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Send the poison, and process the batch."""
+        letters = []
+        for record in records:
+            try:
+                record.parse()
+            except PoisonMessageError as error:
+                letters.append(DeadLetter(record, error))
+        if letters:
+            self.dead_letters.send(letters, time_left)
+        return Worker.handle(self, records, time_left)
+
+
+class LateRivals(Allocation):
+    """Refuses at a cap after all others are numbered, also where a rival waits."""
+
+    def refusable(self, next_number: int) -> list[CreateTicket]:
+        """Return the requests, once no request of any key accepts the number."""
+        refusable = Allocation.refusable(self, next_number)
+        firsts = {one.key: one for one in reversed(self.pending)}.values()
+        return [] if any(one.accepts(next_number) for one in firsts) else refusable
+
+
+class NumbersRivalsLast(Allocator):
+    """Allocates with rivals after the others."""
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        return LateRivals(project_id, list(requests))
 
 
 class IgnoresCaps(Allocator):
@@ -168,7 +212,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
 
     class LeavingPublisher(SNSPublisher):
         def publish(
-            self, announcements: Sequence[Announcement], time_left: TimeLeft
+            self, announcements: Sequence[Envelope], time_left: TimeLeft
         ) -> dict[str, AnnouncementError]:
             own = [
                 announcement

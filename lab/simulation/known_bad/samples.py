@@ -12,12 +12,17 @@ from simulation.execution_environment import SETTINGS, ExecutionEnvironment
 from ticket_numbering.adapters.aws_errors import code_of
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,
 )
-from ticket_numbering.contract.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.contract.messages import (
+    Assignment,
+    CreateTicket,
+    TicketNumberAssigned,
+)
+from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
@@ -60,11 +65,18 @@ class RecordByRecord:
             letter = DeadLetter(parsed, error)
             failures = self.environment.dead_letters().send([letter], left)
         else:
-            event = TicketNumberAssigned.of(request, number, STAMP)
-            announcement = Announcement(event, replayed=False)
-            failures = self.environment.publisher().publish([announcement], left)
+            envelope = _announcement(request, number)
+            failures = self.environment.publisher().publish([envelope], left)
         for failure in failures.values():
             raise failure
+
+
+def _announcement(request: CreateTicket, number: int) -> Envelope:
+    assignment = Assignment(number, request.fingerprint, STAMP)
+    event = TicketNumberAssigned.of(request, assignment, source=SETTINGS.event_source)
+    return Envelope.of_ticket(
+        event, request.key, priority=request.priority, replayed=False
+    )
 
 
 def ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The SNS adapter: announces assigned numbers, at least once each."""
+"""The SNS adapter: announces numbers and refusals, at least once each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,8 +12,6 @@ from ticket_numbering.adapters.batch_api import (
 from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
-from ticket_numbering.contract.messages import RequestKey
-from ticket_numbering.worker.ports import Announcement
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
@@ -31,15 +29,15 @@ class SNSPublisher:
         self._is_fifo = is_fifo(topic_arn)
 
     def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
+        self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Publish the announcements, as long as there is time.
+        """Publish the events, as long as there is time.
 
         Returns:
-            The error of each announcement that SNS did not take, by event id.
+            The error of each event that SNS did not take, by event id.
         """
         failures = send_all(
-            [_entry(one, fifo=self._is_fifo) for one in announcements],
+            [_entry(one, fifo=self._is_fifo) for one in envelopes],
             lambda batch: self._client.publish_batch(
                 TopicArn=self._topic_arn,
                 PublishBatchRequestEntries=batch,  # type: ignore[arg-type]
@@ -48,15 +46,12 @@ class SNSPublisher:
             time_left,
         )
         return {
-            announcements[position].event.id: AnnouncementError(f"SNS: {why}")
+            envelopes[position].event.id: AnnouncementError(f"SNS: {why}")
             for position, why in failures.items()
         }
 
 
-def _entry(announcement: Announcement, *, fifo: bool) -> Entry:
-    event = announcement.event
-    key = RequestKey(event.data.project_id, event.data.idempotency_key)
-    envelope = Envelope(event, key, event.data.priority, announcement.replayed)
-    content = envelope.entry(fifo=fifo)
-    size = len(content["Message"].encode()) + attributes_size(envelope.attributes)
-    return Entry(content, size)
+def _entry(envelope: Envelope, *, fifo: bool) -> Entry:
+    size = len(envelope.message.encode())
+    size += attributes_size(envelope.message_attributes)
+    return Entry(envelope.entry(fifo=fifo), size)

@@ -66,10 +66,7 @@ class SQSDeadLetters:
             CALL_RESERVE_SECONDS,
         )
         return {
-            dead_letters[position].record.message_id: DeadLetterError(
-                f"SQS: {why}; it was to be dead-lettered as "
-                f"{type(dead_letters[position].error).__name__}"
-            )
+            dead_letters[position].record.message_id: DeadLetterError(f"SQS: {why}")
             for position, why in failures.items()
         }
 

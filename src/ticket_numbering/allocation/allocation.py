@@ -42,10 +42,10 @@ from ticket_numbering.allocation.store import (
 from ticket_numbering.contract.errors import (
     DamagedSequenceError,
     NotAttemptedError,
-    PoisonMessageError,
     SequenceContentionError,
     SequenceFullError,
     StoreRefusedError,
+    TicketNumberingError,
     TicketTooLargeError,
     TransientError,
 )
@@ -102,7 +102,7 @@ class Allocation:
         default_factory=dict
     )
     """The number recorded before, or why no request of the key can have one now."""
-    refused: dict[RequestIdentity, PoisonMessageError] = field(default_factory=dict)
+    refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
     """Requests that left the next request of their key a chance."""
     attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
@@ -164,7 +164,7 @@ class Allocation:
         self.recorded |= answers
         self._progress()
 
-    def refuse(self, errors: Mapping[RequestIdentity, PoisonMessageError]) -> None:
+    def refuse(self, errors: Mapping[RequestIdentity, TicketNumberingError]) -> None:
         """Take out these requests, and leave the others of their keys."""
         self.refused |= errors
         self._progress()
@@ -290,8 +290,7 @@ class Allocator:
         allocation.refuse(
             {
                 request.identity: SequenceFullError(
-                    f"max_number: {request.project_id} has reached {request.cap}",
-                    "max_number",
+                    f"max_number: {request.project_id} has reached {request.cap}"
                 )
                 for request in requests
                 if request.key not in recorded

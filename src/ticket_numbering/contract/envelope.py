@@ -1,42 +1,78 @@
 """The envelope of an event: message attributes, group, deduplication id."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from ticket_numbering.contract.messages import CloudEvent, RequestKey
+from ticket_numbering.contract.messages import (
+    CloudEvent,
+    RequestKey,
+    TicketEvent,
+    TicketRefused,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An event about a ticket, with its message attributes and its message group."""
+    """An event as SNS takes it."""
 
     event: CloudEvent
-    key: RequestKey
-    """The request that the ticket was numbered for."""
-    priority: str
-    replayed: bool
-    """Whether it may have been published before."""
+    group: str
+    """The message group: a FIFO topic's order, or a fair queue's tenant."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """The message attributes, for filter policies and tracing."""
+    replayed: bool = False
+    """Whether it may have been published before, and must arrive again."""
+
+    @classmethod
+    def of_ticket(
+        cls,
+        event: TicketEvent,
+        key: RequestKey,
+        *,
+        priority: str,
+        replayed: bool,
+        trace: Mapping[str, str] | None = None,
+    ) -> "Envelope":
+        """Return the envelope of an event about the ticket of a request."""
+        attributes = {
+            "event_type": event.type,
+            "project_id": key.project_id,
+            "priority": priority,
+            "idempotency_key": key.idempotency_key,
+            "replayed": str(replayed).lower(),
+        }
+        return cls(event, key.project_id, attributes | {**(trace or {})}, replayed)
+
+    @classmethod
+    def of_refusal(cls, event: TicketRefused) -> "Envelope":
+        """Return the envelope of a refusal; its group never blocks a number."""
+        attributes = {
+            "event_type": event.type,
+            "project_id": event.data.project_id,
+            "idempotency_key": event.data.idempotency_key,
+            "error_type": event.data.error_type,
+        }
+        return cls(event, f"refused/{event.data.project_id}", attributes)
 
     @property
-    def attributes(self) -> dict[str, dict[str, str]]:
-        """The message attributes, for filter policies."""
-        values = {
-            "event_type": self.event.type,
-            "project_id": self.key.project_id,
-            "priority": self.priority,
-            "idempotency_key": self.key.idempotency_key,
-            "replayed": str(self.replayed).lower(),
-        }
-        return {name: text_attribute(value) for name, value in values.items()}
+    def message(self) -> str:
+        """The event as JSON."""
+        return self.event.model_dump_json(exclude_none=True)
+
+    @property
+    def message_attributes(self) -> dict[str, dict[str, str]]:
+        """The message attributes in the form of SNS."""
+        return {name: text_attribute(text) for name, text in self.attributes.items()}
 
     def entry(self, *, fifo: bool) -> dict[str, Any]:
         """Return the parameters of Publish, or of an entry of PublishBatch."""
         entry: dict[str, Any] = {
-            "Message": self.event.model_dump_json(exclude_none=True),
-            "MessageAttributes": self.attributes,
+            "Message": self.message,
+            "MessageAttributes": self.message_attributes,
             # SNS passes it on: standard queues that subscribe become fair queues.
-            "MessageGroupId": self.key.project_id,
+            "MessageGroupId": self.group,
         }
         if fifo:
             entry["MessageDeduplicationId"] = self._deduplication_id()

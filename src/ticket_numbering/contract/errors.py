@@ -5,7 +5,7 @@ TicketNumberingError
 |   +-- InvalidMessageError         not JSON, or not a valid CreateTicket
 |   +-- IdempotencyMismatchError    key already used for a different ticket
 |   +-- TicketTooLargeError         no item or message can hold it
-|   +-- SequenceFullError           the next number exceeds the request's max_number
++-- SequenceFullError               the sequence has reached the request's max_number
 +-- TransientError                  it can: back to the queue
     +-- SequenceContentionError     others kept taking or holding the next number
     +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
@@ -17,6 +17,8 @@ TicketNumberingError
     +-- DeadLetterError             SQS did not take the dead letter
     +-- NotAttemptedError           nothing was tried in this invocation
 """
+
+from typing import Final
 
 
 class TicketNumberingError(Exception):
@@ -49,8 +51,10 @@ class TicketTooLargeError(PoisonMessageError):
     """The message or the ticket exceeds a size that the system can hold."""
 
 
-class SequenceFullError(PoisonMessageError):
-    """The project's next number exceeds the request's `max_number`."""
+class SequenceFullError(TicketNumberingError):
+    """The project's numbers have reached the request's `max_number`: an answer."""
+
+    field: Final = "max_number"
 
 
 class TransientError(TicketNumberingError):

@@ -81,3 +81,7 @@ AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TE
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+EventSource = Annotated[
+    str, _without(_LINE_BREAK, pattern=r"^/ticket-numbering/[A-Za-z0-9-]+$")
+]
+"""Names the stack, because two stacks can have the same ticket key."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
@@ -19,6 +19,7 @@ from ticket_numbering.contract.field_types import (
     AttributeName,
     AttributeValue,
     Description,
+    EventSource,
     IdempotencyKey,
     Label,
     MaxNumber,
@@ -36,6 +37,10 @@ MAX_BODY_BYTES: Final = 256 * 1024
 FINGERPRINT_VERSION: Final = "v1"
 MAX_REPORTED_PROBLEMS: Final = 3
 NO_TRACE: Final[Mapping[str, str]] = {}
+
+
+_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
+_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
 class RequestKey(NamedTuple):
@@ -165,6 +170,17 @@ class CreateTicket(BaseModel):
             raise InvalidMessageError(_problems(error), cls._field(error)) from error
 
     @classmethod
+    def key_of(cls, body: str) -> RequestKey | None:
+        """Return the key of any body that holds one, valid as a request or not."""
+        try:
+            fields = json_object(body)
+            project_id = _PROJECT_ID.validate_python(fields.get("project_id"))
+            key = _IDEMPOTENCY_KEY.validate_python(fields.get("idempotency_key"))
+        except (InvalidMessageError, ValidationError):
+            return None
+        return RequestKey(project_id, key)
+
+    @classmethod
     def _field(cls, error: ValidationError) -> str:
         """Return the first wrong field that the contract knows."""
         locations = [problem["loc"] for problem in error.errors()]
@@ -200,17 +216,24 @@ class CloudEvent(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     specversion: Literal["1.0"] = "1.0"
-    id: str = Field(description="The same in every repeat; drop repeats by it.")
-    source: Literal["/ticket-numbering"] = "/ticket-numbering"
+    id: str = Field(
+        description="The same in every repeat; drop repeats by source and id."
+    )
+    source: EventSource = Field(description="The stack that the event is from.")
     type: str = Field(
         description="The fact and its version; a breaking change gets a new one."
     )
-    subject: str = Field(description="The ticket key.")
-    time: Timestamp = Field(description="When the fact became one, in UTC.")
     datacontenttype: Literal["application/json"] = "application/json"
 
 
-class TicketNumberAssigned(CloudEvent):
+class TicketEvent(CloudEvent):
+    """The fields of every event about a ticket."""
+
+    subject: str = Field(description="The ticket key.")
+    time: Timestamp = Field(description="When the fact became one, in UTC.")
+
+
+class TicketNumberAssigned(TicketEvent):
     """A CloudEvents 1.0 event: a ticket has its number.
 
     Delivered at least once; repeats carry the same `id`, which is the ticket key.
@@ -234,9 +257,9 @@ class TicketNumberAssigned(CloudEvent):
     def of(
         cls,
         request: CreateTicket,
-        number: int,
-        assigned_at: str,
+        assignment: Assignment,
         *,
+        source: str,
         padding: int = 0,
         trace: Mapping[str, str] = NO_TRACE,
     ) -> "TicketNumberAssigned":
@@ -244,11 +267,12 @@ class TicketNumberAssigned(CloudEvent):
 
         Args:
             request: The request.
-            number: The number that it has.
-            assigned_at: When it got the number.
+            assignment: The number that it has.
+            source: The stack, as a CloudEvents source.
             padding: The digits that the number has for display, at least.
             trace: `traceparent` and `tracestate` of the message that asks.
         """
+        number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
         data = AssignedTicket(
             project_id=request.project_id,
@@ -260,7 +284,59 @@ class TicketNumberAssigned(CloudEvent):
             priority=request.priority,
             assigned_at=assigned_at,
         )
-        return cls(id=key, subject=key, time=assigned_at, data=data, **trace)
+        return cls(
+            source=source, id=key, subject=key, time=assigned_at, data=data, **trace
+        )
+
+
+class RefusedRequest(BaseModel):
+    """A refused request, without the producer's other words."""
+
+    model_config = ConfigDict(frozen=True)
+
+    project_id: ProjectId = Field(description="The scope of the number sequence.")
+    idempotency_key: IdempotencyKey = Field(description="The producer's key.")
+    error_type: str = Field(
+        description="The reason: SequenceFullError, InvalidMessageError, "
+        "IdempotencyMismatchError or TicketTooLargeError. More may come."
+    )
+    field: str = Field(description="The field with the fault, or `body`.")
+    message_id: str = Field(
+        description="The id that SendMessage answered with; a refusal is about this "
+        "message, and never about the key."
+    )
+    sent_at: Timestamp | SkipJsonSchema[None] = Field(
+        default=None, description="When the message was sent, in UTC, if known."
+    )
+
+
+class TicketRefused(CloudEvent):
+    """A CloudEvents 1.0 event: a request gets no number as it is.
+
+    Delivered at least once; repeats carry the same `id`. A number of the same key ends
+    the matter, whether it comes before or after.
+    """
+
+    type: Literal["ticket-numbering.TicketRefused.v1"] = Field(
+        default="ticket-numbering.TicketRefused.v1",
+        description="The fact and its version; a breaking change gets a new one.",
+    )
+    subject: str = Field(description="The project.")
+    data: RefusedRequest
+
+    @classmethod
+    def of(cls, refused: RefusedRequest, *, source: str) -> "TicketRefused":
+        """Build the event; its content is a function of its id.
+
+        Another delivery of the message can have another reason: that is another event.
+        """
+        reason = f"{refused.message_id}/{refused.error_type}/{refused.field}"
+        return cls(
+            source=source,
+            id=f"refused/{reason}",
+            subject=refused.project_id,
+            data=refused,
+        )
 
 
 def ticket_key(project_id: str, number: int) -> str:

@@ -1,10 +1,13 @@
 """The environment as frozen, validated settings; nothing else reads the environment."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from ticket_numbering.contract.field_types import EventSource
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -23,6 +26,12 @@ class Settings(BaseModel):
     idempotency_keys_table: Name
     assignments_topic_arn: Name
     dead_letter_queue_url: Name
+
+    event_source: EventSource
+    """The stack, as the CloudEvents source of every event."""
+
+    allowed_projects: re.Pattern[str] = re.compile(".*")
+    """Matches the whole id of each project that may have tickets."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
     """How long an idempotency key is kept; 0 means for ever."""

@@ -8,7 +8,15 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.worker.observability import Metric, logger, metrics
-from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
+from ticket_numbering.worker.results import (
+    Assigned,
+    Poison,
+    Refusal,
+    Refused,
+    Replayed,
+    Result,
+    Retry,
+)
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
 
@@ -20,12 +28,14 @@ LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
 OUTCOMES: Final[Mapping[type[Result], str]] = {
     Assigned: "assigned",
     Replayed: "replayed",
+    Refused: "refused",
     Poison: "poison",
     Retry: "transient",
 }
 COUNTED: Final[Mapping[type[Result], Metric]] = {
     Assigned: Metric.ASSIGNED,
     Replayed: Metric.REPLAYED,
+    Refused: Metric.REFUSED,
     Poison: Metric.POISON,
     Retry: Metric.TRANSIENT,
 }
@@ -78,21 +88,30 @@ def _log(result: Result) -> None:
     if result.request:
         line["project_id"] = result.request.project_id
         line["idempotency_key"] = result.request.idempotency_key
+    if trace := result.record.trace:
+        line["traceparent"] = trace["traceparent"]
     match result:
         case Assigned() | Replayed():
             line["ticket_key"] = result.event.id
             logger.info("record processed", extra=line)
+        case Refused():
+            logger.info("record refused", extra=line | _reason(result.error))
         case Poison():
-            line["error_type"] = type(result.error).__name__
-            # The dead letter holds the reason, which may repeat the producer's words.
-            line["field"] = result.error.field
-            logger.error("record failed", extra=line)
+            logger.error("record failed", extra=line | _reason(result.error))
         case Retry():
             if result.ticket_key:
                 line["ticket_key"] = result.ticket_key
+            if result.refusal:
+                line |= {"refused_as": type(result.refusal).__name__}
+                line |= {"field": result.refusal.field}
             _log_retry(result.error, line)
         case _:
             assert_never(result)
+
+
+def _reason(error: Refusal) -> dict[str, str]:
+    """Return the reason without its text, which may repeat the producer's words."""
+    return {"error_type": type(error).__name__, "field": error.field}
 
 
 def _log_retry(error: Exception, line: dict[str, Any]) -> None:

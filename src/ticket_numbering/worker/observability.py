@@ -25,6 +25,7 @@ class Metric(StrEnum):
 
     ASSIGNED = "TicketNumbersAssigned"
     REPLAYED = "AssignmentsReplayed"
+    REFUSED = "RefusedAtCap"
     POISON = "PoisonMessages"
     TRANSIENT = "TransientFailures"
     COLLISIONS = "SequenceCollisions"

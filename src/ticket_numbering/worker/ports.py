@@ -5,28 +5,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DeadLetterError,
     PoisonMessageError,
 )
-from ticket_numbering.contract.messages import TicketNumberAssigned
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """An event to publish, and whether it may have been published before."""
-
-    event: TicketNumberAssigned
-    replayed: bool
-
-
 class Publisher(Protocol):
-    """Announces assigned numbers."""
+    """Announces numbers and refusals."""
 
     def publish(
-        self, announcements: Sequence[Announcement], time_left: TimeLeft
+        self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> Mapping[str, AnnouncementError]:
         """Publish, and return the errors of the unpublished, by event id."""
         ...

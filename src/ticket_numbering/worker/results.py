@@ -1,4 +1,4 @@
-"""The result of a record: assigned, replayed, poison or retry, and nothing else.
+"""The result of a record: assigned, replayed, refused, poison or retry; nothing else.
 
 A record without an answer and without an error cannot be expressed, so no message is
 deleted by oversight.
@@ -9,21 +9,27 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     IdempotencyMismatchError,
     NotAttemptedError,
     PoisonMessageError,
+    SequenceFullError,
 )
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
+    RefusedRequest,
     RequestIdentity,
+    RequestKey,
     TicketNumberAssigned,
+    TicketRefused,
     ticket_key,
 )
-from ticket_numbering.worker.ports import Announcement
 from ticket_numbering.worker.sqs_record import SQSRecord
+
+Refusal = PoisonMessageError | SequenceFullError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +59,33 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """The sequence has reached the request's cap: announced, and then deleted."""
+
+    record: SQSRecord
+    request: CreateTicket
+    error: SequenceFullError
+
+    @property
+    def key(self) -> RequestKey:
+        """The request's key."""
+        return self.request.key
+
+
+@dataclass(frozen=True, slots=True)
 class Poison:
-    """The message can never succeed: it goes to the dead-letter queue."""
+    """The message can never succeed: announced, and then dead-lettered."""
 
     record: SQSRecord
     error: PoisonMessageError
     request: CreateTicket | None = None
+
+    @property
+    def key(self) -> RequestKey | None:
+        """The key, if the message holds a valid one."""
+        if self.request:
+            return self.request.key
+        return CreateTicket.key_of(self.record.body or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +97,12 @@ class Retry:
     request: CreateTicket | None = None
     ticket_key: str | None = None
     """If the request has a number that is not announced."""
+    refusal: Refusal | None = None
+    """If the message is refused, and that is not announced or not dead-lettered."""
 
 
 Numbered = Assigned | Replayed
-Result = Assigned | Replayed | Poison | Retry
+Result = Assigned | Replayed | Refused | Poison | Retry
 
 
 def failed(
@@ -88,7 +117,8 @@ def failed(
 def retry(result: Result, error: Exception) -> Retry:
     """Return the result of a record that goes back after all."""
     key = result.event.id if isinstance(result, Numbered) else None
-    return Retry(result.record, error, result.request, key)
+    refusal = result.error if isinstance(result, Poison | Refused) else None
+    return Retry(result.record, error, result.request, key, refusal)
 
 
 def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, CreateTicket]:
@@ -105,7 +135,12 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, CreateTicke
 
 
 def resolve(
-    pending: Pending, answer: Assignment | Exception, *, new: bool, padding: int
+    pending: Pending,
+    answer: Assignment | Exception,
+    *,
+    new: bool,
+    source: str,
+    padding: int,
 ) -> Result:
     """Return the result of a record whose request has this answer.
 
@@ -113,15 +148,18 @@ def resolve(
         pending: The record.
         answer: The number of the request's key, or why the request has none.
         new: Whether the key got its number for this record.
+        source: The stack, as a CloudEvents source.
         padding: The digits of a number for display, at least.
     """
     if isinstance(answer, Assignment):
-        return _numbered(pending, answer, new=new, padding=padding)
+        return _numbered(pending, answer, new=new, source=source, padding=padding)
+    if isinstance(answer, SequenceFullError):
+        return Refused(pending.record, pending.request, answer)
     return failed(pending.record, answer, pending.request)
 
 
 def _numbered(
-    pending: Pending, answer: Assignment, *, new: bool, padding: int
+    pending: Pending, answer: Assignment, *, new: bool, source: str, padding: int
 ) -> Result:
     record, request = pending.record, pending.request
     if not request.matches(answer.fingerprint):
@@ -132,8 +170,8 @@ def _numbered(
     try:
         event = TicketNumberAssigned.of(
             request,
-            answer.number,
-            answer.assigned_at,
+            answer,
+            source=source,
             padding=padding,
             trace=record.trace,
         )
@@ -143,21 +181,51 @@ def _numbered(
     return (Assigned if new else Replayed)(record, request, event)
 
 
-def announcements(results: Iterable[Result]) -> dict[str, Announcement]:
-    """Return one announcement for each number among the results, by event id."""
-    found: dict[str, Announcement] = {}
+def refusal_of(result: Refused | Poison, source: str) -> TicketRefused | None:
+    """Return the event of a refusal; None if project and key cannot be read."""
+    if (key := result.key) is None:
+        return None
+    refused = RefusedRequest(
+        project_id=key.project_id,
+        idempotency_key=key.idempotency_key,
+        error_type=type(result.error).__name__,
+        field=result.error.field,
+        message_id=result.record.message_id,
+        sent_at=result.record.sent_time,
+    )
+    return TicketRefused.of(refused, source=source)
+
+
+def announcements(results: Sequence[Result], source: str) -> dict[str, Envelope]:
+    """Return the events of the results by id, each once: numbers, then refusals."""
+    numbers: dict[str, Envelope] = {}
+    refusals: dict[str, Envelope] = {}
     for result in results:
         if isinstance(result, Numbered):
             event_id, replayed = result.event.id, isinstance(result, Replayed)
-            if event_id not in found or not replayed:
-                found[event_id] = Announcement(result.event, replayed)
-    return found
+            if event_id not in numbers or not replayed:
+                numbers[event_id] = _envelope(result, replayed=replayed)
+        elif isinstance(result, Refused | Poison) and (
+            refusal := refusal_of(result, source)
+        ):
+            refusals[refusal.id] = Envelope.of_refusal(refusal)
+    return numbers | refusals
+
+
+def _envelope(result: Numbered, *, replayed: bool) -> Envelope:
+    return Envelope.of_ticket(
+        result.event,
+        result.request.key,
+        priority=result.request.priority,
+        replayed=replayed,
+        trace=result.record.trace,
+    )
 
 
 def hold_back(results: Sequence[Result]) -> list[Result]:
     """On a FIFO queue, report the records after a failure in their group.
 
-    Poison is no failure: it takes no number, so no later message overtakes it.
+    A refusal is no failure: it takes no number, so no later message overtakes it.
     """
     held: list[Result] = []
     failed_groups: set[str | None] = set()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from ticket_numbering.contract.errors import InvalidMessageError
@@ -54,6 +55,17 @@ class SQSRecord:
     def sent_at(self) -> int:
         """When the message was sent, in epoch milliseconds; 0 if unknown."""
         return self._number("SentTimestamp") or 0
+
+    @property
+    def sent_time(self) -> str | None:
+        """When the message was sent, in UTC; None if unknown."""
+        if not self.sent_at:
+            return None
+        try:
+            time = datetime.fromtimestamp(self.sent_at / 1000, UTC)
+        except (OverflowError, ValueError):  # Only in an event made by hand.
+            return None
+        return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     @property
     def sort_key(self) -> int:

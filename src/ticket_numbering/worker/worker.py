@@ -1,10 +1,11 @@
 """A batch of records: each gets its result, independent of the others.
 
 Parse, deduplicate, look up redelivered requests, allocate each project's numbers
-side by side, publish, dead-letter. Each of them ends in time for the next; poison
-comes last, so it uses up no time but its own.
+side by side, announce numbers and refusals, dead-letter. Each of them ends in time for
+the next; poison comes last, so it uses up no time but its own.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Final, TypeVar
 
 from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
+from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
@@ -27,12 +29,14 @@ from ticket_numbering.worker.results import (
     Numbered,
     Pending,
     Poison,
+    Refused,
     Result,
     Retry,
     announcements,
     deduplicate,
     failed,
     hold_back,
+    refusal_of,
     resolve,
     retry,
 )
@@ -41,6 +45,9 @@ from ticket_numbering.worker.turns import Turns
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
+
+ANNOUNCED_DELIVERIES: Final = 4
+"""Of poison, in which its event must be out before its dead letter."""
 
 LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
@@ -72,6 +79,10 @@ class Worker:
     """Makes the threads that run the projects of a batch side by side."""
     number_padding: int = 0
     """The digits of a number in an announcement's `display`, at least."""
+    allowed_projects: re.Pattern[str] = re.compile(".*")
+    """A message of another project is poison: a typo opens no sequence."""
+    source: str = field(kw_only=True)
+    """The stack, as the CloudEvents source of every event."""
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch.
@@ -80,7 +91,7 @@ class Worker:
             records: The records in the order of the event.
             time_left: Seconds left of the invocation.
         """
-        batch = [_parse(record) for record in records]
+        batch = [self._parse(record) for record in records]
         pending = [entry for entry in batch if isinstance(entry, Pending)]
         requests = deduplicate(pending)
         recorded = self._look_up_redelivered(pending, time_left)
@@ -88,9 +99,22 @@ class Worker:
             [one for one in requests.values() if one.key not in recorded], time_left
         )
         resolved = self._resolve(batch, requests, recorded, allocations)
-        published, announcements_failed = self._publish(resolved, time_left)
-        results = self._dead_letter(hold_back(published), time_left)
-        return BatchReport(results, allocations, announcements_failed)
+        failures = self._publish(resolved, time_left)
+        # A number that is not announced holds its FIFO group; a refusal holds nothing.
+        results = hold_back(_numbers_reported(resolved, failures))
+        results = self._refusals_reported(results, failures)
+        results = self._dead_letter(results, time_left)
+        return BatchReport(results, allocations, len(failures))
+
+    def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
+        request = _caught(record.parse)
+        if isinstance(request, Exception):
+            return failed(record, request)
+        if not self.allowed_projects.fullmatch(request.project_id):
+            reason = "project_id: not among the allowed projects"
+            error = InvalidMessageError(reason, "project_id")
+            return Poison(record, error, request)
+        return Pending(record, request)
 
     def _look_up_redelivered(
         self, pending: Iterable[Pending], time_left: TimeLeft
@@ -160,36 +184,60 @@ class Worker:
         def result(entry: Pending | Poison | Retry) -> Result:
             if not isinstance(entry, Pending):
                 return entry
-            request, padding = entry.request, self.number_padding
-            if known := recorded.get(request.key):
-                return resolve(entry, known, new=False, padding=padding)
-            allocation = by_project[request.project_id]
-            # Of the records of one request, the one that was tried is new.
-            was_tried = request is requests[request.identity]
-            is_new = was_tried and request.key in allocation.assigned
-            answer = allocation.answer_to(request)
-            return resolve(entry, answer, new=is_new, padding=padding)
+            request, is_new = entry.request, False
+            answer: Assignment | Exception | None = recorded.get(request.key)
+            if answer is None:
+                allocation = by_project[request.project_id]
+                answer = allocation.answer_to(request)
+                # Of the records of one request, the one that was tried is new.
+                was_tried = request is requests[request.identity]
+                is_new = was_tried and request.key in allocation.assigned
+            return resolve(
+                entry,
+                answer,
+                new=is_new,
+                source=self.source,
+                padding=self.number_padding,
+            )
 
         return [result(entry) for entry in batch]
 
     def _publish(
         self, results: Sequence[Result], time_left: TimeLeft
-    ) -> tuple[list[Result], int]:
-        """Announce each number once, replays too.
+    ) -> Mapping[str, Exception]:
+        """Announce each number and each refusal once, replays too.
 
         The first delivery may have died between its commit and its announcement.
+
+        Returns:
+            The errors of the unpublished, by event id.
         """
-        failures = _failures(
-            lambda items: self.publisher.publish(items, time_left),
-            announcements(results),
+        return _failures(
+            lambda envelopes: self.publisher.publish(envelopes, time_left),
+            announcements(results, self.source),
         )
-        published = [
-            retry(result, failures[result.event.id])
-            if isinstance(result, Numbered) and result.event.id in failures
-            else result
-            for result in results
-        ]
-        return published, len(failures)
+
+    def _refusals_reported(
+        self, results: Iterable[Result], failures: Mapping[str, Exception]
+    ) -> list[Result]:
+        """Return the refusals to the queue whose events are not out.
+
+        Poison goes to the dead-letter queue without its event in the end, for SQS
+        would move it there without its reason.
+        """
+
+        def reported(result: Result) -> Result:
+            if not isinstance(result, Refused | Poison):
+                return result
+            event = refusal_of(result, self.source)
+            if event is None or event.id not in failures:
+                return result
+            deliveries = result.record.receive_count
+            if isinstance(result, Poison) and deliveries > ANNOUNCED_DELIVERIES:
+                return result
+            return retry(result, failures[event.id])
+
+        return [reported(result) for result in results]
 
     def _dead_letter(
         self, results: Sequence[Result], time_left: TimeLeft
@@ -211,11 +259,16 @@ class Worker:
         ]
 
 
-def _parse(record: SQSRecord) -> Pending | Poison | Retry:
-    request = _caught(record.parse)
-    if isinstance(request, Exception):
-        return failed(record, request)
-    return Pending(record, request)
+def _numbers_reported(
+    results: Iterable[Result], failures: Mapping[str, Exception]
+) -> list[Result]:
+    """Return the numbers to the queue whose events are not out."""
+    return [
+        retry(result, failures[result.event.id])
+        if isinstance(result, Numbered) and result.event.id in failures
+        else result
+        for result in results
+    ]
 
 
 def _caught(action: Callable[[], Value]) -> Value | Exception:

@@ -1,6 +1,7 @@
 """Operators look at dead letters, redrive, edit and delete them."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from tests.support.sns_gate import Manner, door
+from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 
 pytestmark = pytest.mark.emulator
 
@@ -165,6 +167,44 @@ def test_dead_letter_is_numbered_when_it_is_edited(
 
     assert (edited.status, replaced.status) == (0, 0), edited.err + replaced.err
     wait_until(lambda: dead_letters.numbers() == (1, 2))
+    assert dead_letters.visible() == {}
+
+
+def with_a_new_field(source: Path, name: str) -> Path:
+    """Build a later version of the worker, which knows another field of a request."""
+    shutil.copytree(SOURCE, source)
+    messages = source / "ticket_numbering" / "contract" / "messages.py"
+    code, known = messages.read_text(), "    reporter: Reporter | None = "
+    assert code.count(known) == 1
+    messages.write_text(code.replace(known, f"    {name}: str | None = None\n{known}"))
+    build_directory = source.with_name("build")
+    build_directory.mkdir()
+    for packages in BUILD_DIRECTORY.glob("packages-*.zip"):
+        shutil.copy(packages, build_directory)
+    return build_artifact(source=source, build_directory=build_directory)
+
+
+def test_request_is_numbered_when_its_field_came_before_the_worker_that_knows_it(
+    system: System, dead_letters: DeadLetters, ctl: Ctl, tmp_path: Path
+) -> None:
+    """It is refused, and redriven when the newer worker has all the traffic."""
+    project = dead_letters.project
+    newer = with_a_new_field(tmp_path / "src", "assignee")
+    fields = ticket_fields(project, "k-1", assignee="ada")
+    system.send(fields)
+    wait_until(lambda: dead_letters.count() > 0)
+
+    with system.function_code(newer):
+        ended = ctl("dead-letters", "redrive", "--project", project, "--yes")
+        wait_until(lambda: dead_letters.numbers() == (1,))
+        events = system.wait_for(lambda: system.events(project))
+
+    assert ended.status == 0
+    [refusal], [event] = system.refusals(project), events
+    for answer in (refusal, event):
+        assert answer["data"]["idempotency_key"] == "k-1"
+    assert refusal["data"]["error_type"] == "InvalidMessageError"
+    assert ctl("show", event["id"], "--json").json["assignee"] == "ada"
     assert dead_letters.visible() == {}
 
 

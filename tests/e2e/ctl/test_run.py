@@ -39,9 +39,10 @@ def test_run_shows_the_sample_and_ends_with_a_clean_verdict() -> None:
         "priority: ",
         "at most 262144 are allowed",
         "idempotency_key: already used for ",
+        "refused      SequenceFullError: max_number",
     ):
         assert reason in result.stdout
-    counts = "messages sent: 34, numbers announced: 24, announced again: 4"
+    counts = "messages sent: 35, numbers announced: 24, announced again: 4, refusals: 4"
     assert counts in result.stdout
     assert result.stdout.rstrip().endswith("Verdict: clean")
 

@@ -34,6 +34,12 @@ def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
         "TicketTooLargeError",
         "IdempotencyMismatchError",
     }
+    assert {refused["error_type"] for refused in found["refusals"]} == {
+        "InvalidMessageError",
+        "TicketTooLargeError",
+        "IdempotencyMismatchError",
+        "SequenceFullError",
+    }
     assert found["tickets_left_behind"] == {found["project_id"]: 25}
     assert found["seconds_to_announced"]["p99"] > 0
     assert sqs.list_queues()["QueueUrls"] == before
@@ -50,7 +56,7 @@ def test_verify_ends_with_status_1_when_the_worker_is_stopped(
         ended = ctl("verify", "--yes", "--count", "1", "--timeout", "2")
 
     assert ended.status == 1
-    assert "neither a number nor a dead letter" in ended.out
+    assert "neither number, refusal nor dead letter" in ended.out
     assert "Verdict: NOT CLEAN" in ended.out
 
 

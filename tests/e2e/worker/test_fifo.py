@@ -1,6 +1,7 @@
 """The promises in FIFO mode, and the order that it adds, on the emulator."""
 
 import json
+import runpy
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any
@@ -10,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
-from tests.support.markdown_commands import ROOT, blocks
+from tests.support.markdown_commands import ROOT
 from tests.support.sns_gate import Manner, door
 from ticketctl.aws.queues import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
@@ -155,10 +156,7 @@ class TestReplays:
 
 
 def documented_mover() -> Callable[[Any, str, str], None]:
-    page = (ROOT / "docs" / "fifo.md").read_text(encoding="utf-8")
-    [code] = blocks(page, "python")
-    names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102 - our own document.
+    names = runpy.run_path(str(ROOT / "docs" / "examples" / "move_messages.py"))
     mover: Callable[[Any, str, str], None] = names["move"]
     return mover
 

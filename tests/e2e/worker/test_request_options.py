@@ -1,4 +1,4 @@
-"""Caps, padding and trace context, through the deployed function."""
+"""Padding and trace context, through the deployed function."""
 
 import json
 from typing import Any
@@ -26,25 +26,6 @@ def send(system: System, fields: dict[str, Any], **attributes: str) -> None:
     )
 
 
-def test_third_request_is_dead_lettered_when_the_cap_is_two(
-    system: System, project: str
-) -> None:
-    for _ in range(3):
-        send(system, ticket_fields(project, max_number=2))
-
-    def refused() -> list[str]:
-        return [
-            letter.attributes["ErrorMessage"]
-            for letter in system.dead_letters
-            if json.loads(letter.body)["project_id"] == project
-        ]
-
-    system.wait_for(refused)
-    system.wait_for(lambda: len(system.events(project)) == 2)
-    assert refused() == [f"max_number: {project} has reached 2"]
-    assert system.audit(project).numbers == (1, 2)
-
-
 def test_announcement_has_padding_key_and_trace_when_they_are_asked_for(
     system: System, project: str
 ) -> None:
@@ -62,3 +43,4 @@ def test_announcement_has_padding_key_and_trace_when_they_are_asked_for(
     assert event["data"]["ticket_key"] == event["id"] == f"{project}-1"
     assert event["traceparent"] == PARENT
     assert attributes["idempotency_key"] == "mine-1"
+    assert attributes["traceparent"] == PARENT

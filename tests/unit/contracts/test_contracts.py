@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from tests.support.builders import create_ticket, plenty, queue_record, ticket_fields
+from tests.support.builders import (
+    SOURCE,
+    announcement,
+    create_ticket,
+    plenty,
+    queue_record,
+    ticket_fields,
+)
 from tests.support.cases import cases
 from tests.support.sample_messages import SAMPLES, refused
 from tests.support.schema_values import ANYTHING, allowed
@@ -21,8 +28,14 @@ from tests.support.template_loader import source
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
-from ticket_numbering.contract.messages import CreateTicket, TicketNumberAssigned
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.messages import (
+    CreateTicket,
+    RefusedRequest,
+    TicketNumberAssigned,
+    TicketRefused,
+)
+from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
@@ -37,7 +50,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 MODELS: list[type[BaseModel]] = [
-    *(CreateTicket, TicketNumberAssigned, TicketVoided, TicketErased)
+    *(CreateTicket, TicketNumberAssigned, TicketRefused, TicketVoided, TicketErased)
 ]
 SCHEMAS = {
     schema["title"]: schema
@@ -160,7 +173,7 @@ class Client:
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     outputs: Mapping[str, str] = field(
-        default_factory=lambda: {"AssignmentsTopicArn": "topic"}
+        default_factory=lambda: {"AssignmentsTopicArn": "topic", "EventSource": SOURCE}
     )
 
     def client(self, _service_name: str) -> Any:
@@ -187,12 +200,30 @@ class Client:
         return event
 
 
-def assigned(*, replayed: bool = False, **fields: Any) -> Client:
+def published(envelope: Envelope) -> Client:
     client: Any = Client()
-    event = TicketNumberAssigned.of(create_ticket(**fields), 42, STAMP)
-    SNSPublisher(client, "topic").publish([Announcement(event, replayed)], plenty)
+    SNSPublisher(client, "topic").publish([envelope], plenty)
     announced: Client = client
     return announced
+
+
+def assigned(*, replayed: bool = False, **fields: Any) -> Client:
+    return published(announcement(create_ticket(**fields), 42, replayed=replayed))
+
+
+def refusal(*, replayed: bool = False, **fields: Any) -> Client:
+    """Return the refusal of a request; a repeat looks like the first."""
+    del replayed
+    request = create_ticket(**fields)
+    refused_request = RefusedRequest(
+        project_id=request.project_id,
+        idempotency_key=request.idempotency_key,
+        error_type=errors.SequenceFullError.__name__,
+        field=errors.SequenceFullError.field,
+        message_id="m",
+    )
+    event = TicketRefused.of(refused_request, source=SOURCE)
+    return published(Envelope.of_refusal(event))
 
 
 def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Client:
@@ -209,6 +240,7 @@ def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Client:
     ("name", "announced"),
     [
         ("TicketNumberAssigned", assigned),
+        ("TicketRefused", refusal),
         ("TicketVoided", partial(marked, VOID)),
         ("TicketErased", partial(marked, ERASE)),
     ],
@@ -249,6 +281,18 @@ class TestEvents:
         self, name: str, announced: Any, *, replayed: bool
     ) -> None:
         check_headers(name, announced(replayed=replayed).headers())
+
+
+def test_trace_context_is_documented_as_headers_that_may_be_missing() -> None:
+    trace = {"traceparent": "00-1-2-01", "tracestate": "a=b"}
+    envelope = announcement()
+    attributes = {**envelope.attributes, **trace}
+
+    headers = published(replace(envelope, attributes=attributes)).headers()
+
+    documented = MESSAGES["TicketNumberAssigned"]["headers"]
+    assert set(headers) == set(documented["properties"])
+    assert set(headers) - set(documented["required"]) == set(trace)
 
 
 class TestDeadLetters:

@@ -5,6 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,19 @@ class TestNewBody:
 
         assert sqs.sent == []
         assert sqs.dead_letters == [found]
+
+    def test_text_is_refused_when_the_stack_does_not_allow_its_project(self) -> None:
+        site = Site(Sqs([dead_letter(body="{")]))
+        outputs = {**site.outputs, "AllowedProjects": "WEB"}
+
+        with pytest.raises(InputError, match=r"nothing was sent: .* AllowedProjects"):
+            edit(
+                replace(site, outputs=outputs).context,
+                site.sqs.ids[0],
+                body=typed(ACCEPTED),
+            )
+
+        assert site.sqs.sent == []
 
     def test_key_is_new_when_one_is_wanted(self) -> None:
         sqs = Sqs([dead_letter(body=OTHER), dead_letter(body=OTHER)])

@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.support.builders import SOURCE
 from tests.support.command_site import Site, cancel, interrupt
-from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.errors import CloudError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.sequences.marking import KEPT, checked_reason
 
@@ -40,7 +41,7 @@ class TestVoid:
         assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
         [message] = {request["Message"] for request in site.published}
         event = json.loads(message)
-        assert event["id"] == "PROJ-42/voided"
+        assert (event["source"], event["id"]) == (SOURCE, "PROJ-42/voided")
         assert event["data"]["voided_at"] == ticket["voided_at"]
         attributes = [request["MessageAttributes"] for request in site.published]
         assert attributes[0]["priority"]["StringValue"] == "urgent"
@@ -138,6 +139,18 @@ class TestVoid:
                 site.call(sequences.void, key, reason="spam")
 
         assert sorted(site.tickets()) == [2]
+
+    def test_ticket_is_not_voided_when_the_stack_is_of_an_earlier_release(
+        self, site: Site
+    ) -> None:
+        """Its worker's events have another source."""
+        site.put(42)
+        site.source = ""
+
+        with pytest.raises(CloudError, match="deploy this release first"):
+            site.call(sequences.void, "PROJ-42", reason="spam")
+
+        assert "status" not in site.tickets()[42]
 
     @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
     def test_reason_is_refused_when_it_is_no_line(self, reason: str) -> None:

@@ -19,12 +19,14 @@ def request_of(body: str) -> CreateTicket | None:
 
 
 @pytest.mark.parametrize("number", [1, 30])
-def test_sample_has_tickets_repeats_a_reused_key_and_poison(number: int) -> None:
+def test_sample_has_tickets_repeats_a_reused_key_a_reached_cap_and_poison(
+    number: int,
+) -> None:
     messages = sample_messages(number, ["A", "B"])
 
     first = [request_of(body) for body in messages.first]
     requests = {request.key: request for request in first if request}
-    *repeats, reused = messages.later
+    *repeats, reused, late = messages.later
     other = CreateTicket.parse(reused)
     assert len(requests) == number
     assert {key.project_id for key in requests} <= {"A", "B"}
@@ -32,6 +34,10 @@ def test_sample_has_tickets_repeats_a_reused_key_and_poison(number: int) -> None
     assert repeats
     assert set(repeats) <= set(messages.first)
     assert requests[other.key].title != other.title
+    capped = CreateTicket.parse(late)
+    assert not capped.accepts(2)
+    assert capped.key not in requests
+    assert capped.project_id in {key.project_id for key in requests}
 
 
 @pytest.mark.parametrize(("number", "poison"), [(1, 0), (1000, 0), (100, 1), (100, 10)])

@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.support.builders import create_ticket, ticket_fields
-from tests.support.ctl_process import Ctl
+from tests.support.canned_aws import client_error
+from tests.support.ctl_process import Ctl, command_context
 from tests.support.fakes import Clock
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import key_id, key_item
@@ -18,6 +21,8 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.cli.errors import CloudError, InputError, Status
+from ticketctl.commands.send import send as send_one
+from ticketctl.commands.send import send_file
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, keys_of
@@ -367,6 +372,13 @@ class Table:
 
     clock: Clock = field(default_factory=Clock)
     records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)
+    """The last numbers of projects."""
+    conflicts: int = 0
+    """How many transactional reads meet a conflict, before others do not."""
+    transactions: int = 0
+    after_query: Callable[[], None] | None = None
+    """What happens between the query and the transactional read."""
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after some seconds."""
@@ -385,6 +397,33 @@ class Table:
         found = [item for time, item in due if time <= self.clock.now]
         return {"Responses": {TABLE: found}}
 
+    def query(self, **request: Any) -> dict[str, Any]:
+        """Return the item of the last number; then the worker may go on."""
+        assert request["ConsistentRead"]
+        assert not request["ScanIndexForward"]
+        project_id = request["ExpressionAttributeValues"][":project"]["S"]
+        item = {"project_id": project_id, "number": self.last.get(project_id, 0)}
+        after_query, self.after_query = self.after_query, None
+        if after_query:
+            after_query()
+        return {"Items": [serialized(item)] if item["number"] else []}
+
+    def transact_get_items(
+        self,
+        TransactItems: list[dict[str, Any]],  # noqa: N803 - boto3's name.
+        **_: Any,
+    ) -> dict[str, Any]:
+        self.transactions += 1
+        if self.transactions <= self.conflicts:
+            raise client_error("TransactionCanceledException")
+        ids = [one["Get"]["Key"]["id"]["S"] for one in TransactItems]
+        return {
+            "Responses": [
+                {"Item": self.records[own][1]} if own in self.records else {}
+                for own in ids
+            ]
+        }
+
 
 @dataclass(frozen=True)
 class FakeStack:
@@ -393,12 +432,15 @@ class FakeStack:
     queue: Queue = field(default_factory=Queue)
     table: Table = field(default_factory=Table)
     queue_url: str = QUEUE_URL
+    allowed_projects: str = ".*"
 
     @property
     def outputs(self) -> Mapping[str, str]:
         return {
             "CreateTicketQueueUrl": self.queue_url,
             "IdempotencyKeysTableName": TABLE,
+            "TicketsTableName": "tickets",
+            "AllowedProjects": self.allowed_projects,
         }
 
     def client(self, service_name: str) -> Any:
@@ -509,6 +551,20 @@ class TestDelivery:
         assert ended.out.startswith("PROJ-7  key-")
         assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
 
+    def test_status_is_1_when_a_request_is_refused_at_its_cap(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is no dead letter, so none is named."""
+        stack = FakeStack()
+        stack.table.last = {"PROJ": 500}
+        given = checked([ticket_fields(idempotency_key="k", max_number=500)]).requests
+
+        status = Delivery(stack, timeout=60).run(given)
+
+        assert status == Status.FOUND
+        *_, refusal = capsys.readouterr().err.splitlines()
+        assert refusal == "PROJ k: refused: the numbers have reached max_number 500"
+
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -521,6 +577,45 @@ class TestDelivery:
             "m",
             1,
         )
+
+
+class TestAllowedProjects:
+    """A typo in a project id is found before the worker refuses it."""
+
+    stack = FakeStack(allowed_projects="INV-20[0-9]{2}|WEB")
+
+    def test_ticket_is_not_sent_when_its_project_is_not_allowed(self) -> None:
+        """The pattern must match the whole id."""
+        for project in ("INV-2O26", "WEB-2"):
+            with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
+                send_one(command_context(self.stack), project=project, title="t")
+
+        assert self.stack.queue.calls == []
+
+    @pytest.mark.parametrize("unchecked", [True, False])
+    def test_lines_are_skipped_when_their_projects_are_not_allowed(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unchecked: bool
+    ) -> None:
+        """And sent when nothing is to be checked."""
+        path = tmp_path / "my.jsonl"
+        lines = [ticket_fields(project) for project in ("WEB", "INV-2O26", "INV-2026")]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        queue = Queue()
+        context = command_context(replace(self.stack, queue=queue))
+        command = partial(send_file, context, str(path), unchecked=unchecked)
+
+        if not unchecked:
+            with pytest.raises(InputError, match="bad lines: 1, so nothing is sent"):
+                command()
+            assert queue.calls == []
+        with pytest.raises(typer.Exit) as ended:
+            command(skip_invalid=True)
+
+        remarks = capsys.readouterr().err
+        problem = f"{path}:2: project_id: INV-2O26 does not match the stack's"
+        assert (problem in remarks) == (not unchecked)
+        assert ended.value.exit_code == (Status.OK if unchecked else Status.FOUND)
+        assert len(*queue.bodies()) == (3 if unchecked else 2)
 
 
 class TestRate:
@@ -582,7 +677,8 @@ class TestWaiting:
         *found, last = self.answers([first, second, never], timeout=30)
 
         assert [answer.number for answer in found] == [1, 2]
-        assert last == Answer(never, problem="no number after 30 seconds")
+        assert last.ticket == never
+        assert last.problem.startswith("no number after 30 seconds; see: ")
         assert self.clock.now == pytest.approx(40 + 30, abs=4)
 
     def test_number_is_not_taken_when_the_key_is_that_of_another_ticket(self) -> None:
@@ -594,6 +690,50 @@ class TestWaiting:
         [answer] = self.answers([asked])
 
         assert "PROJ-7, another ticket" in answer.problem
+
+    def test_request_is_refused_when_its_cap_is_reached_and_its_key_is_free(
+        self,
+    ) -> None:
+        """At once, and no other: not a lower number, an open end or another project."""
+        full, open_end = create_ticket(max_number=2), create_ticket()
+        higher, other = create_ticket(max_number=3), create_ticket("B", max_number=2)
+        self.table.last = {"PROJ": 2, "B": 1}
+
+        refused, *later = self.answers([full, open_end, higher, other], timeout=5)
+
+        assert refused.ticket == full
+        assert "the numbers have reached max_number 2" in refused.problem
+        assert [answer.ticket for answer in later] == [open_end, higher, other]
+        assert all("no number after 5 s" in answer.problem for answer in later)
+
+    def test_highest_cap_counts_when_a_request_is_sent_with_several(self) -> None:
+        low = create_ticket(max_number=1)
+        high = low.model_copy(update={"max_number": 5})
+        self.table.last = {"PROJ": 2}
+        self.table.put(low, 3, after=2)
+
+        [answer] = self.answers([low, high, low])
+
+        assert answer.number == 3
+
+    def test_number_is_found_when_it_is_committed_while_the_table_is_read(self) -> None:
+        """The cap is reached by the request's own number."""
+        ticket = create_ticket(max_number=2)
+        self.table.last = {"PROJ": 2}
+        self.table.after_query = partial(self.table.put, ticket, 2)
+
+        [answer] = self.answers([ticket])
+
+        assert (answer.number, answer.problem) == (2, "")
+
+    def test_refusal_comes_later_when_the_key_is_held(self) -> None:
+        ticket = create_ticket(max_number=2)
+        self.table.last, self.table.conflicts = {"PROJ": 2}, 2
+
+        [answer] = self.answers([ticket])
+
+        assert "refused: " in answer.problem
+        assert self.table.transactions == 3
 
     def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()

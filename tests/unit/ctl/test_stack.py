@@ -25,6 +25,7 @@ from botocore.stub import Stubber
 
 from tests.support.ctl_process import Ctl
 from ticketctl.__main__ import main
+from ticketctl.aws.allowed_projects import allowed_projects
 from ticketctl.aws.aws_errors import error_code, explained
 from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack, find_stack
 from ticketctl.cli.errors import (
@@ -190,6 +191,19 @@ class TestStack:
         answer = answer_of(*NEEDED_OUTPUTS)
 
         assert found(answer, monkeypatch, option).region == expected
+
+    def test_projects_are_limited_when_the_stack_limits_them(self) -> None:
+        """One of an earlier release does not."""
+        stack = Stack("mine", "eu-west-1", {}, {}, boto3.Session())
+
+        assert allowed_projects(stack).fullmatch("any")
+        limited = replace(stack, outputs={"AllowedProjects": "INV-20[0-9]{2}"})
+        assert allowed_projects(limited).fullmatch("INV-2026")
+        assert not allowed_projects(limited).fullmatch("INV-2O26")
+        with pytest.raises(
+            CloudError, match=r"AllowedProjects is no regular expr.*: \("
+        ):
+            allowed_projects(replace(stack, outputs={"AllowedProjects": "("}))
 
     @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://h:x", "h"])
     def test_address_is_refused_in_one_line_when_it_is_none(

@@ -14,7 +14,7 @@ from botocore.stub import Stubber
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import command_context
-from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.messages import RefusedRequest, RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.aws.queues import Received
@@ -26,6 +26,7 @@ from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
+FULL = "SequenceFullError"
 FIRST, SECOND = ticket_fields("A", "first"), ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
 
@@ -51,11 +52,27 @@ def dead_letter(body: str, error_type: str = "InvalidMessageError") -> Received:
     return Received("m", body, {"ErrorType": error_type} if error_type else {})
 
 
+def refused(fields: dict[str, Any], error_type: str) -> RefusedRequest:
+    return RefusedRequest(
+        project_id=fields["project_id"],
+        idempotency_key=fields["idempotency_key"],
+        error_type=error_type,
+        field="body",
+        message_id="m",
+    )
+
+
 WELL_ANNOUNCED = announced(
     first=Announced({"A-1"}, replayed=True), second=Announced({"A-2"})
 )
 OTHER = json.dumps(SECOND | {"title": "Another"})
+LATE = ticket_fields("A", "late", max_number=2)
+LATE_BODY = json.dumps(LATE)
 DEAD = {"3": dead_letter(BROKEN), "5": dead_letter(OTHER, "IdempotencyMismatchError")}
+REFUSALS = {
+    "5": {refused(SECOND, "IdempotencyMismatchError")},
+    "6": {refused(LATE, FULL)},
+}
 WELL = Observed(
     sent=[
         sent("1", FIRST),
@@ -63,12 +80,26 @@ WELL = Observed(
         Sent("3", BROKEN),
         sent("4", FIRST, is_repeat=True),
         Sent("5", OTHER, is_repeat=True),
+        sent("6", LATE, is_repeat=True),
     ],
     announced=WELL_ANNOUNCED,
     dead_letters=DEAD,
     projects=[project({1: FIRST, 2: SECOND})],
+    refusals=REFUSALS,
 )
 ONE_ANNOUNCED = announced(first=Announced({"A-1"}, replayed=True))
+
+
+def without_refusal(message_id: str) -> Observed:
+    return replace(
+        WELL,
+        refusals={name: REFUSALS[name] for name in REFUSALS if name != message_id},
+    )
+
+
+def with_refusal(message_id: str, fields: dict[str, Any], error_type: str) -> Observed:
+    found = {message_id: {refused(fields, error_type)}}
+    return replace(WELL, refusals=REFUSALS | found)
 
 
 class TestVerdict:
@@ -81,7 +112,7 @@ class TestVerdict:
         assert verdict.is_clean
 
     def test_verdict_is_clean_when_a_numbered_request_has_a_cap(self) -> None:
-        capped = sent("6", SECOND | {"max_number": 9})
+        capped = sent("7", SECOND | {"max_number": 9})
 
         assert judge(replace(WELL, sent=[*WELL.sent, capped])).is_clean
 
@@ -90,14 +121,14 @@ class TestVerdict:
         [
             (replace(WELL, dead_letters={}), "poison, and no dead letter"),
             (
-                replace(WELL, sent=[*WELL.sent, sent("6", ticket_fields("A", "lost"))]),
-                "neither a number nor a dead letter",
+                replace(WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]),
+                "neither number, refusal nor dead letter",
             ),
             (
                 replace(
                     WELL, projects=[project({1: FIRST, 2: {**SECOND, "title": "x"}})]
                 ),
-                "neither a number nor a dead letter",
+                "neither number, refusal nor dead letter",
             ),
             (
                 replace(
@@ -106,8 +137,13 @@ class TestVerdict:
                 "sent again, and not announced again",
             ),
             (replace(WELL, announced=ONE_ANNOUNCED), "A-2: stored, and not announced"),
+            (without_refusal("6"), "neither number, refusal nor dead letter"),
+            (without_refusal("5"), "dead letter, and its refusal not announced"),
         ],
-        ids=["poison", "lost", "other ticket", "not again", "not announced"],
+        ids=[
+            *("poison", "lost", "other ticket", "not again", "not announced"),
+            *("no refusal", "only dead"),
+        ],
     )
     def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
         verdict = judge(flawed)
@@ -163,10 +199,30 @@ class TestVerdict:
                 ),
                 ["dead letter with no reason for a number"],
             ),
+            (
+                replace(WELL, dead_letters=DEAD | {"6": dead_letter(LATE_BODY, FULL)}),
+                ["dead letter with SequenceFullError for a number"],
+            ),
+            (with_refusal("6", SECOND, FULL), ["refused under another key"]),
+            (
+                with_refusal("1", FIRST, "InvalidMessageError"),
+                ["refused with InvalidMessageError for a number"],
+            ),
+            (with_refusal("1", FIRST, FULL), ["refused below its cap"]),
+            (
+                replace(WELL, projects=[project({1: FIRST})]),
+                ["refused below its cap"],
+            ),
+            (
+                replace(WELL, projects=[project({1: FIRST, 2: LATE})]),
+                ["refused, and has a number that its cap allows"],
+            ),
         ],
         ids=[
             *("finding", "not stored", "announced twice", "swapped"),
             *("other body", "other reason", "no reason"),
+            *("dead at its cap", "other key", "refused for nothing", "no cap"),
+            *("below its cap", "refused and numbered"),
         ],
     )
     def test_verdict_names_what_is_wrong(
@@ -178,6 +234,21 @@ class TestVerdict:
         assert all(problem in found for problem in said)
         assert not verdict.is_clean
 
+    def test_verdict_is_clean_when_an_equal_request_has_a_number_above_the_cap(
+        self,
+    ) -> None:
+        """The refusal is about one message; the number ends the matter."""
+        observed = replace(
+            WELL,
+            sent=[*WELL.sent, sent("7", LATE | {"max_number": 3})],
+            announced=WELL_ANNOUNCED | announced(late=Announced({"A-3"})),
+            projects=[project({1: FIRST, 2: SECOND, 3: LATE})],
+        )
+
+        verdict = judge(observed)
+
+        assert (verdict.missing, verdict.wrong) == ((), ())
+
     def test_verdict_leaves_the_number_to_either_ticket_of_a_reused_key(self) -> None:
         """A standard queue delivers in any order."""
         other = FIRST | {"title": "Another"}
@@ -186,6 +257,7 @@ class TestVerdict:
             announced(first=Announced({"A-1"})),
             {"1": dead_letter(json.dumps(FIRST), "IdempotencyMismatchError")},
             [project({1: other})],
+            {"1": {refused(FIRST, "IdempotencyMismatchError")}},
         )
 
         assert judge(observed).is_clean
@@ -264,6 +336,14 @@ def test_verify_says_that_dead_letters_may_come_when_aws_fails(
         verify(command_context(stack), yes=True)
 
     assert "see: ticketctl dead-letters list" in (capsys.readouterr().err)
+
+
+def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:
+    outputs = {"AllowedProjects": "INV-.*"}
+    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
+
+    with pytest.raises(InputError, match=r"AllowedProjects, INV-.*allow VERIFY-"):
+        verify(command_context(stack), yes=True)
 
 
 def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(

@@ -13,6 +13,7 @@ from ticketctl.aws.queues import Received, take
 from ticketctl.cli.errors import CloudError, InputError, NotThereError
 from ticketctl.watch.announcements import (
     ASSIGNED,
+    REFUSED,
     VOIDED,
     Announcement,
     line_of,
@@ -144,6 +145,23 @@ class TestAnnouncementsAreRead:
             (
                 {"id": "e", "type": VOIDED, "data": {"ticket_key": "P-1"}},
                 "P-1 voided: -",
+            ),
+            (
+                {
+                    "id": "refused/m/SequenceFullError/max_number",
+                    "type": REFUSED,
+                    "data": {
+                        "project_id": "P",
+                        "idempotency_key": "k-1",
+                        "error_type": "SequenceFullError",
+                        "field": "max_number",
+                    },
+                },
+                "refused      P          SequenceFullError: max_number  k-1",
+            ),
+            (
+                {"id": "e", "type": REFUSED, "data": {"error_type": "\x1b[2J"}},
+                "refused      -          \N{REPLACEMENT CHARACTER}[2J: -  -",
             ),
             ({"id": "e\x07", "type": "t"}, "e\N{REPLACEMENT CHARACTER}           t"),
             ({"id": "e", "type": "t", "data": [1]}, "e            t"),

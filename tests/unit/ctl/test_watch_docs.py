@@ -10,9 +10,9 @@ from typing import Any, Final
 from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
 from tests.support.markdown_commands import blocks
-from ticket_numbering.contract.messages import AssignedTicket
+from ticket_numbering.contract.messages import AssignedTicket, RefusedRequest
 from ticketctl.aws.queues import topic_may_send
-from ticketctl.watch.announcements import ASSIGNED, VOIDED
+from ticketctl.watch.announcements import ASSIGNED, REFUSED, VOIDED
 
 PAGE: Final = Path(__file__).parents[3] / "docs/consuming.md"
 LINTER: Final = Path(sys.executable).with_name("cfn-lint")
@@ -56,9 +56,10 @@ def test_filters_name_what_is_announced() -> None:
 
 def test_page_names_each_type_and_field_that_a_subscriber_gets() -> None:
     page = PAGE.read_text()
-    row = next(line for line in page.splitlines() if ASSIGNED in line)
+    rows = [line for line in page.splitlines() if line.startswith("| `ticket-numb")]
 
-    assert re.findall(r"`(\w+)`", row.split(" | ")[2]) == list(
-        AssignedTicket.model_fields
-    )
+    for event_type, model in ((ASSIGNED, AssignedTicket), (REFUSED, RefusedRequest)):
+        [row] = [row for row in rows if event_type in row]
+        fields = re.findall(r"`(\w+)`", row.split(" | ")[2])
+        assert fields == list(model.model_fields)
     assert f"`{VOIDED}`" in page

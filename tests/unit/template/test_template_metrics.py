@@ -8,12 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from simulation.aws.lambda_service import Context
-from tests.support.builders import sqs_event, sqs_record
+from tests.support.builders import SOURCE, sqs_event, sqs_record
 from tests.support.fakes import (
     FakeDeadLetters,
     FakePublisher,
     FakeTicketStore,
-    FakeTime,
 )
 from tests.support.markdown_commands import commands
 from tests.support.template_loader import (
@@ -123,7 +122,7 @@ def emitted(
     monkeypatch.setattr(metrics.provider, "service", service)
     monkeypatch.setattr(logger.registered_handler, "stream", io.StringIO())
     allocator = Allocator(FakeTicketStore(), 3, 10.0)
-    worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), FakeTime().sleep)
+    worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), source=SOURCE)
     build_handler(worker)(sqs_event(sqs_record()), Context())
     return {
         (directive["Namespace"], metric["Name"], name, line[name])

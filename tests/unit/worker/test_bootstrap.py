@@ -6,14 +6,13 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from tests.support.builders import create_ticket, plenty, queue_record
+from tests.support.builders import announcement, create_ticket, plenty, queue_record
 from tests.support.canned_aws import parameters
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.errors import InvalidMessageError
-from ticket_numbering.contract.messages import TicketNumberAssigned
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
-from ticket_numbering.worker.ports import Announcement, DeadLetter
+from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 STAMP = "2026-11-21T06:00:00.000Z"
@@ -27,6 +26,8 @@ SETTINGS = Settings.from_environ(
         "DEADLINE_RESERVE_SECONDS": "2.5",
         "IDEMPOTENCY_RETENTION_DAYS": "90",
         "NUMBER_PADDING": "6",
+        "EVENT_SOURCE": "/ticket-numbering/the-stack",
+        "ALLOWED_PROJECTS": "INV-[0-9]{4}",
     }
 )
 
@@ -59,6 +60,8 @@ def test_bootstrap_gives_names_and_limits_to_the_adapters(
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.number_padding == 6
+    assert worker.source == "/ticket-numbering/the-stack"
+    assert worker.allowed_projects.fullmatch("INV-2026")
 
 
 def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -69,10 +72,9 @@ def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, 
     _answer(clients["sns"], "publish_batch", batch)
     _answer(clients["sqs"], "send_message_batch", batch)
     request = create_ticket()
-    event = TicketNumberAssigned.of(request, 1, STAMP)
     letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
     worker.allocator.store.write_block(Block("PROJ", 1, STAMP, [request]))
-    worker.publisher.publish([Announcement(event, replayed=False)], plenty)
+    worker.publisher.publish([announcement(request)], plenty)
     worker.dead_letters.send([letter], plenty)
     return calls
 

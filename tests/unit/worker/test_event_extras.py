@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.builders import plenty, queue_record
+from tests.support.builders import SOURCE, plenty, queue_record
 from tests.support.cases import cases
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
 from ticket_numbering.allocation.allocation import Allocator
@@ -31,7 +31,9 @@ class TestPassedOn:
     def test_event_has_the_trace_context_when_the_message_has_it(self) -> None:
         publisher = FakePublisher()
         allocator = Allocator(FakeTicketStore(), 25, 0)
-        worker = Worker(allocator, publisher, FakeDeadLetters(), number_padding=6)
+        worker = Worker(
+            allocator, publisher, FakeDeadLetters(), number_padding=6, source=SOURCE
+        )
 
         worker.handle([traced(traceparent=PARENT, tracestate=STATE)], plenty)
 
@@ -39,6 +41,10 @@ class TestPassedOn:
         event = json.loads(announcement.event.model_dump_json())
         assert (event["traceparent"], event["tracestate"]) == (PARENT, STATE)
         assert event["data"]["display"] == "PROJ-000001"
+        # OpenTelemetry reads the message attributes.
+        attributes = announcement.message_attributes
+        assert attributes["traceparent"]["StringValue"] == PARENT
+        assert attributes["tracestate"]["StringValue"] == STATE
 
     def test_parent_alone_is_passed_on_when_there_is_no_state(self) -> None:
         assert traced(traceparent=PARENT).trace == {"traceparent": PARENT}

@@ -22,7 +22,7 @@ from hypothesis.strategies import SearchStrategy
 from jsonschema import Draft202012Validator
 
 from simulation.aws.lambda_service import Context
-from tests.support.builders import sqs_event
+from tests.support.builders import SOURCE, sqs_event
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.fakes import FakeTicketStore, FakeTime, answer_lost, held, unanswered
 from tests.support.fuzzing import (
@@ -42,6 +42,7 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract import errors
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
@@ -159,6 +160,7 @@ class System:
             sleep=self.time.sleep,
             # One project after the other, so that a failure can be repeated.
             pool=lambda _: ThreadPoolExecutor(1),
+            source=SOURCE,
         )
         self._handle = build_handler(worker)
 
@@ -180,9 +182,11 @@ class System:
             assert is_transient or not self.fifo or group not in failed_groups
             if line["outcome"] == "poison":
                 self._check_dead_letter(record, line)
+            if line["outcome"] in {"poison", "refused"}:
+                self._check_refusal(record, line)
             elif not is_transient:
                 self._check_ticket(record, line)
-            elif line["error_type"] != "DeadLetterError":
+            elif "refused_as" not in line:
                 failed_groups.add(group)
             if is_transient and faults == NO_FAULTS:
                 assert line["error_type"] == "DeadLetterError"
@@ -212,7 +216,8 @@ class System:
             numbers = self.store.numbers(project)
             assert numbers == list(range(1, len(numbers) + 1)), project
             committed |= {f"{project}-{number}" for number in numbers}
-        announced = {json.loads(entry["Message"])["id"] for entry in TOPIC.taken}
+        events = [json.loads(entry["Message"]) for entry in TOPIC.taken]
+        announced = {event["id"] for event in events if "number" in event["data"]}
         assert announced <= committed
         assert faults != NO_FAULTS or announced == committed
 
@@ -226,6 +231,19 @@ class System:
         assert {name: ticket.model_dump()[name] for name in fields} == fields
         assert self.store.keys[ticket.key].number == int(number)
         assert line["ticket_key"] in {event["id"] for event in events}
+
+    def _check_refusal(
+        self, record: Mapping[str, Any], line: Mapping[str, Any]
+    ) -> None:
+        """It is announced if the body names project and key, and in no other words."""
+        refusal = f"refused/{record['messageId']}/{line['error_type']}/{line['field']}"
+        events = [json.loads(entry["Message"]) for entry in TOPIC.taken]
+        data = [event["data"] for event in events if event["id"] == refusal]
+        key = CreateTicket.key_of(record["body"])
+        assert bool(data) is (key is not None)
+        for one in data:
+            assert (one["project_id"], one["idempotency_key"]) == key
+            assert VALUE_WORDS not in json.dumps(one)
 
     def _check_dead_letter(
         self, record: Mapping[str, Any], line: Mapping[str, Any]

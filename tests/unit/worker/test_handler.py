@@ -10,6 +10,8 @@ import pytest
 
 from simulation.aws.lambda_service import Context
 from tests.support.builders import (
+    SOURCE,
+    assigned_event,
     create_ticket,
     sqs_event,
     sqs_record,
@@ -30,7 +32,6 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
     StoreUnavailableError,
 )
-from ticket_numbering.contract.messages import TicketNumberAssigned
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
@@ -40,7 +41,7 @@ from ticket_numbering.worker.worker import BatchReport, Worker
 RAW_RECORD = sqs_record()
 RECORD = SQSRecord.of(RAW_RECORD)
 REQUEST = create_ticket()
-EVENT = TicketNumberAssigned.of(REQUEST, 1, "2026-11-21T06:00:00.000Z")
+EVENT = assigned_event(REQUEST)
 DONE = Assigned(RECORD, REQUEST, EVENT)
 FAILED = Retry(RECORD, StoreUnavailableError("down"))
 
@@ -74,7 +75,7 @@ class Function:
         allocator = Allocator(self.store, 3, 10.0)
         sleep = FakeTime().sleep
         self.handle = build_handler(
-            Worker(allocator, self.publisher, self.dead_letters, sleep)
+            Worker(allocator, self.publisher, self.dead_letters, sleep, source=SOURCE)
         )
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
@@ -153,6 +154,7 @@ class TestResponse:
                 Allocator(FakeTicketStore(), 3, 10.0),
                 FakePublisher(),
                 FakeDeadLetters(),
+                source=SOURCE,
                 canned=results,
             )
         )
@@ -297,6 +299,7 @@ class TestMetrics:
         assert function.metrics() == {
             "TicketNumbersAssigned": [2.0],
             "AssignmentsReplayed": [1.0],
+            "RefusedAtCap": [0.0],
             "PoisonMessages": [1.0],
             "TransientFailures": [1.0],
             "SequenceCollisions": [0.0],

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import create_ticket, create_tickets, plenty, queue_record
+from tests.support.builders import (
+    SOURCE,
+    create_ticket,
+    create_tickets,
+    plenty,
+    queue_record,
+)
 from tests.support.fakes import (
     FakeDeadLetters,
     FakePublisher,
@@ -22,7 +28,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
-from ticket_numbering.worker.results import Poison, Replayed, Result, Retry
+from ticket_numbering.worker.results import Poison, Refused, Replayed, Result, Retry
 from ticket_numbering.worker.worker import Worker
 
 
@@ -48,7 +54,9 @@ def allocate(
 def handle(store: FakeTicketStore, *requests: CreateTicket) -> list[Result]:
     """Return the results of a batch."""
     time, allocator = FakeTime(), Allocator(store, 25, 0)
-    worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), time.sleep)
+    worker = Worker(
+        allocator, FakePublisher(), FakeDeadLetters(), time.sleep, source=SOURCE
+    )
     records = [queue_record(request) for request in requests]
     return [*worker.handle(records, time.time_left).results]
 
@@ -230,20 +238,20 @@ class TestOncePerKey:
 
         results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
 
-        assert all(isinstance(result, Poison) for result in results)
+        assert all(isinstance(result, Refused) for result in results)
         assert store.calls.count("read_keys") == 1
 
 
 class TestOneBadMessage:
     """The outcomes of the records."""
 
-    def test_refused_request_is_poison_that_names_the_field(self) -> None:
+    def test_refused_request_names_the_field_and_the_cap(self) -> None:
         store = FakeTicketStore()
 
         assigned, refused = handle(store, capped(1), capped(1))
 
         assert key_of(assigned) == "PROJ-1"
-        assert isinstance(refused, Poison)
+        assert isinstance(refused, Refused)
         assert refused.error.field == "max_number"
         assert str(refused.error) == "max_number: PROJ has reached 1"
 

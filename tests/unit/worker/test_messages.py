@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.support.builders import create_ticket, ticket_fields
+from tests.support.builders import SOURCE, assigned_event, create_ticket, ticket_fields
 from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     CreateTicket,
-    TicketNumberAssigned,
 )
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
@@ -344,12 +343,12 @@ class TestAnnouncement:
         """Subscribers rely on each name; nothing else of a ticket leaves the system."""
         request = CreateTicket.parse(json.dumps(FULL))
 
-        event = TicketNumberAssigned.of(request, 42, ASSIGNED_AT)
+        event = assigned_event(request, 42, ASSIGNED_AT)
 
         assert json.loads(event.model_dump_json(exclude_none=True)) == {
             "specversion": "1.0",
             "id": "PROJ-42",
-            "source": "/ticket-numbering",
+            "source": SOURCE,
             "type": "ticket-numbering.TicketNumberAssigned.v1",
             "subject": "PROJ-42",
             "time": ASSIGNED_AT,
@@ -373,15 +372,13 @@ class TestAnnouncement:
     def test_display_has_at_least_so_many_digits_when_it_is_padded(
         self, padding: int, number: int, display: str
     ) -> None:
-        event = TicketNumberAssigned.of(
-            create_ticket(), number, ASSIGNED_AT, padding=padding
-        )
+        event = assigned_event(number=number, padding=padding)
 
         assert event.data.display == display
         assert event.id == event.subject == event.data.ticket_key == f"PROJ-{number}"
 
     def test_event_and_its_data_cannot_be_changed(self) -> None:
-        event: Any = TicketNumberAssigned.of(create_ticket(), 1, ASSIGNED_AT)
+        event: Any = assigned_event()
 
         with pytest.raises(ValidationError, match="frozen"):
             event.id = "PROJ-2"
@@ -391,4 +388,4 @@ class TestAnnouncement:
     @pytest.mark.parametrize("number", [0, -1])
     def test_event_refuses_a_number_below_one(self, number: int) -> None:
         with pytest.raises(ValidationError, match="number"):
-            TicketNumberAssigned.of(create_ticket(), number, ASSIGNED_AT)
+            assigned_event(number=number)

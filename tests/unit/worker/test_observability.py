@@ -15,14 +15,15 @@ from tests.support.template_loader import parameters
 
 HANDLE_ONE = """
 from simulation.aws.lambda_service import Context
-from tests.support.builders import sqs_event, sqs_record
+from tests.support.builders import SOURCE, sqs_event, sqs_record
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.worker import Worker
 
 allocator = Allocator(FakeTicketStore(), 3, 10.0)
-handle = build_handler(Worker(allocator, FakePublisher(), FakeDeadLetters()))
+worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), source=SOURCE)
+handle = build_handler(worker)
 handle(sqs_event(sqs_record()), Context())
 """
 

@@ -12,6 +12,7 @@ ENVIRONMENT = {
     "IDEMPOTENCY_KEYS_TABLE": "keys",
     "ASSIGNMENTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:assignments",
     "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
+    "EVENT_SOURCE": "/ticket-numbering/a-stack",
 }
 DEFAULTS = {
     "IDEMPOTENCY_RETENTION_DAYS": "0",
@@ -52,6 +53,7 @@ def test_settings_take_each_variable_of_their_names_and_no_other(
     )
 
     found = {name.upper(): value for name, value in settings.model_dump().items()}
+    assert found.pop("ALLOWED_PROJECTS").pattern == ".*"
     expected: dict[str, Any] = ENVIRONMENT | {
         name: float(value) for name, value in (DEFAULTS | tuning).items()
     }

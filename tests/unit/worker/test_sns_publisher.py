@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.support.builders import create_ticket, plenty
+from tests.support.builders import announcement, create_ticket, plenty
 from tests.support.canned_aws import BatchService
 from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.envelope import Envelope, text_attribute
 from ticket_numbering.contract.errors import AnnouncementError
-from ticket_numbering.contract.messages import TicketNumberAssigned
-from ticket_numbering.worker.ports import Announcement
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
@@ -27,7 +26,7 @@ class Topic(BatchService):
         super().__init__("sns", "publish_batch", {"TopicArn": arn}, entries)
         self.publisher = SNSPublisher(self.client, arn)
 
-    def publish(self, *announcements: Announcement) -> dict[str, AnnouncementError]:
+    def publish(self, *announcements: Envelope) -> dict[str, AnnouncementError]:
         """Publish with time to spare."""
         return self.publisher.publish(announcements, plenty)
 
@@ -43,12 +42,9 @@ def topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
 on_fifo_topic = pytest.mark.parametrize("topic", [f"{TOPIC}.fifo"], indirect=True)
 
 
-def announcement(
-    number: int = 1, *, replayed: bool = False, **fields: Any
-) -> Announcement:
+def assigned(number: int = 1, *, replayed: bool = False, **fields: Any) -> Envelope:
     """Return the announcement of a number."""
-    event = TicketNumberAssigned.of(create_ticket(**fields), number, ASSIGNED_AT)
-    return Announcement(event, replayed)
+    return announcement(create_ticket(**fields), number, replayed=replayed)
 
 
 def deduplication_ids(topic: Topic) -> list[str]:
@@ -63,7 +59,7 @@ class TestEntries:
     def test_publish_sends_the_event_with_its_attributes_and_group(
         self, topic: Topic, *, replayed: bool
     ) -> None:
-        announced = announcement(
+        announced = assigned(
             replayed=replayed,
             project_id="A.b-1",
             priority="urgent",
@@ -100,7 +96,7 @@ class TestEntries:
             "title": "\U0001f6aa" * 200,
         }
 
-        topic.publish(*[announcement(10**20, **largest)] * 10)
+        topic.publish(*[assigned(10**20, **largest)] * 10)
 
         size = sum(
             len(entry["Message"].encode()) + attributes_size(entry["MessageAttributes"])
@@ -112,14 +108,14 @@ class TestEntries:
     def test_publish_tells_the_event_that_sns_did_not_take(self, topic: Topic) -> None:
         topic.takes(0, 2, failed={1: "InternalError"})
 
-        failures = topic.publish(*[announcement(number) for number in (4, 5, 6)])
+        failures = topic.publish(*[assigned(number) for number in (4, 5, 6)])
 
         assert list(failures) == ["PROJ-5"]
         assert isinstance(failures["PROJ-5"], AnnouncementError)
         assert str(failures["PROJ-5"]) == "SNS: InternalError"
 
     def test_publish_sends_nothing_when_time_has_run_out(self, topic: Topic) -> None:
-        failures = topic.publisher.publish([announcement()], lambda: 0.0)
+        failures = topic.publisher.publish([assigned()], lambda: 0.0)
 
         assert list(failures) == ["PROJ-1"]
 
@@ -133,14 +129,14 @@ class TestFifoTopic:
     ) -> None:
         topic.takes(0, 1, 2)
 
-        topic.publish(*[announcement(number) for number in (1, 2, 3)])
+        topic.publish(*[assigned(number) for number in (1, 2, 3)])
 
         assert deduplication_ids(topic) == ["PROJ-1", "PROJ-2", "PROJ-3"]
 
     def test_publish_tells_replays_of_one_event_apart(self, topic: Topic) -> None:
         """A repeat within five minutes is announced again."""
-        first = announcement()
-        replay = Announcement(first.event, replayed=True)
+        first = assigned()
+        replay = replace(first, replayed=True)
         topic.takes(0, 1, 2)
 
         topic.publish(first, replay, replay)
@@ -153,7 +149,7 @@ class TestFifoTopic:
     ) -> None:
         topic.takes(0)
 
-        topic.publish(announcement(10**19, project_id="P._-" * 16, replayed=True))
+        topic.publish(assigned(10**19, project_id="P._-" * 16, replayed=True))
 
         [deduplication_id] = deduplication_ids(topic)
         assert re.fullmatch(r"[!-~]{1,128}", deduplication_id)

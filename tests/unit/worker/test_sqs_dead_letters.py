@@ -276,9 +276,7 @@ class TestRoom:
         failures = queue.send(queue_record("x"), large, queue_record("x"))
 
         assert list(failures) == [large.message_id]
-        assert str(failures[large.message_id]).endswith(
-            "; it was to be dead-lettered as InvalidMessageError"
-        )
+        assert "bytes with its attributes" in str(failures[large.message_id])
         assert MAX_SEND_BYTES == 1_048_576
 
     @pytest.mark.parametrize(
@@ -339,10 +337,7 @@ class TestFailures:
 
         assert list(failures) == [bad.message_id]
         assert isinstance(failures[bad.message_id], DeadLetterError)
-        assert str(failures[bad.message_id]) == (
-            "SQS: InvalidMessageContents; "
-            "it was to be dead-lettered as InvalidMessageError"
-        )
+        assert str(failures[bad.message_id]) == "SQS: InvalidMessageContents"
 
     def test_dead_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
         self, queue: Queue

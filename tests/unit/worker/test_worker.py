@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.builders import create_ticket, create_tickets, queue_record
+from tests.support.builders import SOURCE, create_ticket, create_tickets, queue_record
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
@@ -67,7 +67,12 @@ class System:
         """Process a batch."""
         allocator = Allocator(self.store, max_attempts, 10.0)
         worker = Worker(
-            allocator, self.publisher, self.dead_letters, self.time.sleep, pool
+            allocator,
+            self.publisher,
+            self.dead_letters,
+            self.time.sleep,
+            pool,
+            source=SOURCE,
         )
         report = worker.handle(records, self.time.time_left)
         self.reasons = [_reason(result) for result in report.results]

@@ -1,0 +1,99 @@
+"""Checks of refusals: each is true when it is announced, and answers its message."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simulation.aws.messages import Message
+from simulation.history import History
+from simulation.monitor import FULL, Monitor, broken
+from simulation.requests import Request, key_of
+
+MISMATCH: Final = "IdempotencyMismatchError"
+
+
+@dataclass
+class Refusals:
+    """Compares each refusal with its message and with the numbers at that moment.
+
+    A refusal for a key that has its number can be right: another worker may have
+    numbered an equal request meanwhile, above the refused cap.
+    """
+
+    monitor: Monitor
+    at_caps: list[Request] = field(default_factory=list)
+    """Requests refused at their caps."""
+    messages: dict[str, Message] = field(default_factory=dict)
+    """The messages that arrived, by id."""
+
+    def announced(self, event: Any) -> None:
+        """See a refusal before a subscriber does."""
+        data = event["data"]
+        message = self._message(data["message_id"])
+        reason = f"{message.id}/{data['error_type']}/{data['field']}"
+        if event["id"] != f"refused/{reason}":
+            broken(f"{event['id']} is not the id of {reason}")
+        if key_of(message.body) != (data["project_id"], data["idempotency_key"]):
+            broken(f"{event['id']} names another request")
+        self._check_reason(event["id"], data["error_type"], message)
+        self.monitor.refusals[message.id].add(data["error_type"])
+
+    def _message(self, message_id: str) -> Message:
+        for message in self.monitor.queue.arrived[len(self.messages) :]:
+            self.messages[message.id] = message
+        if message_id not in self.messages:
+            broken(f"{message_id} was refused and never sent")
+        return self.messages[message_id]
+
+    def _check_reason(self, event_id: str, error_type: str, message: Message) -> None:
+        request = self.monitor.sent[message.body]
+        if error_type not in {FULL, MISMATCH}:
+            if request is not None:
+                broken(f"{event_id}: the message is valid")
+            return
+        if request is None:
+            broken(f"{event_id}: the message is invalid")
+        number, content = self.monitor.numbered.get(request.id, (None, ""))
+        is_same = content == request.content
+        if error_type == MISMATCH and (number is None or is_same):
+            broken(f"{event_id}: no other ticket has the key")
+        if error_type == FULL:
+            self.at_caps.append(request)
+            if self.monitor.last[request.id[0]] < request.cap:
+                broken(f"refused below its cap: {message.body}")
+            if number is not None and is_same and number <= request.cap:
+                broken(f"refused, but has number {number}: {request.id}")
+
+    def finish(self) -> None:
+        """Check that no refused request got a number that it accepts."""
+        for request in self.at_caps:
+            number, content = self.monitor.numbered.get(request.id, (0, ""))
+            if content == request.content and number <= request.cap:
+                broken(f"refused, but has number {number}: {request.id}")
+
+
+def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
+    """Check that each project's numbers follow the order of arrival.
+
+    Of each key the first request counts that was not refused at its cap.
+    """
+    arrived = [monitor.sent[message.body] for message in monitor.queue.arrived]
+    counting = [one for one in arrived if one and one not in at_caps]
+    last: dict[str, int] = {}
+    for project, key in dict.fromkeys(one.id for one in counting):
+        number, _ = monitor.numbered.get((project, key), (None, ""))
+        if number is not None:
+            if number < last.get(project, 0):
+                broken(f"{project}-{number} was overtaken on a FIFO queue")
+            last[project] = number
+
+
+def check_poison_last(history: History) -> None:
+    """Check that no invocation announces a number after it sent a dead letter."""
+    sent: set[str] = set()
+    for _, actor, what, detail in history.events:
+        if what == "> send_message_batch":
+            sent.add(actor)
+        elif what == "> publish_batch" and actor in sent:
+            entries = detail[0]["PublishBatchRequestEntries"]
+            if any("replayed" in entry["MessageAttributes"] for entry in entries):
+                broken(f"{actor} announced a number after poison")

@@ -1,0 +1,275 @@
+"""A refused message is answered: an event that names the message and the reason."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.support.builders import (
+    SOURCE,
+    create_ticket,
+    create_tickets,
+    plenty,
+    queue_record,
+    ticket_fields,
+)
+from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.messages import MAX_BODY_BYTES
+from ticket_numbering.worker.results import Poison, Refused, Result, Retry
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import ANNOUNCED_DELIVERIES, Worker
+
+SECRET = "Ann Smith"
+
+
+@dataclass
+class System:
+    """A worker over fakes."""
+
+    store: FakeTicketStore = field(default_factory=FakeTicketStore)
+    publisher: FakePublisher = field(default_factory=FakePublisher)
+    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
+
+    def handle(
+        self, *records: SQSRecord, allowed: re.Pattern[str] = re.compile(".*")
+    ) -> Sequence[Result]:
+        """Return the results of a batch."""
+        worker = Worker(
+            Allocator(self.store, 25, 0),
+            self.publisher,
+            self.dead_letters,
+            allowed_projects=allowed,
+            source=SOURCE,
+        )
+        return worker.handle(records, plenty).results
+
+    @property
+    def refusals(self) -> list[dict[str, Any]]:
+        """The refusals announced."""
+        events = [json.loads(one.message) for one in self.publisher.announced]
+        return [event for event in events if "TicketRefused" in event["type"]]
+
+
+@pytest.fixture
+def system() -> System:
+    """Return a worker over empty tables."""
+    return System()
+
+
+def full(**overrides: Any) -> SQSRecord:
+    """Return a record whose request has reached its cap, once a number is given."""
+    return queue_record(create_ticket(max_number=1, title=SECRET), **overrides)
+
+
+def invalid(**fields: Any) -> SQSRecord:
+    """Return a record with a field that the worker does not know."""
+    return queue_record(json.dumps(ticket_fields(component=SECRET, **fields)))
+
+
+class TestEvent:
+    """It is about one message, and says nothing else of the producer's words."""
+
+    def test_event_is_a_cloudevent_of_documented_content(self, system: System) -> None:
+        system.store.fill(1)
+        record = full(messageId="m-1", sent_at=1_795_000_000_123)
+
+        system.handle(record)
+
+        [event] = system.refusals
+        key = json.loads(record.body or "")["idempotency_key"]
+        assert event == {
+            "specversion": "1.0",
+            "id": "refused/m-1/SequenceFullError/max_number",
+            "source": SOURCE,
+            "type": "ticket-numbering.TicketRefused.v1",
+            "subject": "PROJ",
+            "datacontenttype": "application/json",
+            "data": {
+                "project_id": "PROJ",
+                "idempotency_key": key,
+                "error_type": "SequenceFullError",
+                "field": "max_number",
+                "message_id": "m-1",
+                "sent_at": "2026-11-18T11:06:40.123Z",
+            },
+        }
+
+    def test_envelope_has_a_group_of_its_own(self, system: System) -> None:
+        """On a FIFO topic a refusal never blocks the project's numbers."""
+        system.handle(invalid())
+
+        [announced] = system.publisher.announced
+        entry = announced.entry(fifo=True)
+        assert entry["MessageGroupId"] == "refused/PROJ"
+        assert entry["MessageDeduplicationId"] == announced.event.id
+        assert entry["MessageAttributes"].keys() == {
+            *("event_type", "project_id", "idempotency_key", "error_type")
+        }
+
+    @pytest.mark.parametrize("sent", ["", "0", "9" * 19])
+    def test_time_is_left_out_when_it_is_unknown(
+        self, system: System, sent: str
+    ) -> None:
+        record = invalid()
+        made_by_hand = SQSRecord("m", record.body, {"SentTimestamp": sent})
+
+        system.handle(made_by_hand)
+
+        assert "sent_at" not in system.refusals[0]["data"]
+
+    @pytest.mark.parametrize(
+        ("fields", "error", "culprit"),
+        [
+            ({}, "InvalidMessageError", "body"),
+            ({"title": 7}, "InvalidMessageError", "title"),
+            ({"title": "x" * MAX_BODY_BYTES}, "TicketTooLargeError", "body"),
+        ],
+        ids=["unknown field", "wrong field", "too large"],
+    )
+    def test_poison_is_announced_without_its_words(
+        self, system: System, fields: dict[str, Any], error: str, culprit: str
+    ) -> None:
+        system.handle(invalid(**fields))
+
+        [event] = system.refusals
+        assert (event["data"]["error_type"], event["data"]["field"]) == (error, culprit)
+        assert SECRET not in json.dumps(event)
+        assert "component" not in json.dumps(event)
+        assert len(system.dead_letters.sent) == 1
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "{",
+            "[]",
+            json.dumps({"project_id": "PROJ", "title": "no key"}),
+            json.dumps(ticket_fields(project_id="not#valid")),
+            '{"project_id": "A", "project_id": "B", "idempotency_key": "k"}',
+        ],
+        ids=["no JSON", "no object", "no key", "no project", "repeated name"],
+    )
+    def test_message_is_a_dead_letter_alone_when_its_key_cannot_be_read(
+        self, system: System, body: str
+    ) -> None:
+        system.handle(queue_record(body))
+
+        assert system.publisher.announced == []
+        assert len(system.dead_letters.sent) == 1
+
+    def test_reused_key_is_announced_beside_the_number(self, system: System) -> None:
+        first = create_ticket(idempotency_key="k", title="one")
+        second = create_ticket(idempotency_key="k", title="another")
+
+        system.handle(queue_record(first), queue_record(second))
+
+        [event] = system.refusals
+        assert event["data"]["error_type"] == "IdempotencyMismatchError"
+        assert event["data"]["field"] == "idempotency_key"
+
+    def test_same_event_is_announced_again_when_the_message_comes_again(
+        self, system: System
+    ) -> None:
+        record = invalid()
+
+        system.handle(record)
+        system.handle(record)
+
+        first, again = system.publisher.announced
+        assert first.message == again.message
+
+
+class TestAllowedProjects:
+    """A typo opens no sequence."""
+
+    @pytest.mark.parametrize(
+        ("project", "is_allowed"),
+        [("INV-2026", True), ("INV-2O26", False), ("INV-20261", False)],
+    )
+    def test_project_is_refused_unless_the_whole_id_matches(
+        self, system: System, project: str, *, is_allowed: bool
+    ) -> None:
+        record = queue_record(create_ticket(project))
+
+        [result] = system.handle(record, allowed=re.compile("INV-[0-9]{4}"))
+
+        assert isinstance(result, Poison) is not is_allowed
+        assert system.store.numbers(project) == ([1] if is_allowed else [])
+        fields = [event["data"]["field"] for event in system.refusals]
+        assert fields == ([] if is_allowed else ["project_id"])
+
+
+class TestOrder:
+    """The numbers first, then the refusals, in one call; dead letters last."""
+
+    def test_refusals_share_the_call_of_the_numbers_and_come_after_them(
+        self, system: System
+    ) -> None:
+        numbered = [queue_record(one) for one in create_tickets(2)]
+
+        system.handle(invalid(), *numbered, full())
+
+        types = [one.event.type.split(".")[1] for one in system.publisher.announced]
+        assert types == [*["TicketNumberAssigned"] * 2, *["TicketRefused"] * 2]
+        assert system.publisher.calls == 1
+
+    def test_refusal_at_a_cap_is_answered_without_a_dead_letter(
+        self, system: System
+    ) -> None:
+        system.store.fill(1)
+
+        [result] = system.handle(full())
+
+        assert isinstance(result, Refused)
+        assert system.dead_letters.sent == []
+
+    def test_refusal_at_a_cap_comes_again_when_it_is_not_announced(
+        self, system: System
+    ) -> None:
+        """However often: it has no other answer."""
+        system.store.fill(1)
+        record = full(receive_count=ANNOUNCED_DELIVERIES + 1)
+        refusal = f"refused/{record.message_id}/SequenceFullError/max_number"
+        system.publisher.refused.add(refusal)
+
+        [result] = system.handle(record)
+
+        assert isinstance(result, Retry)
+        assert system.dead_letters.sent == []
+
+    @pytest.mark.parametrize(
+        ("deliveries", "is_sent"),
+        [(1, False), (ANNOUNCED_DELIVERIES, False), (ANNOUNCED_DELIVERIES + 1, True)],
+    )
+    def test_poison_waits_for_its_event_in_the_first_deliveries(
+        self, system: System, deliveries: int, *, is_sent: bool
+    ) -> None:
+        """Then its dead letter goes alone, for SQS would move it without a reason."""
+        record = queue_record(
+            json.dumps(ticket_fields(component=SECRET)), receive_count=deliveries
+        )
+        refusal = f"refused/{record.message_id}/InvalidMessageError/body"
+        system.publisher.refused.add(refusal)
+
+        [result] = system.handle(record)
+
+        assert isinstance(result, Poison) is is_sent
+        assert bool(system.dead_letters.sent) is is_sent
+
+    def test_refusal_holds_no_neighbour_of_its_group_when_its_event_fails(
+        self, system: System
+    ) -> None:
+        system.store.fill(1)
+        group = {"group_id": "PROJ", "sequence_number": "1"}
+        refused = full(**group)
+        later = queue_record(create_ticket(), **group)
+        refusal = f"refused/{refused.message_id}/SequenceFullError/max_number"
+        system.publisher.refused.add(refusal)
+
+        first, second = system.handle(refused, later)
+
+        assert isinstance(first, Retry)
+        assert not isinstance(second, Retry)
