@@ -11,15 +11,13 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from ticket_numbering.contract.messages import (
-    MAX_BODY_BYTES,
-    Assignment,
+from ticket_numbering.contract.events import (
     CloudEvent,
-    CreateTicket,
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from tools import generated

@@ -21,11 +21,13 @@ Follow a message by reading in this order; each room stands on those below it:
       worker            a batch: parse, deduplicate, allocate, publish, dead-letter
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
-      results           the result of a record: assigned, replayed, poison or retry
+      results           the result of a record; nothing else can become of one
+      announcing        the events of the results: numbers, then refusals
       ports             the publisher, the dead-letter queue, and their values
       observability     logger, metrics and the metric names
     allocation/
       allocation        the algorithm: the sort key's maximum plus one, in a transaction
+      progress          the requests of a project's batch: pending, answered, refused
       cancellation      pure: the reasons of a cancelled block -> the next step
       block             the requests of one transaction, within AWS's limits
       store             the store's port, and its reasons
@@ -33,12 +35,14 @@ Follow a message by reading in this order; each room stands on those below it:
       sequence_cache    the next number after our own last block, for milliseconds
     adapters/
       dynamodb_store    the store on DynamoDB
+      cancellation_reasons  its reasons for a cancelled block, by position
       sns_publisher     the publisher on SNS
       sqs_dead_letters  the dead-letter queue on SQS
       batch_api         batch calls: packing, and the fate of every entry
       aws_errors        AWS errors: transient, refusals, unknown
     contract/
-      messages          CreateTicket in, TicketNumberAssigned out: the wire contracts
+      messages          CreateTicket: the request, its identity and its number
+      events            TicketNumberAssigned and TicketRefused: what goes out
       envelope          an event with its message attributes
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not

@@ -5,11 +5,8 @@ from itertools import count
 from typing import Any, Final
 
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.messages import (
-    Assignment,
-    CreateTicket,
-    TicketNumberAssigned,
-)
+from ticket_numbering.contract.events import TicketNumberAssigned
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 SOURCE: Final = "/ticket-numbering/test"

@@ -19,7 +19,8 @@ from ticket_numbering.contract.dynamodb_items import (
     key_id,
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
-from ticket_numbering.contract.messages import RequestKey, ticket_key
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 

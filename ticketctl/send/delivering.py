@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ticket_numbering.contract.messages import ticket_key
+from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import Request, Sender
 from ticketctl.aws.stack import System

@@ -14,7 +14,8 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.contract.dynamodb_items import assignment, key_id
 from ticket_numbering.contract.errors import DamagedKeyRecordError
-from ticket_numbering.contract.messages import CreateTicket, ticket_key
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader

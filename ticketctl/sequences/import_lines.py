@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
+from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticket_numbering.contract.messages import CreateTicket, ticket_key
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import timestamp
 from ticketctl.aws.request_fields import body_of
 from ticketctl.send.request_file import Line

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.dynamodb_items import ERASED, REASONS, TIMES, VOIDED
+from ticket_numbering.contract.events import TicketEvent
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
-from ticket_numbering.contract.messages import TicketEvent
 from ticketctl.aws.items import Ticket
 
 MAX_REASON = 500

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from ticket_numbering.contract.messages import RefusedRequest
+from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible

@@ -8,12 +8,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from ticket_numbering.contract.messages import (
-    CreateTicket,
-    RefusedRequest,
-    RequestKey,
-    TicketRefused,
-)
+from ticket_numbering.contract.events import RefusedRequest, TicketRefused
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take

@@ -11,12 +11,8 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
     SequenceFullError,
 )
-from ticket_numbering.contract.messages import (
-    CreateTicket,
-    RefusedRequest,
-    RequestKey,
-    ticket_key,
-)
+from ticket_numbering.contract.events import RefusedRequest, ticket_key
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import visible

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
-from ticket_numbering.contract.messages import TicketNumberAssigned, TicketRefused
+from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible

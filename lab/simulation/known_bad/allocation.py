@@ -9,9 +9,10 @@ from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator, TimeLeft
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
 from ticket_numbering.contract.envelope import Envelope
@@ -20,14 +21,11 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TransientError,
 )
-from ticket_numbering.contract.messages import (
-    Assignment,
-    CreateTicket,
-    RequestKey,
-    ticket_key,
-)
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.worker.announcing import hold_back
 from ticket_numbering.worker.ports import DeadLetter
-from ticket_numbering.worker.results import Poison, Retry, hold_back
+from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
 

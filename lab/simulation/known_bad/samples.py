@@ -17,11 +17,8 @@ from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,
 )
-from ticket_numbering.contract.messages import (
-    Assignment,
-    CreateTicket,
-    TicketNumberAssigned,
-)
+from ticket_numbering.contract.events import TicketNumberAssigned
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.sqs_record import SQSRecord
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
@@ -13,17 +13,15 @@ from ticket_numbering.adapters.aws_errors import (
     member,
     translated,
 )
+from ticket_numbering.adapters.cancellation_reasons import reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.store import (
     Cancelled,
     Committed,
-    Reason,
     Refused,
-    Slot,
 )
 from ticket_numbering.contract.dynamodb_items import (
-    ORIGIN,
     assignment,
     key_id,
     key_item,
@@ -38,18 +36,6 @@ from ticket_numbering.contract.messages import Assignment, RequestKey
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
-
-ACTIONS_PER_REQUEST: Final = 2
-
-REASONS: Final = {
-    # TransactWriteItems API reference, "TransactionCanceledException".
-    "None": Reason.NONE,
-    "ConditionalCheckFailed": Reason.CONDITION_FAILED,
-    "TransactionConflict": Reason.CONFLICT,
-    "ProvisionedThroughputExceeded": Reason.THROTTLED,
-    "ThrottlingError": Reason.THROTTLED,
-    "ValidationError": Reason.INVALID,
-}
 
 Item = Mapping[str, Any]
 
@@ -144,7 +130,7 @@ class DynamoDBTicketStore:
                 responses = member(answer, "Responses")
         except self._canceled as error:
             cancellation: Item = {**error.response}
-            reasons = {*map(_reason, cancellation.get("CancellationReasons", ()))}
+            reasons = {*map(reason_of, cancellation.get("CancellationReasons", ()))}
             raise kind_of(reasons)(f"{action}: {code_of(error)}") from error
         return {
             key: assignment(found["Item"])
@@ -167,7 +153,7 @@ class DynamoDBTicketStore:
             try:
                 self._client.transact_write_items(TransactItems=[*self._puts(block)])
             except self._canceled as error:
-                return Cancelled(_slots(error.response, block))
+                return Cancelled(slots_of(error.response, block))
             except ClientError as error:
                 # Too large as a whole or in one item; comes without reasons.
                 if code_of(error) != INVALID_REQUEST:
@@ -209,31 +195,3 @@ def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values as an item in DynamoDB's types."""
     serialize = TypeSerializer().serialize
     return {name: serialize(value) for name, value in fields.items()}
-
-
-def _slots(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
-    """Read the reasons by position: a ticket's, then its key's, request by request."""
-    reasons = cancellation.get("CancellationReasons", [])
-    requests = len(block.requests)
-    if len(reasons) != ACTIONS_PER_REQUEST * requests:
-        return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
-    return [
-        _slot(ticket, key)
-        for ticket, key in zip(reasons[::2], reasons[1::2], strict=True)
-    ]
-
-
-def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
-    recorded = assignment(key["Item"]) if key.get("Item") else None
-    key_reason = _reason(key)
-    if key_reason is Reason.CONDITION_FAILED and recorded is None:
-        key_reason = Reason.UNKNOWN
-    reason, old = _reason(ticket), ticket.get("Item")
-    # Without the old item its writer is unknown: assume a seed or an import.
-    is_foreign = not old or ORIGIN in old
-    is_elsewhere = reason is Reason.CONDITION_FAILED and is_foreign
-    return Slot(reason, key_reason, recorded, is_elsewhere)
-
-
-def _reason(cancellation: Mapping[str, Any]) -> Reason:
-    return REASONS.get(cancellation.get("Code", ""), Reason.UNKNOWN)

@@ -52,6 +52,5 @@ class SNSPublisher:
 
 
 def _entry(envelope: Envelope, *, fifo: bool) -> Entry:
-    size = len(envelope.message.encode())
-    size += attributes_size(envelope.message_attributes)
-    return Entry(envelope.entry(fifo=fifo), size)
+    content, attributes = envelope.entry(fifo=fifo), envelope.message_attributes
+    return Entry(content, len(envelope.message.encode()) + attributes_size(attributes))

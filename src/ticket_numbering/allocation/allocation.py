@@ -8,19 +8,14 @@ exist, in the very transaction that puts its ticket.
 """
 
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Final, assert_never
 
 from ticket_numbering.allocation.backoff import Backoff
 from ticket_numbering.allocation.block import (
-    MAX_BLOCK_REQUESTS,
     Block,
-    is_too_large,
-    take_block,
 )
 from ticket_numbering.allocation.cancellation import (
     BackOff,
@@ -30,9 +25,9 @@ from ticket_numbering.allocation.cancellation import (
     TryAt,
     next_step,
 )
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
-    MAX_KEYS_PER_READ,
     Cancelled,
     Committed,
     Refused,
@@ -41,19 +36,13 @@ from ticket_numbering.allocation.store import (
 )
 from ticket_numbering.contract.errors import (
     DamagedSequenceError,
-    NotAttemptedError,
     SequenceContentionError,
     SequenceFullError,
     StoreRefusedError,
-    TicketNumberingError,
-    TicketTooLargeError,
     TransientError,
 )
 from ticket_numbering.contract.messages import (
-    Assignment,
     CreateTicket,
-    RequestIdentity,
-    RequestKey,
 )
 
 TimeLeft = Callable[[], float]
@@ -79,121 +68,6 @@ LASTING: Final = (StoreRefusedError, DamagedSequenceError)
 """An operator must act: no other attempt of this invocation can succeed."""
 
 TAKEN: Final = "others kept taking the next number"
-
-
-@dataclass(slots=True)
-class Allocation:
-    """Progress of one project's requests in a batch."""
-
-    project_id: str
-    pending: list[CreateTicket]
-    """In the order of sending, each once; different ones can share a key."""
-    next_number: int | None = None
-    """None: to be read."""
-    block_limit: int = MAX_BLOCK_REQUESTS
-    attempts: int = 0
-    """Since the last progress."""
-    last_error: Exception = field(
-        default_factory=lambda: NotAttemptedError("the invocation's time ran out")
-    )
-    assigned: dict[RequestKey, Assignment] = field(default_factory=dict)
-    """The numbers that this allocation committed."""
-    recorded: dict[RequestKey, Assignment | TransientError] = field(
-        default_factory=dict
-    )
-    """The number recorded before, or why no request of the key can have one now."""
-    refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
-    """Requests that left the next request of their key a chance."""
-    attempts_per_block: list[int] = field(default_factory=list)
-    collisions: int = 0
-    """Blocks cancelled because a number was taken."""
-    conflicts: int = 0
-    """Blocks cancelled because another transaction held an item."""
-
-    def answer_to(self, request: CreateTicket) -> Assignment | Exception:
-        """Return the answer to a request; a pending one has failed.
-
-        The number of an equal request beats a refusal.
-        """
-        answer = self.assigned.get(request.key) or self.recorded.get(request.key)
-        if isinstance(answer, Assignment) and request.matches(answer.fingerprint):
-            return answer
-        return self.refused.get(request.identity) or answer or self.last_error
-
-    def refusable(self, next_number: int) -> list[CreateTicket]:
-        """Return requests whose cap is reached and that must not wait any longer.
-
-        Either no pending request accepts the next number, or one of the same key does
-        and waits behind them. The number before the next one is committed, always.
-
-        Returns:
-            The requests of at most `MAX_KEYS_PER_READ` keys.
-        """
-        accepting: set[RequestKey] = set()
-        full: dict[RequestKey, list[CreateTicket]] = defaultdict(list)
-        for request in self.pending:
-            if request.accepts(next_number):
-                accepting.add(request.key)
-            elif request.key not in accepting:
-                full[request.key].append(request)
-        due = [
-            requests
-            for key, requests in full.items()
-            if not accepting or key in accepting
-        ]
-        return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
-
-    def block(self, first_number: int, assigned_at: str) -> Block:
-        """Return the next block to write: of each key, only its first request."""
-        first: dict[RequestKey, CreateTicket] = {}
-        for request in self.pending:
-            first.setdefault(request.key, request)
-        accepting = [one for one in first.values() if one.accepts(first_number)]
-        requests = take_block(accepting[: self.block_limit], first_number)
-        return Block(self.project_id, first_number, assigned_at, requests)
-
-    def commit(self, block: Block) -> None:
-        """Take over the numbers of a committed block."""
-        self.attempts_per_block.append(self.attempts)
-        self.next_number = block.next_number
-        self.assigned |= block.assignments()
-        self._progress()
-
-    def answer(self, answers: Mapping[RequestKey, Assignment | TransientError]) -> None:
-        """Take out every request of these keys."""
-        self.recorded |= answers
-        self._progress()
-
-    def refuse(self, errors: Mapping[RequestIdentity, TicketNumberingError]) -> None:
-        """Take out these requests, and leave the others of their keys."""
-        self.refused |= errors
-        self._progress()
-
-    def split(self, block: Block, reason: str) -> None:
-        """Halve the block; fail a request that DynamoDB refuses on its own.
-
-        It is poison if it is too large. DynamoDB refuses a sound ticket too, if a
-        table has another key, for example.
-        """
-        if len(block.requests) > 1:
-            self.block_limit = len(block.requests) // 2
-            return
-        [request] = block.requests
-        problem = f"DynamoDB refuses the ticket: {reason}"
-        if is_too_large(request):
-            self.refuse({request.identity: TicketTooLargeError(problem)})
-        else:
-            self.answer({request.key: StoreRefusedError(problem)})
-        self.block_limit = MAX_BLOCK_REQUESTS
-
-    def _progress(self) -> None:
-        answered = self.assigned.keys() | self.recorded.keys()
-        self.pending = [
-            request
-            for request in self.pending
-            if request.key not in answered and request.identity not in self.refused
-        ]
-        self.attempts = 0
 
 
 @dataclass(frozen=True, slots=True)

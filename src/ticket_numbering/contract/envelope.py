@@ -5,12 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from ticket_numbering.contract.messages import (
-    CloudEvent,
-    RequestKey,
-    TicketEvent,
-    TicketRefused,
-)
+from ticket_numbering.contract.events import CloudEvent, TicketEvent, TicketRefused
+from ticket_numbering.contract.messages import RequestKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,15 @@
-"""The wire contracts: CreateTicket comes in, TicketNumberAssigned goes out.
+"""The request: CreateTicket, its identity, its fingerprint, its number.
 
 A body that is not a valid CreateTicket is refused with a reason that names the field.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
@@ -19,14 +17,12 @@ from ticket_numbering.contract.field_types import (
     AttributeName,
     AttributeValue,
     Description,
-    EventSource,
     IdempotencyKey,
     Label,
     MaxNumber,
     Priority,
     ProjectId,
     Reporter,
-    Timestamp,
     Title,
 )
 from ticket_numbering.contract.json_body import json_object, shown
@@ -36,7 +32,6 @@ MAX_BODY_BYTES: Final = 256 * 1024
 
 FINGERPRINT_VERSION: Final = "v1"
 MAX_REPORTED_PROBLEMS: Final = 3
-NO_TRACE: Final[Mapping[str, str]] = {}
 
 
 _PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
@@ -186,162 +181,6 @@ class CreateTicket(BaseModel):
         locations = [problem["loc"] for problem in error.errors()]
         names = [str(location[0]) for location in locations if location]
         return next((name for name in names if name in cls.model_fields), "body")
-
-
-class AssignedTicket(BaseModel):
-    """A numbered ticket as subscribers see it; never its description."""
-
-    model_config = ConfigDict(frozen=True)
-
-    project_id: ProjectId = Field(description="The scope of the number sequence.")
-    number: int = Field(ge=1, description="1, 2, 3, ... without a gap in a project.")
-    ticket_key: str = Field(description="The ticket's name, such as PROJ-42.")
-    display: str = Field(
-        description="The ticket key for people to read, its number padded with zeros "
-        "if the stack is set so: PROJ-000042. Never compare or sort by it."
-    )
-    idempotency_key: IdempotencyKey = Field(
-        description="The producer's key of the request, to match the answer with."
-    )
-    title: Title = Field(description="The title as requested.")
-    priority: Priority = Field(description="The priority as requested, or the default.")
-    assigned_at: Timestamp = Field(
-        description="When the number was assigned, in UTC; the same in every repeat."
-    )
-
-
-class CloudEvent(BaseModel):
-    """The fields of every event on the topic; CloudEvents 1.0, JSON event format."""
-
-    model_config = ConfigDict(frozen=True)
-
-    specversion: Literal["1.0"] = "1.0"
-    id: str = Field(
-        description="The same in every repeat; drop repeats by source and id."
-    )
-    source: EventSource = Field(description="The stack that the event is from.")
-    type: str = Field(
-        description="The fact and its version; a breaking change gets a new one."
-    )
-    datacontenttype: Literal["application/json"] = "application/json"
-
-
-class TicketEvent(CloudEvent):
-    """The fields of every event about a ticket."""
-
-    subject: str = Field(description="The ticket key.")
-    time: Timestamp = Field(description="When the fact became one, in UTC.")
-
-
-class TicketNumberAssigned(TicketEvent):
-    """A CloudEvents 1.0 event: a ticket has its number.
-
-    Delivered at least once; repeats carry the same `id`, which is the ticket key.
-    """
-
-    type: Literal["ticket-numbering.TicketNumberAssigned.v1"] = Field(
-        default="ticket-numbering.TicketNumberAssigned.v1",
-        description="The fact and its version; a breaking change gets a new one.",
-    )
-    traceparent: str | SkipJsonSchema[None] = Field(
-        default=None,
-        description="The request's message attribute of that name, if it has one: "
-        "W3C Trace Context, a CloudEvents extension.",
-    )
-    tracestate: str | SkipJsonSchema[None] = Field(
-        default=None, description="Likewise."
-    )
-    data: AssignedTicket
-
-    @classmethod
-    def of(
-        cls,
-        request: CreateTicket,
-        assignment: Assignment,
-        *,
-        source: str,
-        padding: int = 0,
-        trace: Mapping[str, str] = NO_TRACE,
-    ) -> "TicketNumberAssigned":
-        """Build the event; a replay builds one of the same id and content.
-
-        Args:
-            request: The request.
-            assignment: The number that it has.
-            source: The stack, as a CloudEvents source.
-            padding: The digits that the number has for display, at least.
-            trace: `traceparent` and `tracestate` of the message that asks.
-        """
-        number, assigned_at = assignment.number, assignment.assigned_at
-        key = ticket_key(request.project_id, number)
-        data = AssignedTicket(
-            project_id=request.project_id,
-            number=number,
-            ticket_key=key,
-            display=f"{request.project_id}-{number:0{padding}}",
-            idempotency_key=request.idempotency_key,
-            title=request.title,
-            priority=request.priority,
-            assigned_at=assigned_at,
-        )
-        return cls(
-            source=source, id=key, subject=key, time=assigned_at, data=data, **trace
-        )
-
-
-class RefusedRequest(BaseModel):
-    """A refused request, without the producer's other words."""
-
-    model_config = ConfigDict(frozen=True)
-
-    project_id: ProjectId = Field(description="The scope of the number sequence.")
-    idempotency_key: IdempotencyKey = Field(description="The producer's key.")
-    error_type: str = Field(
-        description="The reason: SequenceFullError, InvalidMessageError, "
-        "IdempotencyMismatchError or TicketTooLargeError. More may come."
-    )
-    field: str = Field(description="The field with the fault, or `body`.")
-    message_id: str = Field(
-        description="The id that SendMessage answered with; a refusal is about this "
-        "message, and never about the key."
-    )
-    sent_at: Timestamp | SkipJsonSchema[None] = Field(
-        default=None, description="When the message was sent, in UTC, if known."
-    )
-
-
-class TicketRefused(CloudEvent):
-    """A CloudEvents 1.0 event: a request gets no number as it is.
-
-    Delivered at least once; repeats carry the same `id`. A number of the same key ends
-    the matter, whether it comes before or after.
-    """
-
-    type: Literal["ticket-numbering.TicketRefused.v1"] = Field(
-        default="ticket-numbering.TicketRefused.v1",
-        description="The fact and its version; a breaking change gets a new one.",
-    )
-    subject: str = Field(description="The project.")
-    data: RefusedRequest
-
-    @classmethod
-    def of(cls, refused: RefusedRequest, *, source: str) -> "TicketRefused":
-        """Build the event; its content is a function of its id.
-
-        Another delivery of the message can have another reason: that is another event.
-        """
-        reason = f"{refused.message_id}/{refused.error_type}/{refused.field}"
-        return cls(
-            source=source,
-            id=f"refused/{reason}",
-            subject=refused.project_id,
-            data=refused,
-        )
-
-
-def ticket_key(project_id: str, number: int) -> str:
-    """Return the display form of a number, such as `PROJ-42`."""
-    return f"{project_id}-{number}"
 
 
 def _problems(error: ValidationError) -> str:

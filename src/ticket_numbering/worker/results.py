@@ -4,28 +4,23 @@ A record without an answer and without an error cannot be expressed, so no messa
 deleted by oversight.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     IdempotencyMismatchError,
-    NotAttemptedError,
     PoisonMessageError,
     SequenceFullError,
 )
+from ticket_numbering.contract.events import TicketNumberAssigned, ticket_key
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
-    RefusedRequest,
     RequestIdentity,
     RequestKey,
-    TicketNumberAssigned,
-    TicketRefused,
-    ticket_key,
 )
 from ticket_numbering.worker.sqs_record import SQSRecord
 
@@ -79,13 +74,8 @@ class Poison:
     record: SQSRecord
     error: PoisonMessageError
     request: CreateTicket | None = None
-
-    @property
-    def key(self) -> RequestKey | None:
-        """The key, if the message holds a valid one."""
-        if self.request:
-            return self.request.key
-        return CreateTicket.key_of(self.record.body or "")
+    key: RequestKey | None = None
+    """If the message holds a valid one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,8 @@ def failed(
 ) -> Poison | Retry:
     """Return the result of a failure: poison if it can never succeed."""
     if isinstance(error, PoisonMessageError):
-        return Poison(record, error, request)
+        key = request.key if request else CreateTicket.key_of(record.body or "")
+        return Poison(record, error, request, key)
     return Retry(record, error, request)
 
 
@@ -166,7 +157,7 @@ def _numbered(
         used = ticket_key(request.project_id, answer.number)
         reason = f"idempotency_key: already used for {used}, a different ticket"
         error = IdempotencyMismatchError(reason, "idempotency_key")
-        return Poison(record, error, request)
+        return failed(record, error, request)
     try:
         event = TicketNumberAssigned.of(
             request,
@@ -179,63 +170,3 @@ def _numbered(
         damaged = DamagedKeyRecordError("the recorded assignment cannot be announced")
         return Retry(record, damaged, request)
     return (Assigned if new else Replayed)(record, request, event)
-
-
-def refusal_of(result: Refused | Poison, source: str) -> TicketRefused | None:
-    """Return the event of a refusal; None if project and key cannot be read."""
-    if (key := result.key) is None:
-        return None
-    refused = RefusedRequest(
-        project_id=key.project_id,
-        idempotency_key=key.idempotency_key,
-        error_type=type(result.error).__name__,
-        field=result.error.field,
-        message_id=result.record.message_id,
-        sent_at=result.record.sent_time,
-    )
-    return TicketRefused.of(refused, source=source)
-
-
-def announcements(results: Sequence[Result], source: str) -> dict[str, Envelope]:
-    """Return the events of the results by id, each once: numbers, then refusals."""
-    numbers: dict[str, Envelope] = {}
-    refusals: dict[str, Envelope] = {}
-    for result in results:
-        if isinstance(result, Numbered):
-            event_id, replayed = result.event.id, isinstance(result, Replayed)
-            if event_id not in numbers or not replayed:
-                numbers[event_id] = _envelope(result, replayed=replayed)
-        elif isinstance(result, Refused | Poison) and (
-            refusal := refusal_of(result, source)
-        ):
-            refusals[refusal.id] = Envelope.of_refusal(refusal)
-    return numbers | refusals
-
-
-def _envelope(result: Numbered, *, replayed: bool) -> Envelope:
-    return Envelope.of_ticket(
-        result.event,
-        result.request.key,
-        priority=result.request.priority,
-        replayed=replayed,
-        trace=result.record.trace,
-    )
-
-
-def hold_back(results: Sequence[Result]) -> list[Result]:
-    """On a FIFO queue, report the records after a failure in their group.
-
-    A refusal is no failure: it takes no number, so no later message overtakes it.
-    """
-    held: list[Result] = []
-    failed_groups: set[str | None] = set()
-    for result in results:
-        record = result.record
-        if record.is_fifo and record.group_id in failed_groups:
-            error = NotAttemptedError("an earlier message of the group failed")
-            held.append(retry(result, error))
-            continue
-        if record.is_fifo and isinstance(result, Retry):
-            failed_groups.add(record.group_id)
-        held.append(result)
-    return held

@@ -14,29 +14,31 @@ from functools import partial
 from time import sleep
 from typing import Final, TypeVar
 
-from ticket_numbering.allocation.allocation import Allocation, Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
-from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.errors import InvalidMessageError, TransientError
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
     RequestIdentity,
     RequestKey,
 )
+from ticket_numbering.worker.announcing import (
+    announcements,
+    hold_back,
+    numbers_reported,
+    refusals_reported,
+)
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
 from ticket_numbering.worker.results import (
-    Numbered,
     Pending,
     Poison,
-    Refused,
     Result,
     Retry,
-    announcements,
     deduplicate,
     failed,
-    hold_back,
-    refusal_of,
     resolve,
     retry,
 )
@@ -45,9 +47,6 @@ from ticket_numbering.worker.turns import Turns
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
-
-ANNOUNCED_DELIVERIES: Final = 4
-"""Of poison, in which its event must be out before its dead letter."""
 
 LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
@@ -101,8 +100,8 @@ class Worker:
         resolved = self._resolve(batch, requests, recorded, allocations)
         failures = self._publish(resolved, time_left)
         # A number that is not announced holds its FIFO group; a refusal holds nothing.
-        results = hold_back(_numbers_reported(resolved, failures))
-        results = self._refusals_reported(results, failures)
+        results = hold_back(numbers_reported(resolved, failures))
+        results = refusals_reported(results, failures, self.source)
         results = self._dead_letter(results, time_left)
         return BatchReport(results, allocations, len(failures))
 
@@ -113,7 +112,7 @@ class Worker:
         if not self.allowed_projects.fullmatch(request.project_id):
             reason = "project_id: not among the allowed projects"
             error = InvalidMessageError(reason, "project_id")
-            return Poison(record, error, request)
+            return failed(record, error, request)
         return Pending(record, request)
 
     def _look_up_redelivered(
@@ -136,7 +135,11 @@ class Worker:
             some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
             found = _caught(partial(self.allocator.store.read_keys, some))
             if isinstance(found, Exception):
-                logger.warning("lookup of redelivered requests failed", exc_info=found)
+                # Only a bug's stack trace is wanted.
+                bug = None if isinstance(found, TransientError) else found
+                line = {"error_type": type(found).__name__, "error": str(found)}
+                message = "lookup of redelivered requests failed"
+                logger.warning(message, extra=line, exc_info=bug)
                 break
             recorded |= found
         return recorded
@@ -217,28 +220,6 @@ class Worker:
             announcements(results, self.source),
         )
 
-    def _refusals_reported(
-        self, results: Iterable[Result], failures: Mapping[str, Exception]
-    ) -> list[Result]:
-        """Return the refusals to the queue whose events are not out.
-
-        Poison goes to the dead-letter queue without its event in the end, for SQS
-        would move it there without its reason.
-        """
-
-        def reported(result: Result) -> Result:
-            if not isinstance(result, Refused | Poison):
-                return result
-            event = refusal_of(result, self.source)
-            if event is None or event.id not in failures:
-                return result
-            deliveries = result.record.receive_count
-            if isinstance(result, Poison) and deliveries > ANNOUNCED_DELIVERIES:
-                return result
-            return retry(result, failures[event.id])
-
-        return [reported(result) for result in results]
-
     def _dead_letter(
         self, results: Sequence[Result], time_left: TimeLeft
     ) -> list[Result]:
@@ -257,18 +238,6 @@ class Worker:
             else result
             for result in results
         ]
-
-
-def _numbers_reported(
-    results: Iterable[Result], failures: Mapping[str, Exception]
-) -> list[Result]:
-    """Return the numbers to the queue whose events are not out."""
-    return [
-        retry(result, failures[result.event.id])
-        if isinstance(result, Numbered) and result.event.id in failures
-        else result
-        for result in results
-    ]
 
 
 def _caught(action: Callable[[], Value]) -> Value | Exception:

@@ -29,12 +29,12 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.messages import (
-    CreateTicket,
+from ticket_numbering.contract.events import (
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce

@@ -14,7 +14,8 @@ from botocore.stub import Stubber
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import command_context
-from ticket_numbering.contract.messages import RefusedRequest, RequestKey
+from ticket_numbering.contract.events import RefusedRequest
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.aws.queues import Received

@@ -10,7 +10,7 @@ from typing import Any, Final
 from cfnlint.decode.cfn_yaml import loads  # type: ignore[import-untyped]
 
 from tests.support.markdown_commands import blocks
-from ticket_numbering.contract.messages import AssignedTicket, RefusedRequest
+from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticketctl.aws.queues import topic_may_send
 from ticketctl.watch.announcements import ASSIGNED, REFUSED, VOIDED
 

@@ -22,7 +22,6 @@ from tests.support.fakes import (
 from ticket_numbering.allocation.allocation import (
     MAX_DELAY_SHARE,
     MIN_SPARE_SECONDS,
-    Allocation,
     Allocator,
 )
 from ticket_numbering.allocation.backoff import (
@@ -38,6 +37,7 @@ from ticket_numbering.allocation.block import (
     REQUEST_OVERHEAD_BYTES,
     Block,
 )
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
     Cancelled,
@@ -618,7 +618,9 @@ class TestRefusedTicket:
             [refused, good], *[_refusal(refused, named=named)] * 9
         )
 
-        assert type(allocation.answer_to(refused)) is StoreRefusedError
+        answer = allocation.answer_to(refused)
+        assert type(answer) is StoreRefusedError
+        assert str(answer).startswith("DynamoDB refuses the ticket: ")
         assert environment.store.keys_in_order() == [good.idempotency_key]
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(

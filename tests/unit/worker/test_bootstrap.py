@@ -61,7 +61,7 @@ def test_bootstrap_gives_names_and_limits_to_the_adapters(
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.number_padding == 6
     assert worker.source == "/ticket-numbering/the-stack"
-    assert worker.allowed_projects.fullmatch("INV-2026")
+    assert worker.allowed_projects.pattern == "INV-[0-9]{4}"
 
 
 def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

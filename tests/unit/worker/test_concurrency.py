@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.support.builders import create_tickets, plenty
 from tests.support.fakes import BlockAnswer, FakeTicketStore, held, unanswered
-from ticket_numbering.allocation.allocation import Allocation, Allocator
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, SequenceCache
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 

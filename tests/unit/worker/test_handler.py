@@ -270,6 +270,38 @@ class TestOutcomeLines:
         assert function.lines()[0]["field"] == field
         assert "Jane" not in function.log.getvalue()
 
+    def test_line_of_a_refusal_gives_its_reason_when_it_is_answered_or_not(
+        self, function: Function
+    ) -> None:
+        """Until a refusal is out its line names the reason and the failure."""
+        function.store.fill(1)
+        answered = sqs_record(create_ticket(max_number=1))
+        unsent = sqs_record(ticket_fields(title=7))
+        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
+        function.publisher.refused = {refusal}
+
+        assert function(answered, unsent) == failed(unsent)
+
+        first, second = function.lines()
+        assert (first["level"], first["message"]) == ("INFO", "record refused")
+        assert first["outcome"] == "refused"
+        assert first["error_type"] == "SequenceFullError"
+        assert (first["field"], first["project_id"]) == ("max_number", "PROJ")
+        assert second["outcome"] == "transient"
+        assert second["error_type"] == "AnnouncementError"
+        assert (second["refused_as"], second["field"]) == (
+            *("InvalidMessageError", "title"),
+        )
+        assert second["message_id"] == unsent["messageId"]
+
+    def test_line_has_the_trace_of_the_message(self, function: Function) -> None:
+        parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        attribute = {"stringValue": parent, "dataType": "String"}
+
+        function(sqs_record(messageAttributes={"traceparent": attribute}))
+
+        assert function.lines()[0]["traceparent"] == parent
+
     def test_line_gives_trace_and_message_is_reported_when_error_is_unforeseen(
         self, function: Function
     ) -> None:

@@ -11,10 +11,7 @@ from tests.support.builders import SOURCE, assigned_event, create_ticket, ticket
 from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
-from ticket_numbering.contract.messages import (
-    MAX_BODY_BYTES,
-    CreateTicket,
-)
+from ticket_numbering.contract.messages import MAX_BODY_BYTES, CreateTicket
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_REASON = 2000

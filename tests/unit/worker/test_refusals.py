@@ -19,9 +19,10 @@ from tests.support.builders import (
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
+from ticket_numbering.worker.announcing import ANNOUNCED_DELIVERIES
 from ticket_numbering.worker.results import Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import ANNOUNCED_DELIVERIES, Worker
+from ticket_numbering.worker.worker import Worker
 
 SECRET = "Ann Smith"
 
@@ -197,6 +198,7 @@ class TestAllowedProjects:
         [result] = system.handle(record, allowed=re.compile("INV-[0-9]{4}"))
 
         assert isinstance(result, Poison) is not is_allowed
+        assert result.request is not None
         assert system.store.numbers(project) == ([1] if is_allowed else [])
         fields = [event["data"]["field"] for event in system.refusals]
         assert fields == ([] if is_allowed else ["project_id"])

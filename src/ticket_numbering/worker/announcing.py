@@ -1,0 +1,115 @@
+"""The events of a batch's results, and the results whose events are not out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import NotAttemptedError
+from ticket_numbering.contract.events import RefusedRequest, TicketRefused
+from ticket_numbering.worker.results import (
+    Numbered,
+    Poison,
+    Refused,
+    Replayed,
+    Result,
+    Retry,
+    retry,
+)
+
+ANNOUNCED_DELIVERIES: Final = 4
+"""Of poison, in which its event must be out before its dead letter."""
+
+
+def refusal_of(result: Refused | Poison, source: str) -> TicketRefused | None:
+    """Return the event of a refusal; None if project and key cannot be read."""
+    if (key := result.key) is None:
+        return None
+    refused = RefusedRequest(
+        project_id=key.project_id,
+        idempotency_key=key.idempotency_key,
+        error_type=type(result.error).__name__,
+        field=result.error.field,
+        message_id=result.record.message_id,
+        sent_at=result.record.sent_time,
+    )
+    return TicketRefused.of(refused, source=source)
+
+
+def announcements(results: Sequence[Result], source: str) -> dict[str, Envelope]:
+    """Return the events of the results by id, each once: numbers, then refusals."""
+    numbers: dict[str, Envelope] = {}
+    refusals: dict[str, Envelope] = {}
+    for result in results:
+        if isinstance(result, Numbered):
+            event_id, replayed = result.event.id, isinstance(result, Replayed)
+            if event_id not in numbers or not replayed:
+                numbers[event_id] = _envelope(result, replayed=replayed)
+        elif isinstance(result, Refused | Poison) and (
+            refusal := refusal_of(result, source)
+        ):
+            refusals[refusal.id] = Envelope.of_refusal(refusal)
+    return numbers | refusals
+
+
+def _envelope(result: Numbered, *, replayed: bool) -> Envelope:
+    return Envelope.of_ticket(
+        result.event,
+        result.request.key,
+        priority=result.request.priority,
+        replayed=replayed,
+        trace=result.record.trace,
+    )
+
+
+def hold_back(results: Sequence[Result]) -> list[Result]:
+    """On a FIFO queue, report the records after a failure in their group.
+
+    A refusal is no failure: it takes no number, so no later message overtakes it.
+    """
+    held: list[Result] = []
+    failed_groups: set[str | None] = set()
+    for result in results:
+        record = result.record
+        if record.is_fifo and record.group_id in failed_groups:
+            error = NotAttemptedError("an earlier message of the group failed")
+            held.append(retry(result, error))
+            continue
+        if record.is_fifo and isinstance(result, Retry):
+            failed_groups.add(record.group_id)
+        held.append(result)
+    return held
+
+
+def numbers_reported(
+    results: Iterable[Result], failures: Mapping[str, Exception]
+) -> list[Result]:
+    """Return the numbers to the queue whose events are not out."""
+    return [
+        retry(result, failures[result.event.id])
+        if isinstance(result, Numbered) and result.event.id in failures
+        else result
+        for result in results
+    ]
+
+
+def refusals_reported(
+    results: Iterable[Result], failures: Mapping[str, Exception], source: str
+) -> list[Result]:
+    """Return the refusals to the queue whose events are not out.
+
+    Poison goes to the dead-letter queue without its event in the end, for SQS
+    would move it there without its reason.
+    """
+
+    def reported(result: Result) -> Result:
+        if not isinstance(result, Refused | Poison):
+            return result
+        event = refusal_of(result, source)
+        if event is None or event.id not in failures:
+            return result
+        deliveries = result.record.receive_count
+        if isinstance(result, Poison) and deliveries > ANNOUNCED_DELIVERIES:
+            return result
+        return retry(result, failures[event.id])
+
+    return [reported(result) for result in results]
