@@ -214,20 +214,29 @@ class TestOncePerKey:
     ) -> None:
         assert system.handle(queue_record(receive_count=3)) == ["PROJ-1"]
 
+    @pytest.mark.parametrize(
+        ("error", "has_trace"),
+        [(StoreUnavailableError("throttled"), False), (ValueError("a bug"), True)],
+    )
     def test_replay_is_found_by_the_write_when_the_lookup_fails(
-        self, system: System, caplog: pytest.LogCaptureFixture
+        self,
+        system: System,
+        caplog: pytest.LogCaptureFixture,
+        error: Exception,
+        *,
+        has_trace: bool,
     ) -> None:
         """The lookup only saves a write; the keys' conditions hold without it."""
         request = create_ticket()
         system.handle(queue_record(request))
-        error = StoreUnavailableError("throttled")
         system.store.read_errors.append(error)
 
         assert system.handle(queue_record(request, receive_count=2)) == ["PROJ-1 again"]
         [line] = caplog.records
         assert line.message == "lookup of redelivered requests failed"
-        assert line.exc_info is not None
-        assert line.exc_info[1] is error
+        assert vars(line)["error_type"] == type(error).__name__
+        assert vars(line)["error"] == str(error)
+        assert bool(line.exc_info) is has_trace
 
     @pytest.mark.parametrize("receive_count", [1, 2])
     def test_request_is_poison_when_its_key_was_used_for_another_ticket(
