@@ -19,6 +19,7 @@ Follow a message by reading in this order; each room stands on those below it:
     worker/
       handler           the partial-batch response, one outcome line a record
       worker            a batch: parse, deduplicate, allocate, publish, dead-letter
+      project_task      one project's share of the batch
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one

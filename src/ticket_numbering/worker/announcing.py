@@ -1,11 +1,13 @@
 """The events of a batch's results, and the results whose events are not out."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import NotAttemptedError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.results import (
     Numbered,
     Poison,
@@ -20,22 +22,26 @@ ANNOUNCED_DELIVERIES: Final = 4
 """Of poison, in which its event must be out before its dead letter."""
 
 
-def refusal_of(result: Refused | Poison, source: str) -> TicketRefused | None:
-    """Return the event of a refusal; None if project and key cannot be read."""
-    if (key := result.key) is None:
-        return None
+def with_event(result: Result, source: str) -> Result:
+    """Return a refusal with its event, if project and key can be read."""
+    if not isinstance(result, Refused | Poison):
+        return result
+    record, request = result.record, result.request
+    key = request.key if request else CreateTicket.key_of(record.body or "")
+    if key is None:
+        return result
     refused = RefusedRequest(
         project_id=key.project_id,
         idempotency_key=key.idempotency_key,
         error_type=type(result.error).__name__,
         field=result.error.field,
-        message_id=result.record.message_id,
-        sent_at=result.record.sent_time,
+        message_id=record.message_id,
+        sent_at=record.sent_time,
     )
-    return TicketRefused.of(refused, source=source)
+    return replace(result, event=TicketRefused.of(refused, source=source))
 
 
-def announcements(results: Sequence[Result], source: str) -> dict[str, Envelope]:
+def announcements(results: Sequence[Result]) -> dict[str, Envelope]:
     """Return the events of the results by id, each once: numbers, then refusals."""
     numbers: dict[str, Envelope] = {}
     refusals: dict[str, Envelope] = {}
@@ -44,10 +50,8 @@ def announcements(results: Sequence[Result], source: str) -> dict[str, Envelope]
             event_id, replayed = result.event.id, isinstance(result, Replayed)
             if event_id not in numbers or not replayed:
                 numbers[event_id] = _envelope(result, replayed=replayed)
-        elif isinstance(result, Refused | Poison) and (
-            refusal := refusal_of(result, source)
-        ):
-            refusals[refusal.id] = Envelope.of_refusal(refusal)
+        elif isinstance(result, Refused | Poison) and result.event:
+            refusals[result.event.id] = Envelope.of_refusal(result.event)
     return numbers | refusals
 
 
@@ -93,7 +97,7 @@ def numbers_reported(
 
 
 def refusals_reported(
-    results: Iterable[Result], failures: Mapping[str, Exception], source: str
+    results: Iterable[Result], failures: Mapping[str, Exception]
 ) -> list[Result]:
     """Return the refusals to the queue whose events are not out.
 
@@ -104,7 +108,7 @@ def refusals_reported(
     def reported(result: Result) -> Result:
         if not isinstance(result, Refused | Poison):
             return result
-        event = refusal_of(result, source)
+        event = result.event
         if event is None or event.id not in failures:
             return result
         deliveries = result.record.receive_count

@@ -15,12 +15,15 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
     SequenceFullError,
 )
-from ticket_numbering.contract.events import TicketNumberAssigned, ticket_key
+from ticket_numbering.contract.events import (
+    TicketNumberAssigned,
+    TicketRefused,
+    ticket_key,
+)
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
     RequestIdentity,
-    RequestKey,
 )
 from ticket_numbering.worker.sqs_record import SQSRecord
 
@@ -60,11 +63,8 @@ class Refused:
     record: SQSRecord
     request: CreateTicket
     error: SequenceFullError
-
-    @property
-    def key(self) -> RequestKey:
-        """The request's key."""
-        return self.request.key
+    event: TicketRefused | None = None
+    """Set before it is announced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Poison:
     record: SQSRecord
     error: PoisonMessageError
     request: CreateTicket | None = None
-    key: RequestKey | None = None
-    """If the message holds a valid one."""
+    event: TicketRefused | None = None
+    """Set before it is announced; None if project and key cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,7 @@ def failed(
 ) -> Poison | Retry:
     """Return the result of a failure: poison if it can never succeed."""
     if isinstance(error, PoisonMessageError):
-        key = request.key if request else CreateTicket.key_of(record.body or "")
-        return Poison(record, error, request, key)
+        return Poison(record, error, request)
     return Retry(record, error, request)
 
 

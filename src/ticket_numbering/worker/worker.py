@@ -29,12 +29,15 @@ from ticket_numbering.worker.announcing import (
     hold_back,
     numbers_reported,
     refusals_reported,
+    with_event,
 )
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
+from ticket_numbering.worker.project_task import ProjectTask, caught
 from ticket_numbering.worker.results import (
     Pending,
     Poison,
+    Refused,
     Result,
     Retry,
     deduplicate,
@@ -52,7 +55,6 @@ LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
 
 Item = TypeVar("Item")
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,16 @@ class Worker:
             [one for one in requests.values() if one.key not in recorded], time_left
         )
         resolved = self._resolve(batch, requests, recorded, allocations)
+        resolved = [self._announceable(result) for result in resolved]
         failures = self._publish(resolved, time_left)
         # A number that is not announced holds its FIFO group; a refusal holds nothing.
         results = hold_back(numbers_reported(resolved, failures))
-        results = refusals_reported(results, failures, self.source)
+        results = refusals_reported(results, failures)
         results = self._dead_letter(results, time_left)
         return BatchReport(results, allocations, len(failures))
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
-        request = _caught(record.parse)
+        request = caught(record.parse)
         if isinstance(request, Exception):
             return failed(record, request)
         if not self.allowed_projects.fullmatch(request.project_id):
@@ -133,7 +136,7 @@ class Worker:
         recorded: dict[RequestKey, Assignment | Exception] = {}
         while keys and time_left() >= left_for_others:
             some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
-            found = _caught(partial(self.allocator.store.read_keys, some))
+            found = caught(partial(self.allocator.store.read_keys, some))
             if isinstance(found, Exception):
                 # Only a bug's stack trace is wanted.
                 bug = None if isinstance(found, TransientError) else found
@@ -151,21 +154,10 @@ class Worker:
         projects: dict[str, list[CreateTicket]] = defaultdict(list)
         for request in requests:
             projects[request.project_id].append(request)
-        allocations: dict[str, Allocation] = {}
-
-        def advance(project_id: str) -> float | None:
-            if project_id not in allocations:
-                # Here, and not before: the cached number is milliseconds old.
-                started = self.allocator.start(project_id, projects[project_id])
-                allocations[project_id] = started
-            allocation = allocations[project_id]
-            delay = _caught(lambda: self.allocator.advance(allocation, time_left))
-            if isinstance(delay, Exception):
-                allocation.last_error = delay
-                return None
-            return delay
-
-        tasks = [partial(advance, project_id) for project_id in projects]
+        tasks = [
+            ProjectTask(self.allocator, project_id, of_project, time_left)
+            for project_id, of_project in projects.items()
+        ]
         turns = Turns(tasks, time_left, self.sleep)
         threads = min(len(projects), MAX_PROJECTS_SIDE_BY_SIDE)
         if threads > 1:
@@ -173,7 +165,7 @@ class Worker:
                 list(pool.map(turns.take, range(threads)))
         else:
             turns.take()
-        return [allocations[project_id] for project_id in projects]
+        return [task.allocation for task in tasks if task.allocation]
 
     def _resolve(
         self,
@@ -205,6 +197,14 @@ class Worker:
 
         return [result(entry) for entry in batch]
 
+    def _announceable(self, result: Result) -> Result:
+        """Return a refusal with its event; a bug in it harms no neighbour."""
+        found = caught(lambda: with_event(result, self.source))
+        if not isinstance(found, Exception):
+            return found
+        logger.error("a refusal cannot be announced", exc_info=found)
+        return retry(result, found) if isinstance(result, Refused) else result
+
     def _publish(
         self, results: Sequence[Result], time_left: TimeLeft
     ) -> Mapping[str, Exception]:
@@ -217,7 +217,7 @@ class Worker:
         """
         return _failures(
             lambda envelopes: self.publisher.publish(envelopes, time_left),
-            announcements(results, self.source),
+            announcements(results),
         )
 
     def _dead_letter(
@@ -240,20 +240,12 @@ class Worker:
         ]
 
 
-def _caught(action: Callable[[], Value]) -> Value | Exception:
-    """Run the action; a failure, even a bug, becomes a value of this record alone."""
-    try:
-        return action()
-    except Exception as error:  # noqa: BLE001 - the edge: a bug must not fail the batch
-        return error
-
-
 def _failures(
     send: Callable[[Sequence[Item]], Mapping[str, Exception]], items: Mapping[str, Item]
 ) -> Mapping[str, Exception]:
     if not items:
         return {}
-    failures = _caught(lambda: send(list(items.values())))
+    failures = caught(lambda: send(list(items.values())))
     return (
         dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
     )

@@ -228,7 +228,7 @@ class TestLastNumber:
 class TestRecorded:
     """Recorded assignments are read consistently, in one call."""
 
-    def test_recorded_asks_for_every_key_consistently(self) -> None:
+    def test_read_keys_asks_for_every_key_consistently(self) -> None:
         store, wire = store_on(Reply({"Responses": {"keys": []}}))
         keys = [RequestKey("PROJ", str(number)) for number in range(MAX_KEYS_PER_READ)]
 
@@ -238,7 +238,7 @@ class TestRecorded:
         assert table["Keys"] == [{"id": {"S": f"PROJ#{key}"}} for _, key in keys]
 
     @pytest.mark.parametrize("damage", DAMAGES)
-    def test_recorded_finds_the_neighbours_when_a_record_is_damaged(
+    def test_read_keys_finds_the_neighbours_when_a_record_is_damaged(
         self, damage: dict[str, Any]
     ) -> None:
         sound = RECORD | {"id": {"S": "PROJ#order-8"}}
@@ -255,7 +255,7 @@ class TestRecorded:
     @pytest.mark.parametrize(
         ("responses", "found"), [({"keys": [RECORD]}, {KEY: ASSIGNMENT}), ({}, {})]
     )
-    def test_recorded_leaves_out_what_was_not_processed(
+    def test_read_keys_leaves_out_what_was_not_processed(
         self, responses: dict[str, Any], found: dict[RequestKey, Assignment]
     ) -> None:
         """The lookup is a shortcut: the key's own condition gives the answer later."""
@@ -267,7 +267,7 @@ class TestRecorded:
         assert len(wire.requests) == 1
 
 
-class TestSettled:
+class TestTransactionalRead:
     """Records are read for certain in a transaction."""
 
     def test_transactional_read_leaves_out_keys_without_a_record_only(self) -> None:

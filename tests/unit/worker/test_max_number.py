@@ -154,6 +154,20 @@ class TestRivals:
         ]
         assert store.calls.count("read_keys") == 1
 
+    def test_rival_behind_an_accepted_request_is_no_refusal_at_its_cap(self) -> None:
+        """Its key belongs to the other ticket, whatever its cap."""
+        store = FakeTicketStore().fill(1)
+        accepted = create_ticket(idempotency_key="mine", title="A")
+        behind = create_ticket(idempotency_key="mine", title="B", max_number=1)
+
+        first, second = handle(store, accepted, behind)
+
+        assert key_of(first) == "PROJ-2"
+        assert isinstance(second, Poison)
+        assert isinstance(second.error, IdempotencyMismatchError)
+        # One of a key in a block, or DynamoDB would refuse it as a whole.
+        assert [len(block.requests) for block in store.blocks] == [1]
+
     def test_number_of_an_equal_request_beats_the_refusal_when_it_comes_meanwhile(
         self,
     ) -> None:

@@ -19,7 +19,6 @@ from tests.support.builders import (
 from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
-from ticket_numbering.worker.announcing import ANNOUNCED_DELIVERIES
 from ticket_numbering.worker.results import Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import Worker
@@ -182,6 +181,24 @@ class TestEvent:
         first, again = system.publisher.announced
         assert first.message == again.message
 
+    def test_neighbours_are_numbered_when_a_refusal_cannot_be_built(
+        self, system: System
+    ) -> None:
+        """Poison is a dead letter alone; a request at its cap has no other answer."""
+        system.store.fill(1)
+        unknown: Any = 7
+
+        poison, capped, neighbour = system.handle(
+            invalid(messageId=unknown),
+            full(messageId=unknown),
+            queue_record(create_ticket()),
+        )
+
+        assert isinstance(poison, Poison)
+        assert isinstance(capped, Retry)
+        assert not isinstance(neighbour, Retry)
+        assert len(system.dead_letters.sent) == 1
+
 
 class TestAllowedProjects:
     """A typo opens no sequence."""
@@ -233,7 +250,7 @@ class TestOrder:
     ) -> None:
         """However often: it has no other answer."""
         system.store.fill(1)
-        record = full(receive_count=ANNOUNCED_DELIVERIES + 1)
+        record = full(receive_count=5)
         refusal = f"refused/{record.message_id}/SequenceFullError/max_number"
         system.publisher.refused.add(refusal)
 
@@ -244,7 +261,7 @@ class TestOrder:
 
     @pytest.mark.parametrize(
         ("deliveries", "is_sent"),
-        [(1, False), (ANNOUNCED_DELIVERIES, False), (ANNOUNCED_DELIVERIES + 1, True)],
+        [(1, False), (4, False), (5, True)],
     )
     def test_poison_waits_for_its_event_in_the_first_deliveries(
         self, system: System, deliveries: int, *, is_sent: bool

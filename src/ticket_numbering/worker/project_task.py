@@ -1,0 +1,43 @@
+"""The task of numbering one project's requests, which takes turns with the others."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.contract.messages import CreateTicket
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class ProjectTask:
+    """Allocates a project's numbers, turn by turn."""
+
+    allocator: Allocator
+    project_id: str
+    requests: Sequence[CreateTicket]
+    time_left: TimeLeft
+    allocation: Allocation | None = None
+    """None before the first turn."""
+
+    def __call__(self) -> float | None:
+        """Go on until it is done, or must wait for the seconds that it returns."""
+        if self.allocation is None:
+            # Here, and not before: the cached number is milliseconds old.
+            self.allocation = self.allocator.start(self.project_id, self.requests)
+        allocation = self.allocation
+        delay = caught(lambda: self.allocator.advance(allocation, self.time_left))
+        if isinstance(delay, Exception):
+            allocation.last_error = delay
+            return None
+        return delay
+
+
+def caught(action: Callable[[], Value]) -> Value | Exception:
+    """Run the action; a failure, even a bug, becomes a value of this record alone."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 - the edge: a bug must not fail the batch
+        return error
