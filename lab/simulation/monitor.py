@@ -152,19 +152,29 @@ class Monitor:
         return bool(announced) and request.content == content
 
     def _is_parked(self, message: Message) -> bool:
-        """Return whether its dead letter arrived, and its event if there can be one."""
-        reasons = {
-            reason_of(letter)
+        return any(
+            letter.body == message.body
+            and letter.attributes["SourceMessageId"]["StringValue"] == message.id
             for letter in self.dead_letters.arrived
-            if reason_of(letter) and letter.body == message.body
-            if letter.attributes["SourceMessageId"]["StringValue"] == message.id
-        }
-        needs_no_event = (
-            not self.has_key_records
-            or key_of(message.body) is None
-            or message.receives > ANNOUNCED_DELIVERIES
+            if reason_of(letter)
         )
-        return bool(reasons and (needs_no_event or reasons & self.refusals[message.id]))
+
+    def dead_lettered(self, letter: Message) -> None:
+        """See a dead letter that has just arrived: its event is out before it.
+
+        Excepted is poison that names no request, or whose event failed too often.
+        """
+        reason = reason_of(letter)
+        if reason is None or not self.has_key_records or key_of(letter.body) is None:
+            return
+        message_id = letter.attributes["SourceMessageId"]["StringValue"]
+        receives = max(
+            message.receives
+            for message in self.queue.arrived
+            if message.id == message_id
+        )
+        if receives <= ANNOUNCED_DELIVERIES and reason not in self.refusals[message_id]:
+            broken(f"{message_id} was dead-lettered before its event")
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
         """Check the tables' items and the rest when nothing is left to do."""

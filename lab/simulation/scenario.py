@@ -209,7 +209,7 @@ def _day_of_rivals(choices: Choices) -> Scenario:
         caps=(None, 1, 2, 3, 5, 8),
     )
     day = _fair(choices, producers)
-    return replace(day, fifo=True, batch_size=FIFO_BATCH, refusals_fail=False)
+    return replace(day, fifo=True, batch_size=FIFO_BATCH)
 
 
 def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
@@ -230,6 +230,6 @@ def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
 FAIR_KINDS_OF_DAY: Final = (
     *[_day_of_poison] * 4,
     *[_day_of_throttling] * 4,
-    *[_day_of_rivals] * 4,
+    *[_day_of_rivals] * 8,
     _day_of_repeats,  # Takes ten times as long to play as the others.
 )

@@ -9,7 +9,9 @@ import pytest
 
 from simulation.aws.messages import reason_of
 from simulation.engine.choices import Choices
+from simulation.monitor import Violation
 from simulation.producers import Sending, request
+from simulation.refusals import check_order
 from simulation.scenario import FIFO_BATCH, Scenario, random_scenario
 from simulation.world import Outcome, World
 
@@ -26,21 +28,12 @@ class Played:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether every project's numbers follow the order of arrival.
-
-        Of each key the first request counts that was not refused at its cap.
-        """
-        monitor, refused = self.world.monitor, self.world.refusals.at_caps
-        arrived = [
-            monitor.sent[message.body] for message in self.world.services.queue.arrived
-        ]
-        counting = [one for one in arrived if one and one not in refused]
-        numbers: dict[str, list[int]] = {}
-        for request_id in dict.fromkeys(one.id for one in counting):
-            if request_id in monitor.numbered:
-                number, _ = monitor.numbered[request_id]
-                numbers.setdefault(request_id[0], []).append(number)
-        return all(project == sorted(project) for project in numbers.values())
+        """Whether every project's numbers follow the order of arrival."""
+        try:
+            check_order(self.world.monitor, self.world.refusals.at_caps)
+        except Violation:
+            return False
+        return True
 
     @property
     def gave_up(self) -> bool:

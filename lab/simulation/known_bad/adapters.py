@@ -39,6 +39,17 @@ class SilentReplays(SNSPublisher):
         return super().publish(new, time_left)
 
 
+class SilentRefusals(SNSPublisher):
+    """Takes refusals for announced."""
+
+    def publish(
+        self, envelopes: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Announce the numbers."""
+        numbers = [one for one in envelopes if "error_type" not in one.attributes]
+        return super().publish(numbers, time_left)
+
+
 def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:
     """Take the answer 200 for a success of every entry."""
 

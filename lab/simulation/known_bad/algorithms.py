@@ -129,6 +129,11 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         worker=allocation.PoisonFirst,
     ),
     _with(
+        "a refusal is taken for announced",
+        "was dead-lettered before its event",
+        publisher=adapters.SilentRefusals,
+    ),
+    _with(
         "poison is announced and not dead-lettered",
         "was deleted before it was done",
         dead_letters=adapters.NoDeadLetters(),

@@ -18,6 +18,7 @@ from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
+    DeadLetterError,
     PoisonMessageError,
     TransientError,
 )
@@ -76,7 +77,18 @@ class HoldsGroups(Worker):
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch, and hold back what follows such a refusal."""
         report = Worker.handle(self, records, time_left)
-        return replace(report, results=hold_back(report.results))
+        # A dead letter that is not out holds nothing here either.
+        results = [
+            Poison(result.record, PoisonMessageError("held by nothing"))
+            if isinstance(result, Retry) and isinstance(result.error, DeadLetterError)
+            else result
+            for result in report.results
+        ]
+        held = [
+            before if isinstance(after, Poison) else after
+            for before, after in zip(report.results, hold_back(results), strict=True)
+        ]
+        return replace(report, results=held)
 
 
 class PoisonFirst(Worker):
