@@ -3,8 +3,7 @@
     python producer.py QUEUE_URL PROJECT TITLE [KEY] [--max-number N] [--answers URL]
 
 The queue's URL is the stack's output CreateTicketQueueUrl. Choose the key from your own
-system, such as an order's number. Run it again with the same key as often as you like,
-and whenever you do not know whether the message arrived: there is one ticket.
+system, such as an order's number. If in doubt, run it again: a key has one ticket.
 
 With --answers it waits: a queue of this program alone, subscribed to its own keys as
 docs/consuming.md shows. Status 0: a number; 1: refused; 3: no answer came.
@@ -51,6 +50,14 @@ def send() -> str:
     return str(sent["MessageId"])
 
 
+def event_of(body: str) -> dict[str, Any]:
+    """Return the CloudEvents object, delivered raw or in the envelope of SNS."""
+    event: dict[str, Any] = json.loads(body)
+    if event.get("Type") == "Notification":
+        event = json.loads(event["Message"])
+    return event
+
+
 def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
     """Print an answer to the request; return the exit status, None if it is none."""
     if event["type"] not in {ASSIGNED, REFUSED}:  # New types may come.
@@ -70,18 +77,17 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
 
 def ask() -> int:
     """Send, and again while no answer comes; return the exit status."""
+    answers = {"QueueUrl": arguments.answers}
     message_ids = set()
     for _ in range(3):
         message_ids.add(send())  # Answered before: the answer is announced again.
         for _ in range(3):
             received = sqs.receive_message(
-                QueueUrl=arguments.answers, MaxNumberOfMessages=10, WaitTimeSeconds=20
+                **answers, MaxNumberOfMessages=10, WaitTimeSeconds=20
             )
             for message in received.get("Messages", []):
-                status = status_of(json.loads(message["Body"]), message_ids)
-                sqs.delete_message(
-                    QueueUrl=arguments.answers, ReceiptHandle=message["ReceiptHandle"]
-                )
+                status = status_of(event_of(message["Body"]), message_ids)
+                sqs.delete_message(**answers, ReceiptHandle=message["ReceiptHandle"])
                 if status is not None:
                     return status
     print(arguments.key, "no answer yet: ask again", file=sys.stderr)

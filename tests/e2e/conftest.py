@@ -40,6 +40,15 @@ PATIENCE_SECONDS = 400
 _serial = count(1)
 
 
+def messages_of(stack: LocalStack, queue_url: str) -> int:
+    """Return the count of a queue's messages; a receiver may have hidden some."""
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+    answer = stack.client("sqs").get_queue_attributes(
+        QueueUrl=queue_url, AttributeNames=names
+    )
+    return sum(int(answer["Attributes"][name]) for name in names)
+
+
 @dataclass
 class System:
     """The deployed system, and its announcements and dead letters so far."""

@@ -106,7 +106,9 @@ class TestTour:
         refused = said("ticketctl send-file t.jsonl", tmp_path, status=2)
         assert refused.count("t.jsonl:") == POISON + 1
         expected = TICKETS - POISON + 1
-        with typed(f"ticketctl watch --count {expected}", tmp_path) as watch:
+        # Each refusal is announced too: project and key of the poison can be read.
+        lines = expected + POISON
+        with typed(f"ticketctl watch --count {lines}", tmp_path) as watch:
             assert watch.stderr is not None
             assert "watching" in watch.stderr.readline()
             said("ticketctl send-file t.jsonl --unchecked", tmp_path)
@@ -120,7 +122,9 @@ class TestTour:
             start = str(broken["message_id"])[:8]
             said(f"ticketctl dead-letters edit {start}", tmp_path)
             watched, _ = watch.communicate(timeout=PATIENCE_SECONDS)
-        assert len(set(re.findall(r"^\S+", watched, re.MULTILINE))) == expected
+        keys = re.findall(r"^\S+", watched, re.MULTILINE)
+        assert keys.count("refused") == POISON
+        assert len({*keys} - {"refused"}) == expected
         listed = said("ticketctl list WEB --limit 1", tmp_path)
         assert "there are more" in listed
         said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, System
+from tests.e2e.conftest import PATIENCE_SECONDS, System, messages_of
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.aws.queues import create_queue, subscribe_queue, take
@@ -112,6 +112,20 @@ def own_queue(
     deployed.client("sqs").delete_queue(QueueUrl=url)
 
 
+def subscriber(
+    ctl: Ctl, queue_url: str, count_of: int
+) -> "subprocess.CompletedProcess[str]":
+    """Run the subscriber of the docs until it has handled a number of events."""
+    return subprocess.run(  # noqa: S603 - our own program.
+        [sys.executable, str(EXAMPLE), queue_url, "--count", str(count_of)],
+        env=ctl.process_environment,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_SECONDS,
+        check=True,
+    )
+
+
 class TestSubscribersQueue:
     """A subscriber's own queue, to which messages come raw or enveloped."""
 
@@ -148,16 +162,29 @@ class TestSubscribersQueue:
         system.wait_for(lambda: len(system.events(project)) == 2)
         system.send(second)
 
-        ended = subprocess.run(  # noqa: S603 - our own program.
-            [sys.executable, str(EXAMPLE), own_queue, "--count", "2"],
-            env=ctl.process_environment,
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE_SECONDS,
-            check=True,
-        )
+        ended = subscriber(ctl, own_queue, count_of=2)
 
         keys = [line.split(":")[0] for line in ended.stdout.splitlines()]
         assert keys == [f"{project}-1", f"{project}-2"]
         bodies = [message.body for message in take(system.stack, own_queue)]
         assert not any(project in body for body in bodies)
+
+    def test_subscriber_of_the_docs_leaves_nothing_when_a_type_or_source_is_new(
+        self, system: System, project: str, ctl: Ctl, own_queue: str
+    ) -> None:
+        """An unknown type is deleted; the id of another stack's event is no repeat."""
+        sqs = system.stack.client("sqs")
+        system.send(ticket_fields(project))
+        [event] = system.wait_for(lambda: system.events(project))
+        unknown = event | {"id": "new", "type": "ticket-numbering.TicketMoved.v1"}
+        elsewhere = event | {"source": f"{event['source']}/elsewhere"}
+        for sent in (unknown, elsewhere):
+            sqs.send_message(QueueUrl=own_queue, MessageBody=json.dumps(sent))
+
+        ended = subscriber(ctl, own_queue, count_of=2)
+
+        line = f"{project}-1: {event['data']['title']}"
+        assert ended.stdout.splitlines() == [line, line]
+        skipped = (event["source"], "new")
+        assert ended.stderr == f"skipped {skipped}: {unknown['type']}\n"
+        assert messages_of(system.stack, own_queue) == 0
