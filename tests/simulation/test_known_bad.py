@@ -10,7 +10,7 @@ from simulation.known_bad.algorithms import CORRECT_BUT_COSTLY, KNOWN_BAD
 from simulation.play import play_all
 
 SEEDS: Final = 600
-"""Each was caught within 300 when this was written; see docs/proof.md."""
+"""Half as many again as the slowest takes; see docs/proof.md."""
 
 SEEDS_OF_CORRECT: Final = 100
 
