@@ -16,7 +16,7 @@ def allowed_projects(stack: System) -> re.Pattern[str]:
     pattern = stack.outputs.get("AllowedProjects", ".*")
     try:
         return re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError) as error:
         raise CloudError(
             f"the stack's AllowedProjects is no regular expression: {pattern}: {error}"
         ) from error
