@@ -1,7 +1,7 @@
 """Measures the function as it ships: start, processor time a record, memory.
 
-`PYTHONPATH=lab python -m benchmarks.function --python P` needs no account, and reaches
-no network but to install the function's packages.
+`PYTHONPATH=lab python -m benchmarks.function --python P`; it reaches no network but to
+install the function's packages, and needs no account.
 
 The same file runs, as a probe, in fresh interpreters that see the function and its
 packages alone: so it imports nothing else at its top.

@@ -7,7 +7,8 @@ The promise, through redelivery, retries, crashes and throttling:
 1. Gapless and in order: a project's numbers are exactly 1..n at every moment.
 2. Once per idempotency key: the same request has the same number for ever.
 3. Announced at least once, with the same event id every time.
-4. Nothing lost: a message goes once it is answered or dead-lettered.
+4. Nothing lost: a message goes once its number or its refusal at its cap is announced,
+   or it is dead-lettered.
 5. One bad message harms only itself.
 6. A refusal is an answer: an event names the message and the reason.
 

@@ -86,7 +86,7 @@ class DamagedSequenceError(TransientError):
 
 
 class AnnouncementError(TransientError):
-    """SNS did not take the announcement of a number or of a refusal."""
+    """SNS did not take the announcement of a committed number, or of a refusal."""
 
 
 class DeadLetterError(TransientError):

@@ -200,10 +200,15 @@ class TestStack:
         limited = replace(stack, outputs={"AllowedProjects": "INV-20[0-9]{2}"})
         assert allowed_projects(limited).fullmatch("INV-2026")
         assert not allowed_projects(limited).fullmatch("INV-2O26")
-        with pytest.raises(
-            CloudError, match=r"AllowedProjects is no regular expr.*: \("
-        ):
-            allowed_projects(replace(stack, outputs={"AllowedProjects": "("}))
+
+    @pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}"])
+    def test_pattern_is_refused_when_it_does_not_compile(self, pattern: str) -> None:
+        outputs = {"AllowedProjects": pattern}
+        stack = Stack("mine", "eu-west-1", outputs, {}, boto3.Session())
+        message = f"AllowedProjects is no regular expression: {pattern}: "
+
+        with pytest.raises(CloudError, match=re.escape(message)):
+            allowed_projects(stack)
 
     @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://h:x", "h"])
     def test_address_is_refused_in_one_line_when_it_is_none(

@@ -16,7 +16,7 @@ from ticketctl.watch.announcements import ASSIGNED, REFUSED, VOIDED
 
 PAGE: Final = Path(__file__).parents[3] / "docs/consuming.md"
 LINTER: Final = Path(sys.executable).with_name("cfn-lint")
-[SNIPPET] = blocks(PAGE.read_text(), "yaml")
+ANSWERS, SNIPPET = blocks(PAGE.read_text(), "yaml")
 RESOURCES: Final[dict[str, Any]] = loads(SNIPPET)["Resources"]
 
 
@@ -52,6 +52,16 @@ def test_filters_name_what_is_announced() -> None:
     assert set(policy) == {"event_type", "project_id", "priority"}
     assert policy["event_type"] == [ASSIGNED]
     assert pattern["body"]["type"] == [ASSIGNED]
+
+
+def test_subscription_of_a_producer_differs_in_its_filter_alone() -> None:
+    [(name, own)] = loads(ANSWERS).items()
+    policy = own["Properties"]["FilterPolicy"]
+    filtered = RESOURCES[name]["Properties"] | {"FilterPolicy": policy}
+
+    assert own == RESOURCES[name] | {"Properties": filtered}
+    assert policy["event_type"] == [ASSIGNED, REFUSED]
+    assert set(policy) == {"event_type", "idempotency_key"}
 
 
 def test_page_names_each_type_and_field_that_a_subscriber_gets() -> None:

@@ -46,6 +46,23 @@ def mapping(**chosen: str) -> Json:
     return the_only("AWS::Lambda::EventSourceMapping", **chosen)
 
 
+class TestWorkerKnowsItsStack:
+    """The worker and the outputs say the same of the stack."""
+
+    def test_events_name_the_stack_as_the_output_does(self) -> None:
+        variables = worker_as_written()["Resources"]["NumberingWorker"]["Properties"]
+        written = variables["Environment"]["Variables"]["EVENT_SOURCE"]
+
+        assert written == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
+        assert source()["Outputs"]["EventSource"]["Value"] == written
+
+    def test_allowed_projects_are_those_of_the_parameter(self) -> None:
+        assert environment(AllowedProjects="INV-.*")["ALLOWED_PROJECTS"] == "INV-.*"
+        assert source()["Outputs"]["AllowedProjects"]["Value"] == {
+            "Ref": "AllowedProjects"
+        }
+
+
 class TestNothingLost:
     """A message leaves the queue numbered, or into the dead-letter queue."""
 

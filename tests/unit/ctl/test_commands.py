@@ -1,0 +1,38 @@
+"""A new command must be imported, and appear in the README."""
+
+import ast
+import re
+from pathlib import Path
+
+import typer
+
+from tests.support.markdown_commands import ROOT
+from ticketctl import commands
+
+
+def command_names() -> set[str]:
+    """Return the words that `ticketctl` takes first."""
+    found: set[str] = set(vars(typer.main.get_command(commands.app))["commands"])
+    return found
+
+
+def test_module_of_a_command_is_imported() -> None:
+    init = Path(commands.__file__)
+    imported = {
+        alias.name
+        for node in ast.walk(ast.parse(init.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == commands.__name__
+        for alias in node.names
+    }
+    modules = {path.stem for path in init.parent.glob("*.py")}
+
+    assert imported == modules - {"__init__", "application"}
+
+
+def test_command_stands_in_the_first_column_of_the_readme() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = page.partition("\n## The command line\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"`([a-z-]+)", cell)}
+
+    assert command_names() <= named
