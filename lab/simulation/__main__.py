@@ -87,7 +87,6 @@ def known_bad(
     table = Table(
         "algorithm", "first seed", f"of {count:,} histories", "first violation"
     )
-    correct, is_caught = {one.name for one in CORRECT_BUT_COSTLY}, True
     with _progress() as progress:
         for algorithm in progress.track([*KNOWN_BAD, *CORRECT_BUT_COSTLY]):
             name, totals = algorithm.name, Totals()
