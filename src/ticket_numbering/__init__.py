@@ -25,7 +25,7 @@ Follow a message by reading in this order; each room stands on those below it:
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
-      announcing        the events of the results: numbers, then refusals
+      announcing        events and dead letters, and the results whose are not out
       ports             the publisher, the dead-letter queue, and their values
       observability     logger, metrics and the metric names
     allocation/

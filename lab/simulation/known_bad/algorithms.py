@@ -9,7 +9,7 @@ from simulation.execution_environment import (
     Algorithm,
     ExecutionEnvironment,
 )
-from simulation.known_bad import adapters, allocation, samples
+from simulation.known_bad import adapters, allocation, samples, workers
 
 
 def _with(name: str, breaks: str = "", **parts: Any) -> Algorithm:
@@ -88,7 +88,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "unforeseen failures are deleted",
         "was deleted before it was done",
-        worker=allocation.DeletesUnforeseen,
+        worker=workers.DeletesUnforeseen,
     ),
     Algorithm(
         "a stale read is trusted", adapters.trusting_stale_reads, "was given twice"
@@ -116,7 +116,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a refusal holds its group",
         "had to wait without contention",
-        worker=allocation.HoldsGroups,
+        worker=workers.HoldsGroups,
     ),
     _with(
         "a rival comes after the others",
@@ -126,7 +126,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "poison is sent before the numbers",
         "announced a number after poison",
-        worker=allocation.PoisonFirst,
+        worker=workers.PoisonFirst,
     ),
     _with(
         "a refusal is taken for announced",

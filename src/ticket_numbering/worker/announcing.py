@@ -1,13 +1,16 @@
-"""The events of a batch's results, and the results whose events are not out."""
+"""The events and dead letters of a batch, and the results whose are not out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
+from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import NotAttemptedError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue
+from ticket_numbering.worker.project_task import caught
 from ticket_numbering.worker.results import (
     Numbered,
     Poison,
@@ -17,6 +20,8 @@ from ticket_numbering.worker.results import (
     Retry,
     retry,
 )
+
+Item = TypeVar("Item")
 
 ANNOUNCED_DELIVERIES: Final = 4
 """Of poison, in which its event must be out before its dead letter."""
@@ -117,3 +122,33 @@ def refusals_reported(
         return retry(result, failures[event.id])
 
     return [reported(result) for result in results]
+
+
+def dead_lettered(
+    results: Sequence[Result], queue: DeadLetterQueue, time_left: TimeLeft
+) -> list[Result]:
+    """Send the poison; return the unsent to the queue."""
+    dead_letters = {
+        result.record.message_id: DeadLetter(result.record, result.error)
+        for result in results
+        if isinstance(result, Poison)
+    }
+    failures = failures_of(lambda items: queue.send(items, time_left), dead_letters)
+    return [
+        retry(result, failures[result.record.message_id])
+        if isinstance(result, Poison) and result.record.message_id in failures
+        else result
+        for result in results
+    ]
+
+
+def failures_of(
+    send: Callable[[Sequence[Item]], Mapping[str, Exception]], items: Mapping[str, Item]
+) -> Mapping[str, Exception]:
+    """Send the items, if there are any; return the errors of the unsent."""
+    if not items:
+        return {}
+    failures = caught(lambda: send(list(items.values())))
+    return (
+        dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
+    )

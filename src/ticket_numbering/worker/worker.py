@@ -12,7 +12,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
-from typing import Final, TypeVar
+from typing import Final
 
 from ticket_numbering.allocation.allocation import Allocator, TimeLeft
 from ticket_numbering.allocation.progress import Allocation
@@ -26,13 +26,15 @@ from ticket_numbering.contract.messages import (
 )
 from ticket_numbering.worker.announcing import (
     announcements,
+    dead_lettered,
+    failures_of,
     hold_back,
     numbers_reported,
     refusals_reported,
     with_event,
 )
 from ticket_numbering.worker.observability import logger
-from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
+from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
 from ticket_numbering.worker.project_task import ProjectTask, caught
 from ticket_numbering.worker.results import (
     Pending,
@@ -53,8 +55,6 @@ MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 
 LOOKUP_SHARE: Final = 1 / 3
 """Of the time that is left, after which no more is looked up."""
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Worker:
         # A number that is not announced holds its FIFO group; a refusal holds nothing.
         results = hold_back(numbers_reported(resolved, failures))
         results = refusals_reported(results, failures)
-        results = self._dead_letter(results, time_left)
+        results = dead_lettered(results, self.dead_letters, time_left)
         return BatchReport(results, allocations, len(failures))
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
@@ -215,37 +215,7 @@ class Worker:
         Returns:
             The errors of the unpublished, by event id.
         """
-        return _failures(
+        return failures_of(
             lambda envelopes: self.publisher.publish(envelopes, time_left),
             announcements(results),
         )
-
-    def _dead_letter(
-        self, results: Sequence[Result], time_left: TimeLeft
-    ) -> list[Result]:
-        """Send the poison; return the unsent to the queue."""
-        dead_letters = {
-            result.record.message_id: DeadLetter(result.record, result.error)
-            for result in results
-            if isinstance(result, Poison)
-        }
-        failures = _failures(
-            lambda items: self.dead_letters.send(items, time_left), dead_letters
-        )
-        return [
-            retry(result, failures[result.record.message_id])
-            if isinstance(result, Poison) and result.record.message_id in failures
-            else result
-            for result in results
-        ]
-
-
-def _failures(
-    send: Callable[[Sequence[Item]], Mapping[str, Exception]], items: Mapping[str, Item]
-) -> Mapping[str, Exception]:
-    if not items:
-        return {}
-    failures = caught(lambda: send(list(items.values())))
-    return (
-        dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
-    )

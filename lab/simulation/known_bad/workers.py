@@ -1,0 +1,68 @@
+"""Known-bad workers: wrong orders, and wrong reports of failures."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.errors import (
+    DeadLetterError,
+    PoisonMessageError,
+    TransientError,
+)
+from ticket_numbering.worker.announcing import hold_back
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison, Retry
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import BatchReport, Worker
+
+
+class DeletesUnforeseen(Worker):
+    """Reports only the failures that it expects."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Process the batch, and take an unforeseen failure for done."""
+        report = Worker.handle(self, records, time_left)
+        results = [
+            Poison(result.record, PoisonMessageError("unforeseen"))
+            if isinstance(result, Retry)
+            and not isinstance(result.error, TransientError)
+            else result
+            for result in report.results
+        ]
+        return replace(report, results=results)
+
+
+class HoldsGroups(Worker):
+    """Lets a refusal that is not announced hold the later messages of its group."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Process the batch, and hold back what follows such a refusal."""
+        report = Worker.handle(self, records, time_left)
+        # A dead letter that is not out holds nothing here either.
+        results = [
+            Poison(result.record, PoisonMessageError("held by nothing"))
+            if isinstance(result, Retry) and isinstance(result.error, DeadLetterError)
+            else result
+            for result in report.results
+        ]
+        held = [
+            before if isinstance(after, Poison) else after
+            for before, after in zip(report.results, hold_back(results), strict=True)
+        ]
+        return replace(report, results=held)
+
+
+class PoisonFirst(Worker):
+    """Sends poison to the dead-letter queue before it allocates numbers."""
+
+    def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
+        """Send the poison, and process the batch."""
+        letters = []
+        for record in records:
+            try:
+                record.parse()
+            except PoisonMessageError as error:
+                letters.append(DeadLetter(record, error))
+        if letters:
+            self.dead_letters.send(letters, time_left)
+        return Worker.handle(self, records, time_left)
