@@ -52,5 +52,6 @@ class SNSPublisher:
 
 
 def _entry(envelope: Envelope, *, fifo: bool) -> Entry:
-    content, attributes = envelope.entry(fifo=fifo), envelope.message_attributes
-    return Entry(content, len(envelope.message.encode()) + attributes_size(attributes))
+    content = envelope.entry(fifo=fifo)
+    message, attributes = content["Message"], content["MessageAttributes"]
+    return Entry(content, len(message.encode()) + attributes_size(attributes))
