@@ -14,6 +14,8 @@ from simulation.aws.topics import Topic
 from simulation.requests import OPTIONAL, Request, RequestId, canonical, key_of, parse
 
 FOREIGN: Final = "of_the_next_version"
+ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
+"""The attributes of a ticket that its request does not have."""
 FULL: Final = "SequenceFullError"
 ANNOUNCED_DELIVERIES: Final = 4
 """Of poison, which is dead-lettered without its event afterwards."""
@@ -97,9 +99,7 @@ class Monitor:
         if request not in self.wanted:
             broken(f"{request} was never requested")
         ticket = {
-            name: plain(value)
-            for name, value in item.items()
-            if name not in {"number", "assigned_at", FOREIGN}
+            name: plain(value) for name, value in item.items() if name not in ADDED
         }
         content = canonical({**OPTIONAL, **ticket})
         if content not in self.wanted[request]:

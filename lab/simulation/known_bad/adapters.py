@@ -185,7 +185,7 @@ def deleting_the_top(environment: ExecutionEnvironment) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> Any:
         if environment.choices.chance(0.2):
             with suppress(Exception):
-                if number := store.last_number("P0"):
+                if number := store.head("P0").number:
                     key = {"project_id": {"S": "P0"}, "number": {"N": str(number)}}
                     environment.dynamodb.delete_item(TableName=TICKETS, Key=key)
         return real(event, context)
