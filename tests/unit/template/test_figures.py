@@ -1,4 +1,4 @@
-"""The pages name the constants of the timing, and count what the stack costs."""
+"""The pages name the constants of the timing, and count alarms and metrics."""
 
 import pytest
 
