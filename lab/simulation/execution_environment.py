@@ -108,7 +108,7 @@ class ExecutionEnvironment:
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def cache_state(self) -> Hashable:
-        """Return what stands for the sequence cache.
+        """Return the state of the sequence cache.
 
         The backoff is left out: where the state is asked for, nothing takes time.
         """

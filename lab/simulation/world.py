@@ -119,9 +119,9 @@ class World:
                 bound, units = self.scenario.max_attempts, tables.units_written
                 check_costs(self.history, bound, units)
                 check_poison_last(self.history)
-            letters = self.services.dead_letters.arrived
+            dead_letters = self.services.dead_letters.arrived
             # A message that was received too often lets others pass it.
-            if self.scenario.fifo and all(map(reason_of, letters)):
+            if self.scenario.fifo and all(map(reason_of, dead_letters)):
                 check_order(self.monitor, self.refusals.at_caps)
         except (HandlerError, Violation) as error:
             return str(error)
@@ -130,7 +130,7 @@ class World:
         return None
 
     def state(self) -> Hashable:
-        """Return what stands for everything that can still happen."""
+        """Return the state, on which all later events depend."""
         return (
             self.scheduler.now,
             self.scheduler.state(),
@@ -229,8 +229,8 @@ class World:
         """Send every message; send some of them twice."""
         queue = self.services.queue
         for sending in sorted(self.scenario.sendings, key=lambda sending: sending.at):
-            if pause := sending.at - self.scheduler.now:
-                self.scheduler.sleep(pause)
+            if delay := sending.at - self.scheduler.now:
+                self.scheduler.sleep(delay)
             request = self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
             project = request.id[0] if request else "-"

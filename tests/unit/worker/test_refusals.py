@@ -68,7 +68,7 @@ def full(**overrides: Any) -> SQSRecord:
 
 def invalid(**fields: Any) -> SQSRecord:
     """Return a record with a field that the worker does not know."""
-    return queue_record(json.dumps(ticket_fields(component=SECRET, **fields)))
+    return queue_record(json.dumps(ticket_fields(no_such_field=SECRET, **fields)))
 
 
 class TestEvent:
@@ -139,7 +139,7 @@ class TestEvent:
         [event] = system.refusals
         assert (event["data"]["error_type"], event["data"]["field"]) == (error, culprit)
         assert SECRET not in json.dumps(event)
-        assert "component" not in json.dumps(event)
+        assert "no_such_field" not in json.dumps(event)
         assert len(system.dead_letters.sent) == 1
 
     @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ class TestOrder:
     ) -> None:
         """Then its dead letter goes alone, for SQS would move it without a reason."""
         record = queue_record(
-            json.dumps(ticket_fields(component=SECRET)), receive_count=deliveries
+            json.dumps(ticket_fields(no_such_field=SECRET)), receive_count=deliveries
         )
         refusal = f"refused/{record.message_id}/InvalidMessageError/body"
         system.publisher.refused.add(refusal)
