@@ -423,16 +423,20 @@ class TestOutput:
 
         assert capsys.readouterr() == (f"{text}\n", f"{text}\n")
 
-    def test_json_is_printed_when_a_text_is_broken(
+    def test_json_drives_no_terminal_and_stays_the_same_when_a_text_is_broken(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A lone surrogate, from a broken producer."""
-        print_json({"a": "\ud800"})
-        print_json_line({"a": "é\ud800"})
+        """C1 controls, marks that turn a line around, a lone surrogate."""
+        texts = {"a": "é\x9b2J\x7f\u202e \U000e0041 \ud800"}
 
-        first, last = capsys.readouterr().out.rsplit("\n", 2)[:2]
-        assert json.loads(first) == {"a": "?"}
-        assert json.loads(last) == {"a": "é?"}
+        print_json(texts)
+        print_json_line(texts)
+
+        printed = capsys.readouterr().out
+        assert printed.replace("\n", "").isprintable()
+        assert "é" in printed
+        whole, line = printed[:-1].rsplit("\n", 1)
+        assert json.loads(whole) == json.loads(line) == texts
 
     def test_json_lines_are_seen_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program may wait at the other end of a pipe."""
