@@ -14,6 +14,7 @@ from tests.support.markdown_commands import (
 )
 from tests.support.template_loader import ids_of
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.worker.observability import Metric
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
@@ -74,6 +75,10 @@ def test_every_finding_of_an_audit_has_a_remedy() -> None:
     rows = table(section("Findings of an audit"))
 
     assert names(rows, r"`([\w-]+)`") == {kind.value for kind in Kind}
+
+
+def test_every_metric_of_the_worker_is_explained() -> None:
+    assert names(table(section("Metrics"))) == {metric.value for metric in Metric}
 
 
 RIGHTS = set(re.findall(r"[`\"](\w+:\w+)[`\"]", TEXT))
