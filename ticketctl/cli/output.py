@@ -5,12 +5,15 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from rich.console import Console
 from rich.progress import track
+from rich.table import Table
 
 Item = TypeVar("Item")
+
+_ENDLESS: Final = 10_000
 
 
 def console() -> Console:
@@ -72,6 +75,14 @@ def utc(time: datetime) -> str:
     """Return a time in UTC, to the second, as every output has it."""
     text = time.astimezone(UTC).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
+
+
+def print_table_whole(out: Console, table: Table) -> None:
+    """Print a table; in a pipe at its full width, for `grep` wants lines whole."""
+    if not out.is_terminal:
+        room = out.options.update(width=_ENDLESS)
+        out.width = out.measure(table, options=room).maximum
+    out.print(table, soft_wrap=False)
 
 
 def printable(text: str) -> str:

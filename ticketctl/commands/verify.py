@@ -10,7 +10,7 @@ import typer
 from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import print_json, remark
+from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import (
     OPERATIONS,
@@ -68,7 +68,7 @@ def verify(
     if problem := project_problem(project, allowed_projects(stack)):
         raise InputError(f"{problem}; allow VERIFY-.* too")
     confirm(
-        f"{count} tickets will be numbered by the stack {stack.name} in "
+        f"{counted(count, 'ticket')} will be numbered by the stack {stack.name} in "
         f"{stack.region}; its tables keep them, as project {project}. Go on?",
         yes=yes,
     )
@@ -93,7 +93,8 @@ def _follow(
             remark("sending a ticket again and again until it is announced")
             if not run.probe(first, patience):
                 return run, run.verdict()
-            remark(f"sending {count} tickets of {project}, and what must be refused")
+            tickets = counted(count, "ticket")
+            remark(f"sending {tickets} of {project}, and what must be refused")
             return run, run.follow(replace(messages, first=others), patience)
         except BaseException:  # Ctrl-C as well.
             remark(

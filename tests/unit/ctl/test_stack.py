@@ -24,6 +24,7 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.ctl_process import Ctl
+from tests.support.template_loader import source
 from ticketctl.__main__ import main
 from ticketctl.aws.allowed_projects import allowed_projects
 from ticketctl.aws.aws_errors import error_code, explained
@@ -366,6 +367,25 @@ class TestInstalled:
 
         assert ended.status == 0
         assert f"$ ticketctl {' '.join(words)}" in ended.out
+
+    @pytest.mark.parametrize("words", [(), ("verify",), ("dead-letters", "redrive")])
+    def test_help_shows_no_type_of_a_flag_because_it_takes_no_value(
+        self, words: tuple[str, ...]
+    ) -> None:
+        ended = Ctl({"COLUMNS": "200", "NO_COLOR": "1"})(*words, "--help")
+
+        assert "--help" in ended.out
+        assert "bool" not in ended.out
+        assert "<str>" in ended.out or "<int" in ended.out
+
+    def test_version_is_that_of_the_template(self) -> None:
+        """They are released together."""
+        application = source()["Metadata"]["AWS::ServerlessRepo::Application"]
+
+        ended = ctl("--version")
+
+        assert ended.out == f"ticketctl {application['SemanticVersion']}\n"
+        assert ended.status == 0
 
     def test_command_line_loads_nothing_of_the_developers_tools(self) -> None:
         """An installation has neither them nor the worker's packages."""
