@@ -10,6 +10,19 @@ OPERATIONS: Final = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8"
 RIGHT: Final = re.compile(r"`(\w+:\w+)`")
 
 
+_LIVE: Final = ("tickets", "keys")
+_RESTORED: Final = ("restored-tickets", "restored-keys")
+_BOTH: Final = "both tables"
+
+
+def _named(words: str) -> set[str]:
+    """Return the tables that the words after a right name; always nothing too."""
+    if words.startswith("on all"):
+        return {"", _BOTH, *_RESTORED}
+    names = re.findall(r"restored-\w+|both tables|(?<!-)\b(?:tickets|keys)\b", words)
+    return {"", *names}
+
+
 @dataclass(frozen=True)
 class Row:
     """A task, and what it may do to what."""
@@ -18,9 +31,13 @@ class Row:
     grants: tuple[tuple[frozenset[str], str], ...]
     """Rights, each with the words that say on what."""
 
-    def allows(self, right: str, thing: str = "") -> bool:
-        """Tell whether the task has a right, on things that are called so."""
-        return any(right in rights and thing in on for rights, on in self.grants)
+    def allows(self, right: str, table: str = "") -> bool:
+        """Tell whether the task has a right, on a table if one is named."""
+        wanted = {table, _BOTH} if table in _LIVE else {table}
+        return any(
+            right in rights and any(name in _named(on) for name in wanted)
+            for rights, on in self.grants
+        )
 
 
 def rows() -> list[Row]:
