@@ -10,3 +10,5 @@ Nothing here ships with the worker, and of the worker only its contract is used.
 Each other package does the work of the command that it is named for, and stands between
 `commands` and `aws`; `sequences` does that of seed, import, void and erase.
 """
+
+__version__ = "0.1.0"

@@ -27,6 +27,7 @@ Follow a message by reading in this order; each room stands on those below it:
       results           the result of a record; nothing else can become of one
       announcing        events and dead letters, and the results whose are not out
       ports             the publisher, the dead-letter queue, and their values
+      latency           the wait of each announced number
       observability     logger, metrics and the metric names
     allocation/
       allocation        the algorithm: the sort key's maximum plus one, in a transaction

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.numbers import Range
-from ticketctl.cli.output import console, visible
+from ticketctl.cli.output import console, counted, utc, visible
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""
@@ -26,8 +26,8 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
         "tickets_table": reading.plan.tickets_table,
         "keys_table": reading.plan.keys_table,
         "single_projects": [*reading.plan.projects],
-        "started_at": reading.started.isoformat(timespec="seconds"),
-        "ended_at": report.ended.isoformat(timespec="seconds"),
+        "started_at": utc(reading.started),
+        "ended_at": utc(report.ended),
         "tickets_read": reading.tickets_read,
         "keys_read": reading.keys_read,
         "read_units": reading.reader.units,
@@ -45,7 +45,7 @@ def print_report(report: AuditReport, region: str) -> None:
     for finding in report.findings:
         out.print(Text(visible(str(finding)), style="red"))
     if count := len(report.findings):
-        found = "1 finding" if count == 1 else f"{count:,} findings"
+        found = counted(count, "finding")
         out.print(Text(f"NOT CLEAN: {found}", style="bold red"))
     else:
         out.print(Text("clean", style="bold green"))
@@ -54,12 +54,14 @@ def print_report(report: AuditReport, region: str) -> None:
 def _summary(report: AuditReport, region: str) -> Iterator[str]:
     reading, plan = report.reading, report.reading.plan
     if left := len(report.projects) - len(_shown(report.projects)):
-        yield f"{left:,} more projects, all clean"
+        yield f"{counted(left, 'more project')}, all clean"
     yield (
-        f"{len(report.projects):,} projects, {reading.tickets_read:,} items and "
-        f"{reading.keys_read:,} keys read consistently from {plan.tickets_table} and "
-        f"{plan.keys_table} in {region}, {reading.started:%Y-%m-%d %H:%M:%S} to "
-        f"{report.ended:%H:%M:%S} UTC, {reading.reader.units:,.0f} read units"
+        f"{counted(len(report.projects), 'project')}, "
+        f"{counted(reading.tickets_read, 'item')} and "
+        f"{counted(reading.keys_read, 'key')} read consistently from "
+        f"{plan.tickets_table} and {plan.keys_table} in {region}, "
+        f"{utc(reading.started)} to {utc(report.ended)}, "
+        f"{reading.reader.units:,.0f} read units"
     )
     if no_ticket := sum(project.no_ticket for project in report.projects):
         elsewhere = sum(project.elsewhere for project in report.projects)

@@ -31,7 +31,13 @@ _NOT_ALLOWED: Final = frozenset(
     }
 )
 _NOT_THERE: Final = frozenset(
-    {"NonExistentQueue", "QueueDoesNotExist", "NotFound", "NotFoundException"}
+    {
+        "NonExistentQueue",
+        "NotFound",
+        "NotFoundException",
+        "QueueDoesNotExist",
+        "ResourceNotFoundException",
+    }
 )
 
 _GIVE_CREDENTIALS: Final = (
@@ -67,7 +73,7 @@ def is_refused(error: ClientError) -> bool:
 
 
 def is_not_there(error: ClientError) -> bool:
-    """Tell whether there is no such queue or subscription."""
+    """Tell whether there is no such queue, subscription, mapping or alias."""
     return error_code(error) in _NOT_THERE
 
 

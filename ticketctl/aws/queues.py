@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import counted, remark
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 FIFO_SUFFIX: Final = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
@@ -101,8 +101,8 @@ class Receiver:
             still_hidden += len(answer.get("Failed", []))
         if still_hidden:
             remark(
-                f"{still_hidden} messages stay hidden for up to "
-                f"{self.visibility_seconds} s"
+                f"hidden for up to {self.visibility_seconds} s: "
+                f"{counted(still_hidden, 'message')}"
             )
 
 

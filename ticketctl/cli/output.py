@@ -3,13 +3,17 @@
 import json
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from rich.console import Console
 from rich.progress import track
+from rich.table import Table
 
 Item = TypeVar("Item")
+
+_ENDLESS: Final = 10_000
 
 
 def console() -> Console:
@@ -50,10 +54,35 @@ def print_json_line(value: Any) -> None:
     _write(json.dumps(value, ensure_ascii=False))
 
 
-def _write(text: str) -> None:
-    # A lone surrogate, which a broken producer can send, would stop the printing.
-    sys.stdout.write(text.encode(errors="replace").decode() + "\n")
+def _write(document: str) -> None:
+    """Write JSON, which may hold the text of others, and spell what is no character.
+
+    A raw C1 control would drive the terminal, and a lone surrogate stop the printing.
+    """
+    for sign in {*document} - {"\n"}:
+        if not sign.isprintable():
+            document = document.replace(sign, json.dumps(sign)[1:-1])
+    sys.stdout.write(document + "\n")
     sys.stdout.flush()
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 project`, `2,000 projects`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def utc(time: datetime) -> str:
+    """Return a time in UTC, to the second, as every output has it."""
+    text = time.astimezone(UTC).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")
+
+
+def print_table_whole(out: Console, table: Table) -> None:
+    """Print a table; in a pipe at its full width, for `grep` wants lines whole."""
+    if not out.is_terminal:
+        room = out.options.update(width=_ENDLESS)
+        out.width = out.measure(table, options=room).maximum
+    out.print(table, soft_wrap=False)
 
 
 def printable(text: str) -> str:

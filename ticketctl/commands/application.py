@@ -1,10 +1,12 @@
 """The application without its commands: the stack, and the options they share."""
 
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
+from ticketctl import __version__
 from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
 
 TICKETS: Final = "Tickets"
@@ -22,8 +24,31 @@ _STATUSES: Final = """
 | 130 | interrupted; commands such as `watch` end with Ctrl-C and status 0 |
 """
 
+
+class Group(TyperGroup):
+    """Commands whose flags show no type in the help: they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the group's own parameters."""
+        return _untyped(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command."""
+        command = super().get_command(ctx, cmd_name)
+        _untyped(command.get_params(ctx) if command else [])
+        return command
+
+
+def _untyped(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
 app = typer.Typer(
     name="ticketctl",
+    cls=Group,
     rich_markup_mode="markdown",  # Paragraphs are filled again at every width.
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,6 +61,12 @@ TicketKey = Annotated[
     str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it.
+    if wanted:
+        typer.echo(f"ticketctl {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -51,6 +82,12 @@ def ticketctl(
     profile: Annotated[
         str | None, typer.Option(help="AWS profile; else as the AWS CLI finds it.")
     ] = None,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
 ) -> None:
     """Send tickets, watch their numbers, and look after the system that gives them.
 

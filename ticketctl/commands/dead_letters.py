@@ -10,6 +10,7 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import (
     OPERATIONS,
+    Group,
     Json,
     Yes,
     app,
@@ -23,7 +24,7 @@ from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_list, print_whole
 
 dead_letters = typer.Typer(
-    no_args_is_help=True, help="Look after the messages that got no number."
+    cls=Group, no_args_is_help=True, help="Look after the messages that got no number."
 )
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 
@@ -47,11 +48,15 @@ All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 @dead_letters.command(
     "list", epilog=examples("ticketctl dead-letters list --reason InvalidMessageError")
 )
-def list_(
+def list_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
     limit: Annotated[int, typer.Option(min=1, help="The most to show.")] = 100,
     project: Project = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="Only those with this idempotency key."),
+    ] = None,
     reason: Reason = None,
     as_json: Json = False,
 ) -> None:
@@ -59,7 +64,7 @@ def list_(
 
     Listing hides messages from others for a moment; they are visible again at its end.
     """
-    selection = Selection(project_id=project, reason=reason)
+    selection = Selection(project_id=project, reason=reason, idempotency_key=key)
     print_list(stack_of(ctx), selection, limit, as_json=as_json)
 
 

@@ -26,14 +26,16 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="End with status 1 if there are dead letters, or an alarm is on.",
+            help="End with status 1 if there are dead letters, an alarm is on or could "
+            "not sound, or the worker gets no messages.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how many messages wait, dead letters, and the alarms that are on.
+    """Show waiting messages, dead letters, the worker's state, and the alarms.
 
-    The counts are SQS's own, approximate. The dashboard has the last hours.
+    The counts are SQS's own, approximate. The dashboard has the last hours. An alarm
+    of a new stack has no data for some minutes.
     """
     found = status_of(stack_of(ctx))
     if as_json:

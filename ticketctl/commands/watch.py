@@ -52,8 +52,9 @@ def watch(  # noqa: PLR0913 - one parameter for each option.
     """Show each number and each refusal as it is announced, until Ctrl-C.
 
     It subscribes a queue of its own, which it removes when it ends. Earlier
-    announcements are not shown. A replay may have been announced before. With
-    --count, status 1 says that fewer came.
+    announcements are not shown, and those of the first seconds can be missing, because
+    SNS may not deliver to a new subscription at once. A replay may have been announced
+    before. With --count, status 1 says that fewer came.
     """
     if from_queue and seconds:
         raise InputError("--for goes without --from, which ends by itself")

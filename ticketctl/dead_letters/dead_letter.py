@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticketctl.aws.items import timestamp
 from ticketctl.aws.request_fields import json_fields
 
 ERROR_TYPE: Final = "ErrorType"
@@ -20,6 +22,12 @@ REASON_ATTRIBUTES: Final = frozenset(
 
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
+
+REASONS: Final = frozenset(
+    {error.__name__ for error in PoisonMessageError.__subclasses__()}
+    | {RECEIVED_TOO_OFTEN}
+)
+"""Every reason that there is."""
 
 Attributes = Mapping[str, Mapping[str, Any]]
 
@@ -94,7 +102,7 @@ class DeadLetter:
             "error_message": self._attribute("ErrorMessage"),
             "project_id": self.project_id,
             "idempotency_key": self.idempotency_key,
-            "sent_at": self.sent_at and self.sent_at.isoformat(timespec="milliseconds"),
+            "sent_at": self.sent_at and timestamp(self.sent_at),
             "body": self.body,
             "attributes": {
                 name: {part: _text(value) for part, value in attribute.items()}

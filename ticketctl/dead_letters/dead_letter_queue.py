@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ticketctl.aws.queues import Receiver, message_counts
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import counted, remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 VISIBILITY_SECONDS: Final = 60
@@ -71,9 +71,10 @@ class DeadLetterQueue:
 
     def seen_of(self, seen: int) -> str:
         """Describe how many of the dead letters were seen."""
-        text = f"{seen} of about {max(seen, self.visible + self.hidden)} dead letters"
+        total = max(seen, self.visible + self.hidden)
+        text = f"{seen} of about {counted(total, 'dead letter')}"
         if self.hidden:
-            text += f"; {self.hidden} are hidden for up to {VISIBILITY_SECONDS} s"
+            text += f"; hidden for up to {VISIBILITY_SECONDS} s: {self.hidden}"
         return text
 
 
@@ -126,12 +127,12 @@ def delete_dead_letters(
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)
-        remark(f"done: {done}; the other {len(waiting)} are still dead letters")
+        remark(f"done: {done}; still dead letters: {len(waiting)}")
         raise
     if waiting:
         raise CloudError(
-            f"{len(waiting)} of {len(dead_letters)} dead letters did not come again "
-            "and were left alone: another consumer holds them, or has deleted them; "
-            f"try again in {VISIBILITY_SECONDS} s"
+            f"{len(waiting)} of {counted(len(dead_letters), 'dead letter')} did not "
+            "come again, and nothing was done to them: another consumer holds them, or "
+            f"has deleted them; try again in {VISIBILITY_SECONDS} s"
         )
     return len(dead_letters)

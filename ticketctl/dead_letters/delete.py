@@ -8,7 +8,7 @@ from typing import Final
 
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import console, notes
+from ticketctl.cli.output import console, counted, notes
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
@@ -17,6 +17,7 @@ from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_table
 
 _SHOWN: Final = 20
+_OWNER_ONLY: Final = 0o600
 
 
 def delete_selected(
@@ -35,7 +36,8 @@ def delete_selected(
     if not yes:
         print_table(notes(), found[:_SHOWN])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
-    confirm(f"Delete {len(found)} dead letters for ever ({kept})?", yes=yes)
+    chosen = counted(len(found), "dead letter")
+    confirm(f"Delete {chosen} for ever ({kept})?", yes=yes)
     if save:
         _save(found, save)
     console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
@@ -44,7 +46,9 @@ def delete_selected(
 def _save(found: Sequence[DeadLetter], path: Path) -> None:
     """Write a line of JSON for each dead letter into a new file, and to the disk."""
     try:
-        with path.open("x", encoding="utf-8") as file:
+        # Bodies are whole requests, which others on the machine must not read.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - no path.
             file.writelines(json.dumps(one.as_json()) + "\n" for one in found)
             file.flush()
             os.fsync(file.fileno())

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, remark
+from ticketctl.cli.output import console, counted, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
@@ -38,8 +38,8 @@ def redrive_selected(
         console().print("nothing to redrive")
         return
     warn_of_poison(found)
-    number = "all" if is_all else str(len(found))
-    confirm(f"Redrive {number} dead letters: {reasons(found)}?", yes=yes)
+    chosen = "all dead letters" if is_all else counted(len(found), "dead letter")
+    confirm(f"Redrive {chosen}: {reasons(found)}?", yes=yes)
     if is_all:
         if move_all(stack, rate):
             return

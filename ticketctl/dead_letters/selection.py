@@ -7,7 +7,7 @@ from itertools import islice
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
-from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.dead_letter import REASONS, DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 
 
@@ -20,6 +20,18 @@ class Selection:
     project_id: str | None = None
     reason: str | None = None
     everything: bool = False
+    idempotency_key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a reason that no dead letter can have.
+
+        Raises:
+            InputError: It may be misspelt: an empty list would hide that.
+        """
+        known = {_word(reason): reason.replace(" ", "-") for reason in REASONS}
+        if self.reason is not None and _word(self.reason) not in known:
+            reasons = ", ".join(sorted(known.values()))
+            raise InputError(f"no reason: {self.reason!r}; there are {reasons}")
 
     def checked(self) -> "Selection":
         """Refuse an ambiguous or an empty selection."""
@@ -29,9 +41,11 @@ class Selection:
         return self
 
     def passes(self, dead_letter: DeadLetter) -> bool:
-        """Return whether a dead letter has the project and the reason."""
-        return self.project_id in {None, dead_letter.project_id} and (
-            self.reason is None or _word(self.reason) == _word(dead_letter.reason)
+        """Return whether a dead letter has the project, the key and the reason."""
+        return (
+            self.project_id in {None, dead_letter.project_id}
+            and self.idempotency_key in {None, dead_letter.idempotency_key}
+            and (self.reason is None or _word(self.reason) == _word(dead_letter.reason))
         )
 
 
@@ -62,7 +76,7 @@ def _named(
     if not found:
         raise NotThereError(f"no dead letter {start} in {queue.seen_of(len(seen))}")
     if len(found) > 1 or not start:
-        raise InputError(f"{len(found)} dead letters begin with {start!r}")
+        raise InputError(f"no single dead letter begins with {start!r}")
     return found[0]
 
 

@@ -13,16 +13,20 @@ from rich.text import Text
 
 from ticketctl.aws.request_fields import exact_fields
 from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, print_json, printable, remark, visible
+from ticketctl.cli.output import (
+    console,
+    counted,
+    print_json,
+    print_table_whole,
+    printable,
+    remark,
+    visible,
+)
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 from ticketctl.dead_letters.selection import Selection
 
 _SHORT_ID: Final = 8
-_ENDLESS: Final = 10_000
-
-_STAYS_POISON: Final = frozenset({"InvalidMessageError", "TicketTooLargeError"})
-"""Reasons that lie in the body, which a redrive does not change."""
 
 
 def print_list(
@@ -59,11 +63,7 @@ def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
             dead_letter.explanation,
         )
         table.add_row(*(Text(visible(cell)) for cell in cells))
-    if not console.is_terminal:
-        # In a pipe there is no edge to break lines at: `grep` wants them whole.
-        room = console.options.update(width=_ENDLESS)
-        console.width = console.measure(table, options=room).maximum
-    console.print(table, soft_wrap=False)
+    print_table_whole(console, table)
 
 
 def print_whole(console: Console, dead_letter: DeadLetter) -> None:
@@ -95,11 +95,11 @@ def reasons(dead_letters: Sequence[DeadLetter]) -> str:
 
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
-    """Warn of the dead letters that a redrive cannot help."""
-    if poison := sum(found.reason in _STAYS_POISON for found in dead_letters):
+    """Warn of the dead letters that a redrive cannot help: the reason is the body."""
+    if poison := sum(found.error_type is not None for found in dead_letters):
         remark(
-            f"{poison} will come back unless the worker has changed: their bodies are "
-            "wrong; correct them with `ticketctl dead-letters edit`"
+            f"{counted(poison, 'dead letter')} will come back unless the worker has "
+            "changed; for a corrected body or a new key: ticketctl dead-letters edit"
         )
 
 

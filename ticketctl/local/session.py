@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from ticketctl.aws.queues import messages_on, subscribe
-from ticketctl.cli.output import console
+from ticketctl.cli.output import console, counted
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.connection_files import (
@@ -51,7 +51,8 @@ def run(file: Path | None, *, fifo: bool) -> bool:
     messages = sample_messages() if file is None else Messages(read_messages(file))
     with local_stack(_parameters(fifo=fifo), progress=_step) as stack:
         seen = _listen(stack)
-        _step(f"sending {len(messages.first) + len(messages.later)} messages")
+        total = len(messages.first) + len(messages.later)
+        _step(f"sending {counted(total, 'message')}")
         verdict = seen.follow(messages, _PATIENCE_SECONDS)
         print_run(seen, verdict)
     return verdict.is_clean
@@ -123,7 +124,7 @@ def _stay(run: Run) -> None:
             if waiting != known:
                 known = waiting
                 console().print(
-                    Text(f"{waiting} dead letters wait: ticketctl dead-letters list"),
+                    Text(f"dead letters: {waiting}; see: ticketctl dead-letters list"),
                     style="red" if waiting else "dim",
                 )
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from ticketctl.aws.items import timestamp
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from, tickets_of
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, remark, visible, with_progress
+from ticketctl.cli.output import console, counted, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
@@ -43,7 +43,7 @@ def plan(stack: System, tickets: Sequence[Existing]) -> str:
         last = last_number(stack, project)
         then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
         lines.append(
-            f"{project}: {counts[project]} tickets up to {number}; "
+            f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
         )
     return "\n".join(lines)

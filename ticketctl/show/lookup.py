@@ -5,6 +5,7 @@ Every read is consistent, so a ticket that was announced is there.
 
 import re
 from itertools import islice
+from shlex import quote
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
@@ -95,8 +96,9 @@ def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
     )
     if "Item" not in answer:
         raise NotThereError(
-            f"{key.project_id} has no ticket of the key {key.idempotency_key}: not "
-            "numbered (yet); it may still be on the queue or in the dead-letter queue"
+            f"{key.project_id} has no ticket of the key {key.idempotency_key}: it may "
+            "still be on the queue, or be a dead letter; see: ticketctl dead-letters "
+            f"list --project {key.project_id} --key {quote(key.idempotency_key)}"
         )
     record = key_record(answer["Item"])
     found = get_ticket(stack, record.project_id, record.number)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ticket_numbering.contract.dynamodb_items import STATUS
 from ticketctl.aws.items import Ticket, as_json
-from ticketctl.cli.output import console, printable, visible
+from ticketctl.cli.output import console, print_table_whole, printable, visible
 
 # The order in which fields are printed; others stand between these and the last.
 _FIRST: Final = ("project_id", "number", "title", STATUS, "priority", "assigned_at")
@@ -44,7 +44,7 @@ def print_tickets(tickets: Iterable[Ticket]) -> None:
     for ticket in tickets:
         texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
         table.add_row(*map(Text, texts))
-    console().print(table, soft_wrap=False)
+    print_table_whole(console(), table)
 
 
 def _lines(value: Any) -> Iterator[str]:

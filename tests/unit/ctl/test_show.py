@@ -129,6 +129,19 @@ class TestList:
         assert [row.split()[1] for row in rows] == ["3", "2", "1"]
         assert shown.err == ""
 
+    def test_title_is_whole_when_a_pipe_reads_the_list(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """`grep` finds the end of a long title."""
+        title = "T" * 400
+        item: Any = ticket_item("P", 1, "k", title=title)
+        tables.dynamodb.add_response("query", {"Items": [item]})
+        tables.list([])
+
+        list_tickets(tables.context, "P")
+
+        assert title in capsys.readouterr().out
+
     def test_list_fails_when_there_are_no_tickets(self, tables: Tables) -> None:
         tables.list([])
 
@@ -142,7 +155,7 @@ class TestFind:
     @pytest.mark.parametrize(
         ("record", "ticket", "why"),
         [
-            (None, None, "it may still be on the queue or in the dead-letter queue"),
+            (None, None, "ticketctl dead-letters list --project P --key k$"),
             (key_item("P", 1, "k"), None, "but there is no such ticket.*audit"),
             (
                 key_item("P", 1, "k"),

@@ -24,6 +24,7 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.ctl_process import Ctl
+from tests.support.template_loader import source
 from ticketctl.__main__ import main
 from ticketctl.aws.allowed_projects import allowed_projects
 from ticketctl.aws.aws_errors import error_code, explained
@@ -367,6 +368,25 @@ class TestInstalled:
         assert ended.status == 0
         assert f"$ ticketctl {' '.join(words)}" in ended.out
 
+    @pytest.mark.parametrize("words", [(), ("verify",), ("dead-letters", "redrive")])
+    def test_help_shows_no_type_of_a_flag_because_it_takes_no_value(
+        self, words: tuple[str, ...]
+    ) -> None:
+        ended = Ctl({"COLUMNS": "200", "NO_COLOR": "1"})(*words, "--help")
+
+        assert "--help" in ended.out
+        assert "bool" not in ended.out
+        assert "<str>" in ended.out or "<int" in ended.out
+
+    def test_version_is_that_of_the_template(self) -> None:
+        """They are released together."""
+        application = source()["Metadata"]["AWS::ServerlessRepo::Application"]
+
+        ended = ctl("--version")
+
+        assert ended.out == f"ticketctl {application['SemanticVersion']}\n"
+        assert ended.status == 0
+
     def test_command_line_loads_nothing_of_the_developers_tools(self) -> None:
         """An installation has neither them nor the worker's packages."""
         script = "import ticketctl.commands, sys; print(*sys.modules)"
@@ -423,16 +443,20 @@ class TestOutput:
 
         assert capsys.readouterr() == (f"{text}\n", f"{text}\n")
 
-    def test_json_is_printed_when_a_text_is_broken(
+    def test_json_drives_no_terminal_and_stays_the_same_when_a_text_is_broken(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A lone surrogate, from a broken producer."""
-        print_json({"a": "\ud800"})
-        print_json_line({"a": "é\ud800"})
+        """C1 controls, marks that turn a line around, a lone surrogate."""
+        texts = {"a": "é\x9b2J\x7f\u202e \U000e0041 \ud800"}
 
-        first, last = capsys.readouterr().out.rsplit("\n", 2)[:2]
-        assert json.loads(first) == {"a": "?"}
-        assert json.loads(last) == {"a": "é?"}
+        print_json(texts)
+        print_json_line(texts)
+
+        printed = capsys.readouterr().out
+        assert printed.replace("\n", "").isprintable()
+        assert "é" in printed
+        whole, line = printed[:-1].rsplit("\n", 1)
+        assert json.loads(whole) == json.loads(line) == texts
 
     def test_json_lines_are_seen_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program may wait at the other end of a pipe."""

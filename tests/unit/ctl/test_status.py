@@ -1,98 +1,280 @@
-"""`ticketctl status` summarizes SQS and CloudWatch."""
+"""`ticketctl status` summarizes SQS, Lambda and CloudWatch."""
 
 import json
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import boto3
 import pytest
 import typer
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client
 from tests.support.ctl_process import command_context
+from tests.support.rights import granted
 from ticketctl.aws.stack import Stack
 from ticketctl.commands.status import status
 from ticketctl.status.status import lines_of, status_of
 
-NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
+NOW = datetime(2026, 11, 21, 13, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+TOPIC, ALARM_TOPIC = "arn:aws:sns:x:1:tickets", "arn:aws:sns:x:1:alarms"
+ALIAS = "arn:aws:lambda:x:1:function:worker:live"
+GONE = "ResourceNotFoundException"
+MAPPING = "2d5043e3-c152-4a31-b849-784dabf650b4"
 
 
-def alarm(name: str, state: str = "OK", reason: str = "") -> dict[str, Any]:
+def alarm(state: str = "OK", reason: str = "", *, enabled: bool = True) -> Any:
     return {
-        "AlarmName": name,
         "StateValue": state,
         "StateReason": reason,
         "StateUpdatedTimestamp": NOW,
+        "ActionsEnabled": enabled,
     }
 
 
-def a_stack(*pages: list[dict[str, Any]], dead: int = 0) -> Stack:
-    """Return the stack `numbers`, whose services answer once."""
-    sqs, cloudwatch = Stubber(aws_client("sqs")), Stubber(aws_client("cloudwatch"))
-    urls = {"CreateTicketQueueUrl": "create", "DeadLetterQueueUrl": "dead"}
-    for url, counts in (("dead", (dead, 0, dead)), ("create", (3, 2, 1))):
-        names = ("", "Delayed", "NotVisible")
-        attributes = {
-            f"ApproximateNumberOfMessages{name}": str(n)
-            for name, n in zip(names, counts, strict=True)
+def subscription(arn: str = f"{ALARM_TOPIC}:1") -> dict[str, str]:
+    return {"SubscriptionArn": arn, "Endpoint": "a@b.c"}
+
+
+@dataclass
+class Account:
+    """A stack called `numbers`, and what AWS answers about it."""
+
+    alarms: dict[str, Any] = field(default_factory=lambda: {"A": alarm()})
+    """By their names in the template; None for a deleted one."""
+    dead: int = 0
+    state: str | None = "Enabled"
+    """The mapping's; None for an error."""
+    error: str = GONE
+    leads_to: str = ALIAS
+    weights: dict[str, float] = field(default_factory=dict)
+    has_alias: bool = True
+    has_mapping: bool = True
+    addresses: list[dict[str, str]] | None = None
+    """Subscriptions to the alarm topic; None if there is no such topic."""
+    removed: tuple[str, ...] = ()
+    """Alarms that an update has removed from the stack."""
+    calls: set[str] = field(default_factory=set)
+
+    def stack(self) -> Stack:
+        """Return the stack, whose services answer once."""
+        answers = [*self._sqs(), *self._lambda(), *self._cloudformation()]
+        answers += [*self._cloudwatch(), *self._sns()]
+        clients: dict[str, Any] = {}
+        for service, operation, answer in answers:
+            stubber = clients.setdefault(service, Stubber(aws_client(service)))
+            if isinstance(answer, str):
+                stubber.add_client_error(operation, answer)
+            else:
+                stubber.add_response(operation, answer)
+        for service, stubber in clients.items():
+            stubber.activate()
+            stubber.client.meta.events.register(
+                f"before-parameter-build.{service}.*", self._note
+            )
+            clients[service] = stubber.client
+        outputs = {
+            "CreateTicketQueueUrl": "create",
+            "DeadLetterQueueUrl": "dead",
+            "AssignmentsTopicArn": TOPIC,
+            "WorkerFunctionName": "worker",
         }
-        expected = {"QueueUrl": url, "AttributeNames": [*attributes]}
-        sqs.add_response("get_queue_attributes", {"Attributes": attributes}, expected)
-    for place, page in enumerate(pages, 1):
-        more = {"NextToken": "on"} if place < len(pages) else {}
-        cloudwatch.add_response("describe_alarms", {"MetricAlarms": page, **more})
-    sqs.activate()
-    cloudwatch.activate()
-    clients = {"sqs": sqs.client, "cloudwatch": cloudwatch.client}
-    return Stack("numbers", "eu-west-1", urls, {}, boto3.Session(), clients)
+        return Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+
+    def _note(self, model: Any, **_: Any) -> None:
+        self.calls.add(f"{model.service_model.service_name}:{model.name}")
+
+    def _sqs(self) -> list[tuple[str, str, Any]]:
+        names = ("", "Delayed", "NotVisible")
+        return [
+            (
+                "sqs",
+                "get_queue_attributes",
+                {
+                    "Attributes": {
+                        f"ApproximateNumberOfMessages{name}": str(n)
+                        for name, n in zip(names, counts, strict=True)
+                    }
+                },
+            )
+            for counts in ((self.dead, 0, self.dead), (3, 2, 1))
+        ]
+
+    def _lambda(self) -> list[tuple[str, str, Any]]:
+        mapping = {"State": self.state, "FunctionArn": self.leads_to}
+        alias = {
+            "AliasArn": ALIAS,
+            "FunctionVersion": "7",
+            "RoutingConfig": {"AdditionalVersionWeights": self.weights},
+        }
+        mappings: list[Any] = [mapping if self.state else self.error] * self.has_mapping
+        return [
+            *(("lambda", "get_event_source_mapping", one) for one in mappings),
+            ("lambda", "get_alias", alias if self.has_alias else GONE),
+        ]
+
+    def _cloudformation(self) -> list[tuple[str, str, Any]]:
+        created = [
+            *[("M", "AWS::Lambda::EventSourceMapping", MAPPING)] * self.has_mapping,
+            ("L", "AWS::Lambda::Alias", ALIAS),
+            ("T", "AWS::SNS::Topic", TOPIC),
+            *((name, "AWS::CloudWatch::Alarm", f"own-{name}") for name in self.alarms),
+        ]
+        if self.addresses is not None:
+            created.append(("AlarmTopic", "AWS::SNS::Topic", ALARM_TOPIC))
+        resources = [
+            {
+                "LogicalResourceId": logical_id,
+                "PhysicalResourceId": name,
+                "ResourceType": kind,
+                "LastUpdatedTimestamp": NOW,
+                "ResourceStatus": "DELETE_COMPLETE"
+                if logical_id in self.removed
+                else "CREATE_COMPLETE",
+            }
+            for logical_id, kind, name in created
+        ]
+        pages = [{"StackResourceSummaries": part} for part in halves(resources)]
+        return [
+            ("cloudformation", "list_stack_resources", page) for page in paged(pages)
+        ]
+
+    def _cloudwatch(self) -> list[tuple[str, str, Any]]:
+        there = [
+            one | {"AlarmName": f"own-{name}"}
+            for name, one in self.alarms.items()
+            if one and name not in self.removed
+        ]
+        if not self.alarms:
+            return []
+        pages = [{"MetricAlarms": part} for part in halves(there)]
+        return [("cloudwatch", "describe_alarms", page) for page in paged(pages)]
+
+    def _sns(self) -> list[tuple[str, str, Any]]:
+        page = {"Subscriptions": self.addresses}
+        if self.addresses is None:
+            return []
+        return [("sns", "list_subscriptions_by_topic", page)]
 
 
-def test_messages_are_counted_by_what_they_wait_for() -> None:
-    found = status_of(a_stack([], dead=5))
-
-    assert found["queue"] == {"waiting": 3, "delayed": 2, "in_flight": 1}
-    assert found["dead_letters"] == 10
+def halves(items: list[Any]) -> list[list[Any]]:
+    return [items[: len(items) // 2], items[len(items) // 2 :]]
 
 
-def test_alarms_are_the_stacks_on_all_pages_and_no_others() -> None:
-    """Another stack's name may begin with this one's."""
-    first = [alarm("numbers-A-1X"), alarm("numbers-dev-B-1X"), alarm("numbers-mine")]
-
-    found = status_of(a_stack(first, [alarm("numbers-C-1X")]))
-
-    assert [alarm["name"] for alarm in found["alarms"]] == ["A", "C"]
+def paged(pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [pages[0] | {"NextToken": "on"}, *pages[1:]]
 
 
-def test_reason_is_shown_when_an_alarm_is_on() -> None:
-    alarms = [alarm("numbers-A-1X"), alarm("numbers-B-1X", "ALARM", "a \x1b[2Jb")]
+class TestCounts:
+    """SQS's counts, and the alarms of the stack."""
 
-    lines = [*lines_of(status_of(a_stack(alarms, dead=1)))]
+    def test_messages_are_counted_by_what_they_wait_for(self) -> None:
+        found = status_of(Account(dead=5).stack())
 
-    assert "alarms        1 of 2 are on" in lines
-    assert "B since 2026-11-21T12:00:30+00:00: a \ufffd[2Jb" in lines
-    assert "`ticketctl dead-letters list` says why" in lines
+        assert found["queue"] == {"waiting": 3, "delayed": 2, "in_flight": 1}
+        assert found["dead_letters"] == 10
+
+    def test_alarms_are_those_that_the_stack_created(self) -> None:
+        """Their number is the template's own; another stack's do not count."""
+        account = Account({"A": alarm(), "C": alarm(), "Old": None}, removed=("Old",))
+
+        found = status_of(account.stack())
+
+        assert [one["name"] for one in found["alarms"]] == ["A", "C"]
+        assert "alarms        0 of 2 are on, 2 are OK" in [*lines_of(found)]
+
+    def test_reason_is_shown_in_utc_when_an_alarm_is_on(self) -> None:
+        account = Account({"A": alarm(), "B": alarm("ALARM", "a \x1b[2Jb")}, dead=1)
+
+        lines = [*lines_of(status_of(account.stack()))]
+
+        assert "alarms        1 of 2 are on, 1 are OK" in lines
+        assert "B since 2026-11-21T12:00:30Z: a \ufffd[2Jb" in lines
+        assert "`ticketctl dead-letters list` says why" in lines
+
+    def test_versions_are_shown_with_their_shares_in_a_canary(self) -> None:
+        found = status_of(Account(weights={"8": 0.1}).stack())
+
+        assert found["aliases"][0]["weights"] == {"8": 0.1}
+        lines = [*lines_of(found)]
+        assert "mapping       Enabled" in lines
+        assert "alias         live is version 7, 10% go to version 8" in lines
 
 
-@pytest.mark.parametrize(
-    ("stack", "ends_with"),
-    [
-        (a_stack([alarm("numbers-A-1X", "INSUFFICIENT_DATA")]), 0),
-        (a_stack([alarm("numbers-A-1X", "ALARM")]), 1),
-        (a_stack([], dead=1), 1),
-    ],
-    ids=["well", "alarm", "dead letter"],
-)
-def test_check_ends_with_1_when_a_person_should_look(
-    capsys: pytest.CaptureFixture[str], stack: Stack, ends_with: int
-) -> None:
-    code = 0
+PROBLEMS: dict[str, tuple[Account, str]] = {
+    "alarm on": (Account({"A": alarm("ALARM")}), "A since"),
+    "alarm without data": (Account({"A": alarm("INSUFFICIENT_DATA")}), "A has no data"),
+    "alarm switched off": (Account({"A": alarm(enabled=False)}), "A is switched off"),
+    "alarm deleted": (Account({"A": alarm(), "B": None}), "B is missing"),
+    "stopped": (Account(state="Disabled"), "stopped: its mapping is Disabled"),
+    "stopping": (Account(state="Disabling"), "stopped: its mapping is Disabling"),
+    "mapping deleted": (Account(state=None), "stopped: its mapping is MISSING"),
+    "no mapping": (Account(has_mapping=False), "no event source mapping"),
+    "elsewhere": (Account(leads_to=f"{ALIAS}s"), f"the mapping leads to {ALIAS}s"),
+    "alias deleted": (Account(has_alias=False), f"the mapping leads to {ALIAS}"),
+    "unconfirmed": (
+        Account(addresses=[subscription(), subscription("PendingConfirmation")]),
+        "a@b.c has not confirmed",
+    ),
+    "nobody": (Account(addresses=[]), "nobody subscribes to the alarm topic"),
+}
+WELL = {
+    "well": Account(),
+    "canary": Account(weights={"8": 0.1}),
+    "confirmed": Account(addresses=[subscription()]),
+}
 
+
+def checked(account: Account) -> int:
+    """Return how `status --check` ends."""
     try:
-        status(command_context(stack), check=True, as_json=True)
+        status(command_context(account.stack()), check=True, as_json=True)
     except typer.Exit as ended:
-        code = ended.exit_code
+        return ended.exit_code
+    return 0
 
-    assert code == ends_with
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["needs_a_person"] == bool(ends_with)
+
+class TestCheck:
+    """A script is told when a person should look."""
+
+    @pytest.mark.parametrize("name", PROBLEMS)
+    def test_check_ends_with_1_and_names_the_problem(
+        self, name: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        account, said = PROBLEMS[name]
+
+        assert checked(account) == 1
+
+        answer = json.loads(capsys.readouterr().out)
+        [problem] = answer["problems"]
+        assert said in problem
+        assert problem in [*lines_of(answer)]
+
+    @pytest.mark.parametrize("name", WELL)
+    def test_check_ends_with_0_when_all_is_well(
+        self, name: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert checked(WELL[name]) == 0
+
+        assert not json.loads(capsys.readouterr().out)["problems"]
+
+    def test_check_ends_with_1_when_there_are_dead_letters(self) -> None:
+        assert checked(Account(dead=1)) == 1
+
+
+def test_status_needs_no_other_right_than_those_of_its_row() -> None:
+    account = Account(addresses=[subscription()])
+
+    status_of(account.stack())
+
+    assert account.calls <= granted("ticketctl status")
+    assert len(account.calls) == 6
+
+
+def test_refusal_of_a_call_is_no_missing_mapping() -> None:
+    account = Account(state=None, error="AccessDeniedException")
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        status_of(account.stack())

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import boto3
@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
-from tests.support.builders import ticket_fields
+from tests.support.builders import announcement, create_ticket, ticket_fields
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.ctl_process import command_context
 from ticket_numbering.contract.events import RefusedRequest
@@ -313,6 +313,72 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
         if "Entries" in call
     ]
     assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
+
+
+@dataclass
+class NewSubscription:
+    """Queue and topic in one: every message is announced, the first ones to nobody."""
+
+    deaf_to: int
+    now: float = 0.0
+    sent: list[str] = field(default_factory=list)
+    waiting: list[dict[str, Any]] = field(default_factory=list)
+
+    def client(self, _: str) -> "NewSubscription":
+        return self
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        return {"CreateTicketQueueUrl": "requests"}
+
+    def send_message_batch(self, Entries: Any, **_: Any) -> Any:  # noqa: N803 - SQS's.
+        for entry in Entries:
+            self.sent.append(entry["MessageBody"])
+            if len(self.sent) > self.deaf_to:
+                again = len(self.sent) > 1
+                found = announcement(PROBE, replayed=again)
+                self.waiting.append(
+                    received("a", replayed=str(again).lower()) | {"Body": found.message}
+                )
+        done = [{"Id": entry["Id"], "MessageId": "m"} for entry in Entries]
+        return {"Successful": done}
+
+    def receive_message(self, WaitTimeSeconds: int, **_: Any) -> Any:  # noqa: N803
+        if not self.waiting:
+            self.now += WaitTimeSeconds
+        messages, self.waiting = self.waiting, []
+        return {"Messages": messages}
+
+    def delete_message_batch(self, **_: Any) -> Any:
+        return {}
+
+
+PROBE = create_ticket("A", "probe")
+
+
+class TestProbe:
+    """A new subscription may miss the first announcements."""
+
+    @pytest.mark.parametrize("deaf_to", [0, 1, 3])
+    def test_request_is_repeated_until_the_subscription_delivers(
+        self, deaf_to: int
+    ) -> None:
+        """And neither sooner nor more often."""
+        system = NewSubscription(deaf_to)
+        run = Run(system, "announcements", clock=lambda: system.now)
+
+        assert run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
+
+        assert len(system.sent) == deaf_to + 1
+        assert len(set(system.sent)) == 1
+
+    def test_probe_gives_up_when_nothing_comes_for_its_patience(self) -> None:
+        system = NewSubscription(deaf_to=1_000)
+        run = Run(system, "announcements", clock=lambda: system.now)
+
+        assert not run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
+
+        assert system.now == 60
 
 
 def test_verify_says_that_dead_letters_may_come_when_aws_fails(

@@ -1,6 +1,8 @@
 """The operators' page names every alarm, error, finding and right."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,17 +10,18 @@ import typer
 
 from tests.support.aws_cli import called, sdk
 from tests.support.markdown_commands import (
-    ROOT,
     Shown,
     commands,
 )
+from tests.support.rights import OPERATIONS as TEXT
+from tests.support.rights import Row, rows
 from tests.support.template_loader import ids_of
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.worker.observability import Metric
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 
-TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 ALARMS = ids_of("AWS::CloudWatch::Alarm")
 
 
@@ -76,6 +79,42 @@ def test_every_finding_of_an_audit_has_a_remedy() -> None:
     assert names(rows, r"`([\w-]+)`") == {kind.value for kind in Kind}
 
 
+def test_every_metric_of_the_worker_is_explained() -> None:
+    assert names(table(section("Metrics"))) == {metric.value for metric in Metric}
+
+
+ANCHOR = re.compile(r"\(#([\w-]+)\)")
+TABLES = {
+    "$TICKETS_TABLE_NAME": "tickets",
+    "$IDEMPOTENCY_KEYS_TABLE_NAME": "keys",
+    "restored-tickets": "restored-tickets",
+    "restored-keys": "restored-keys",
+}
+
+
+def tables(words: tuple[str, ...]) -> set[str]:
+    """Return the tables that a command names, as the table of rights calls them."""
+    return {
+        TABLES[value]
+        for option, value in pairwise(words)
+        if option.endswith("table-name")
+    }
+
+
+def by_task() -> Iterator[tuple[frozenset[str], Shown]]:
+    """Yield each command of the page with the anchors of the headings above it."""
+    above: list[str] = []
+    for part in re.split(r"^(?=#+ )", TEXT, flags=re.MULTILINE):
+        level, _, title = part.partition("\n")[0].partition(" ")
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        above = [*above[: len(level) - 1], anchor]
+        for shown in commands("aws", part):
+            # The page's own heading stands for what no section has.
+            yield frozenset(above[1:] or above), shown
+
+
+BY_TASK = [*by_task()]
+
 RIGHTS = set(re.findall(r"[`\"](\w+:\w+)[`\"]", TEXT))
 
 
@@ -87,10 +126,25 @@ class TestRights:
         service, _, name = action.partition(":")
         assert name in sdk().get_service_model(service).operation_names
 
-    @pytest.mark.parametrize("shown", commands("aws", TEXT), ids=str)
-    def test_command_of_the_page_has_its_right_on_the_page(self, shown: Shown) -> None:
-        """An operator on call need not ask for it at night."""
-        assert ":".join(called(shown.words)) in RIGHTS
+    @pytest.mark.parametrize(("anchors", "shown"), BY_TASK, ids=str)
+    def test_task_has_the_right_to_each_of_its_commands(
+        self, anchors: frozenset[str], shown: Shown
+    ) -> None:
+        """On its table too: an operator on call need not ask for it at night."""
+        right = ":".join(called(shown.words))
+        own = [row for row in rows() if anchors & {*ANCHOR.findall(row.task)}]
+        named = tables(shown.words) or {""}
+
+        for table in named:
+            assert any(row.allows(right, table) for row in own), (right, table)
+
+    def test_right_on_one_table_is_none_on_another(self) -> None:
+        """Else the test above would accept what DynamoDB refuses."""
+        row = Row("task", ((frozenset({"dynamodb:PutItem"}), "on the tickets"),))
+
+        assert row.allows("dynamodb:PutItem", "tickets")
+        assert not row.allows("dynamodb:PutItem", "keys")
+        assert not row.allows("dynamodb:GetItem", "tickets")
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
         """A person who uses one command does not need the rights of all."""

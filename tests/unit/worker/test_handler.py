@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -30,13 +31,23 @@ from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
+    StoreRefusedError,
     StoreUnavailableError,
+    TransientError,
 )
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
+
+NOW = 1_795_000_100.0
+"""By the function's clock, in seconds since 1970."""
+SHORT_LINE = 600
+"""Characters: the invocation's fields and those of the record."""
+MAX_VALUES = 100
+"""Of a metric in a line; CloudWatch User Guide, "Embedded metric format"."""
 
 RAW_RECORD = sqs_record()
 RECORD = SQSRecord.of(RAW_RECORD)
@@ -75,7 +86,9 @@ class Function:
         allocator = Allocator(self.store, 3, 10.0)
         sleep = FakeTime().sleep
         self.handle = build_handler(
-            Worker(allocator, self.publisher, self.dead_letters, sleep, source=SOURCE)
+            Worker(allocator, self.publisher, self.dead_letters, sleep, source=SOURCE),
+            # The dead letters come last, and take some time.
+            lambda: NOW + 60 * len(self.dead_letters.sent),
         )
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
@@ -96,6 +109,16 @@ class Function:
             for metric in directive["Metrics"]
             if metric["Name"] != "ColdStart" and metric["Unit"] == "Count"
         }
+
+    def waits(self) -> list[list[float]]:
+        """Return the seconds to the announcement since the last look, by line."""
+        printed = map(json.loads, self.capture.readouterr().out.splitlines())
+        return [
+            blob["SecondsToAnnounced"]
+            for blob in printed
+            for directive in blob["_aws"]["CloudWatchMetrics"]
+            if {"Name": "SecondsToAnnounced", "Unit": "Seconds"} in directive["Metrics"]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +349,22 @@ class TestOutcomeLines:
         assert (line["level"], line["outcome"]) == ("ERROR", "transient")
         assert line["message"] == "record failed"
         assert "RuntimeError: boom" in line["exception"]
+        assert "stack_trace" not in line
+
+    @pytest.mark.parametrize("kind", [StoreRefusedError, StoreUnavailableError])
+    def test_line_is_short_when_a_delivery_fails_until_an_operator_acts(
+        self, function: Function, kind: type[TransientError]
+    ) -> None:
+        """Such failures are fast, and each delivery of a backlog writes one."""
+        function.store.read_errors = [kind("Query: AccessDeniedException")] * 3
+        record = sqs_record()
+
+        assert function(record) == failed(record)
+
+        [line] = function.lines()
+        assert line["error"] == "Query: AccessDeniedException"
+        assert not {"exception", "exception_name", "stack_trace"} & line.keys()
+        assert len(function.log.getvalue()) <= SHORT_LINE
 
 
 class TestMetrics:
@@ -366,3 +405,76 @@ class TestMetrics:
         assert values["SequenceConflicts"] == [2.0]
         assert values["SequenceCollisions"] == [2.0]
         assert values["AttemptsPerBlock"] == [3.0, 3.0]
+
+
+def sent_before(
+    seconds: float, request: CreateTicket | str | None = None, deliveries: int = 1
+) -> dict[str, Any]:
+    """Return a record of a message that was sent so long ago."""
+    sent_at = round((NOW - seconds) * 1000)
+    return sqs_record(request, sent_at=sent_at, receive_count=deliveries)
+
+
+class TestWaits:
+    """Producers see the seconds from their sending to the announcement."""
+
+    def test_each_announced_number_has_its_wait_until_sns_accepted_it(
+        self, function: Function
+    ) -> None:
+        """Also that of an earlier delivery; poison and refusals have none."""
+        known, full = create_ticket(), create_ticket("FULL", max_number=1)
+        function(sqs_record(known))
+        function.store.fill(1, "FULL")
+        function.waits()
+
+        function(
+            sent_before(2.5),
+            sent_before(360, known, deliveries=3),
+            sent_before(7, "{"),
+            sent_before(8, full),
+        )
+
+        [waits] = function.waits()
+        assert sorted(waits) == pytest.approx([2.5, 360])
+
+    def test_number_that_is_not_announced_has_no_wait_yet(
+        self, function: Function
+    ) -> None:
+        function.publisher.refused = {"PROJ-1"}
+
+        function(sent_before(2), sent_before(1))
+
+        assert function.waits() == [[pytest.approx(1)]]
+
+    def test_wait_is_that_of_the_oldest_message_when_a_request_was_repeated(
+        self, function: Function
+    ) -> None:
+        request = create_ticket()
+
+        function(sent_before(1, request), sent_before(9, request))
+
+        assert function.waits() == [[pytest.approx(9)]]
+
+    @pytest.mark.parametrize(
+        ("stamp", "waits"), [("", []), ("soon", []), ("9" * 19, [[0]])]
+    )
+    def test_batch_is_done_when_the_time_of_sending_makes_no_sense(
+        self, function: Function, stamp: str, waits: list[list[float]]
+    ) -> None:
+        """An event made by hand may say anything, and clocks differ."""
+        record = sqs_record()
+        record["attributes"]["SentTimestamp"] = stamp
+
+        assert function(record) == failed()
+        assert function.waits() == waits
+
+    def test_line_has_as_many_values_as_cloudwatch_takes_when_a_batch_is_large(
+        self, function: Function
+    ) -> None:
+        records = [sent_before(place / 8) for place in range(1_000)]
+
+        assert function(*records) == failed()
+
+        lines = function.waits()
+        assert max(map(len, lines)) <= MAX_VALUES
+        assert sorted(chain(*lines)) == [place / 8 for place in range(1_000)]

@@ -1,0 +1,54 @@
+"""How long requests wait: from their sending to the announcement of their numbers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.worker.ports import Publisher
+from ticket_numbering.worker.results import Numbered, Result
+
+MILLISECONDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TimedPublisher:
+    """A publisher that notes when each event was accepted."""
+
+    publisher: Publisher
+    clock: Callable[[], float]
+    """Seconds since 1970."""
+    accepted_at: dict[str, float] = field(default_factory=dict)
+    """By event id."""
+
+    def publish(
+        self, envelopes: Sequence[Envelope], time_left: TimeLeft
+    ) -> Mapping[str, AnnouncementError]:
+        """Publish, and return the errors of the unpublished, by event id."""
+        failures = self.publisher.publish(envelopes, time_left)
+        now = self.clock()
+        ids = {envelope.event.id for envelope in envelopes}
+        self.accepted_at.update(dict.fromkeys(ids - failures.keys(), now))
+        return failures
+
+
+def seconds_to_announced(
+    results: Iterable[Result], accepted_at: Mapping[str, float]
+) -> list[float]:
+    """Return the wait of each announced number, that of its oldest message.
+
+    A redelivered message has waited since it was sent; a redriven one is a new message.
+    """
+    sent_at: dict[str, int] = {}
+    for result in results:
+        # Without the time in an event made by hand.
+        if isinstance(result, Numbered) and (sent := result.record.sent_at):
+            event_id = result.event.id
+            sent_at[event_id] = min(sent, sent_at.get(event_id, sent))
+    return [
+        # The clocks of SQS and of the function may differ.
+        max(0.0, accepted_at[event_id] - sent / MILLISECONDS)
+        for event_id, sent in sent_at.items()
+        if event_id in accepted_at
+    ]

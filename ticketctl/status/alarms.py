@@ -1,0 +1,87 @@
+"""The stack's alarms, and the addresses that they notify.
+
+The template decides how many there are: the stack names those that it created.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ticketctl.aws.stack import NamedSystem
+from ticketctl.cli.output import utc, visible
+
+MISSING: Final = "MISSING"
+"""The state of what the stack created and somebody has deleted."""
+
+_REASON_WIDTH: Final = 200
+
+
+def alarms_of(
+    stack: NamedSystem, created: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield each alarm that the stack created, whether it is still there or not.
+
+    Args:
+        stack: The stack.
+        created: The alarms' names, by their names in the template.
+    """
+    found: dict[str, Any] = {}
+    if created:  # Without names CloudWatch would describe every alarm.
+        pages = stack.client("cloudwatch").get_paginator("describe_alarms")
+        for page in pages.paginate(AlarmNames=[*created.values()]):
+            found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
+    for logical_id, name in created.items():
+        alarm = found.get(name)
+        yield {"name": logical_id} | (_described(alarm) if alarm else _gone())
+
+
+def addresses_of(
+    stack: NamedSystem, topic_arns: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the subscriptions to the stack's own alarm topic."""
+    pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
+    for topic_arn in topic_arns:
+        for page in pages.paginate(TopicArn=topic_arn):
+            for subscription in page["Subscriptions"]:
+                # Else the ARN is `PendingConfirmation` or `Deleted`.
+                is_confirmed = subscription["SubscriptionArn"].startswith("arn:")
+                address = subscription["Endpoint"]
+                yield {"address": address, "confirmed": is_confirmed}
+
+
+def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each alarm that is on, or that could not sound."""
+    for alarm in alarms:
+        name, reason = alarm["name"], visible(alarm["reason"], _REASON_WIDTH)
+        if alarm["state"] == MISSING:
+            yield f"{name} is missing: it was deleted"
+        elif alarm["state"] == "ALARM":
+            yield f"{name} since {alarm['since']}: {reason}"
+        elif alarm["state"] != "OK":
+            yield f"{name} has no data since {alarm['since']}: {reason}"
+        if not alarm["actions_enabled"] and alarm["state"] != MISSING:
+            yield f"{name} is switched off: its actions are disabled"
+
+
+def address_problems(
+    topic_arns: Sequence[str], addresses: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield a line for each address that alarms do not reach."""
+    if topic_arns and not addresses:
+        yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
+    for one in addresses:
+        if not one["confirmed"]:
+            address = visible(one["address"], _REASON_WIDTH)
+            yield f"{address} has not confirmed its subscription: it gets no alarm"
+
+
+def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "state": alarm["StateValue"],
+        "since": utc(alarm["StateUpdatedTimestamp"]),
+        "reason": alarm.get("StateReason", ""),
+        "actions_enabled": alarm["ActionsEnabled"],
+    }
+
+
+def _gone() -> dict[str, Any]:
+    return {"state": MISSING, "since": None, "reason": "", "actions_enabled": False}
