@@ -94,7 +94,7 @@ lint-imports: .venv/ready
 	PYTHONPATH=src:lab:. $(BIN)/lint-imports --no-logo
 
 lint-template: .venv/ready
-	$(BIN)/cfn-lint template.yaml
+	$(BIN)/cfn-lint template.yaml docs/examples/*.yaml
 
 unit: .venv/ready
 	$(PYTEST) --quiet tests/unit

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from boto3.session import Session
-from samtranslator.parser.parser import Parser
-from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
+
+from tools.translate import translate
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
@@ -48,11 +47,7 @@ def translated(template: Json, gradual_deployment: str = "false") -> Json:
     # A deployment uploads the code first; the transform takes nothing but its address.
     worker = template["Resources"]["NumberingWorker"]["Properties"]
     worker["CodeUri"] = "s3://bucket/code.zip"
-    # The Region decides nothing but the partition; without one the transform fails.
-    session = Session(region_name="eu-west-1")
-    translator = Translator(None, Parser(), boto_session=session)
-    values = {"GradualDeployment": gradual_deployment}
-    resources: Json = translator.translate(template, values)["Resources"]
+    resources: Json = translate(template, gradual_deployment)["Resources"]
     return resources
 
 
@@ -67,12 +62,22 @@ def values_of(**chosen: str) -> Json:
     return STACK | defaults | chosen
 
 
+def _referred_to(values: Json) -> Json:
+    """Return the values as `Ref` has them: lists where the parameter is one."""
+    lists = {
+        name: values[name].split(",")
+        for name, rule in parameters().items()
+        if rule["Type"] == "CommaDelimitedList"
+    }
+    return values | lists
+
+
 def deployed(**chosen: str) -> Json:
     """Return the resources as they are with these parameters, by logical id.
 
     What refers to a resource is written as in `Fn::Sub`: `${TicketsTable.Arn}`.
     """
-    values = values_of(**chosen)
+    values = _referred_to(values_of(**chosen))
     conditions = source()["Conditions"]
     return {
         logical_id: resolved(resource, values)
@@ -86,8 +91,8 @@ def properties(logical_id: str, **chosen: str) -> Json:
     return found
 
 
-def ids_of(resource_type: str) -> list[str]:
-    resources = _resources("false").items()
+def ids_of(resource_type: str, **chosen: str) -> list[str]:
+    resources = deployed(**chosen).items()
     return [name for name, found in resources if found["Type"] == resource_type]
 
 
@@ -120,7 +125,9 @@ def _fits(value: str, parameter: Json) -> bool:
     allowed = [str(choice) for choice in parameter.get("AllowedValues", [value])]
     is_number = parameter["Type"] == "Number"
     pattern = r"\d+" if is_number else parameter.get("AllowedPattern", ".*")
-    if value not in allowed or not re.fullmatch(pattern, value):
+    is_list = parameter["Type"] == "CommaDelimitedList"
+    members = value.split(",") if is_list else [value]
+    if value not in allowed or not all(re.fullmatch(pattern, one) for one in members):
         return False
     least, most = (parameter.get(bound, value) for bound in ("MinValue", "MaxValue"))
     return not is_number or int(least) <= int(value) <= int(most)
@@ -133,6 +140,7 @@ _FUNCTIONS: dict[str, Callable[[list[Any]], Any]] = {
     "Fn::Equals": lambda parts: parts[0] == parts[1],
     "Fn::Contains": lambda parts: parts[1] in parts[0],
     "Fn::Select": lambda parts: parts[1][parts[0]],
+    "Fn::Join": lambda parts: parts[0].join(parts[1]),
     "Fn::Split": lambda parts: parts[1].split(parts[0]),
     "Fn::FindInMap": lambda parts: source()["Mappings"][parts[0]][parts[1]][parts[2]],
     "Fn::GetAtt": lambda parts: f"${{{parts[0]}.{parts[1]}}}",

@@ -1,6 +1,7 @@
-"""Deploys the template, unchanged but for the place of the function's code.
+"""Deploys the template, unchanged but for the code's place and metric math.
 
-`CodeUri` names the uploaded artifact, as it does after `sam package`.
+`CodeUri` names the uploaded artifact, as it does after `sam package`. The emulator's
+CloudFormation refuses alarms with metric math.
 """
 
 import json
@@ -36,6 +37,7 @@ def deploy(
     _refuse_unknown(parameters, document)
     function = document["Resources"][FUNCTION]
     function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
+    simplify_alarms(document)
     # YAML reads an unquoted policy version as a date.
     body = json.dumps(document, default=str)
     _upload(clients, artifact)
@@ -43,6 +45,15 @@ def deploy(
     _repair_fifo_topics(clients.client("sns"))
     _repair_concurrency(clients.client("lambda"), outputs["WorkerFunctionName"])
     return outputs
+
+
+def simplify_alarms(document: Mapping[str, Any]) -> None:
+    """Let each alarm with metric math watch the first of its metrics alone."""
+    for resource in document["Resources"].values():
+        if queries := resource.get("Properties", {}).pop("Metrics", None):
+            first = queries[0]["MetricStat"]
+            watched = {"Statistic": first["Stat"], "Period": first["Period"]}
+            resource["Properties"].update(first["Metric"] | watched)
 
 
 def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:

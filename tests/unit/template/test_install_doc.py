@@ -1,11 +1,14 @@
 """The snippets of `docs/install.md` fit the template that they deploy."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.template_loader import parameters, source
+from tests.support.template_loader import TEMPLATE, parameters, source
+from tools.translate import main
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
@@ -33,3 +36,40 @@ def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None
     assert len(metadata["Description"]) <= 256
     assert (ROOT / metadata["LicenseUrl"]).is_file()
     assert (ROOT / metadata["ReadmeUrl"]).is_file()
+
+
+class TestTranslatedTemplate:
+    """Tools that refuse transforms deploy the same stack."""
+
+    @staticmethod
+    def written(folder: Path, *options: str) -> dict[str, Any]:
+        packaged, translated = folder / "packaged.yaml", folder / "translated.json"
+        packaged.write_text(
+            TEMPLATE.read_text("utf-8").replace("src/", "s3://bucket/code"), "utf-8"
+        )
+        main(str(packaged), str(translated), *options)
+        found: dict[str, Any] = json.loads(translated.read_text("utf-8"))
+        return found
+
+    def test_template_needs_no_transform(self, tmp_path: Path) -> None:
+        found = self.written(tmp_path)
+
+        assert "Transform" not in found
+        kinds = {resource["Type"] for resource in found["Resources"].values()}
+        assert not [kind for kind in kinds if kind.startswith("AWS::Serverless::")]
+        left_out = parameters().keys() - found["Parameters"].keys()
+        assert left_out == {"GradualDeploymentType"}
+        assert found["Outputs"].keys() == source()["Outputs"].keys()
+
+    @pytest.mark.parametrize(
+        ("options", "value"), [((), "false"), (("--gradual",), "true")]
+    )
+    def test_template_takes_only_the_deployment_that_it_has(
+        self, options: tuple[str, ...], value: str, tmp_path: Path
+    ) -> None:
+        found = self.written(tmp_path, *options)
+
+        rule = found["Parameters"]["GradualDeployment"]
+        assert (rule["Default"], rule["AllowedValues"]) == (value, [value])
+        kinds = {resource["Type"] for resource in found["Resources"].values()}
+        assert ("AWS::CodeDeploy::DeploymentGroup" in kinds) is (value == "true")

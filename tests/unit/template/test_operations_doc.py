@@ -22,7 +22,7 @@ from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 
-ALARMS = ids_of("AWS::CloudWatch::Alarm")
+ALARMS = ids_of("AWS::CloudWatch::Alarm", AnnouncementSecondsLimit="60")
 
 
 def section(title: str) -> str:
@@ -87,6 +87,7 @@ ANCHOR = re.compile(r"\(#([\w-]+)\)")
 TABLES = {
     "$TICKETS_TABLE_NAME": "tickets",
     "$IDEMPOTENCY_KEYS_TABLE_NAME": "keys",
+    "$OLD_TICKETS_TABLE": "tickets",
     "restored-tickets": "restored-tickets",
     "restored-keys": "restored-keys",
 }
@@ -115,7 +116,8 @@ def by_task() -> Iterator[tuple[frozenset[str], Shown]]:
 
 BY_TASK = [*by_task()]
 
-RIGHTS = set(re.findall(r"[`\"](\w+:\w+)[`\"]", TEXT))
+# `aws:` begins a condition key.
+RIGHTS = set(re.findall(r"[`\"]((?!aws:)\w+:\w+)[`\"]", TEXT))
 
 
 class TestRights:

@@ -23,10 +23,12 @@ from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
 from ticket_numbering.contract.messages import Assignment
 from ticket_numbering.function.settings import Settings
 
-DAY = 24 * 60 * 60
+HOUR = 60 * 60
+DAY = 24 * HOUR
 
 QUEUES = ["CreateTicketQueue", "CreateTicketDeadLetterQueue"]
 TABLES = ["TicketsTable", "IdempotencyKeysTable"]
+TOPIC = "AssignmentsTopic"
 QUEUE_TYPES = ["standard", "fifo"]
 
 STAMP = "2026-11-21T05:53:00.123Z"
@@ -95,16 +97,40 @@ class TestNothingLost:
     def test_dead_letter_queue_takes_messages_of_exactly_our_queue(
         self, queue_type: str
     ) -> None:
-        """Five deliveries are the least that Lambda's guide asks for."""
         queue, letters = (properties(name, QueueType=queue_type) for name in QUEUES)
         [source_arn] = letters["RedriveAllowPolicy"]["sourceQueueArns"]
 
         redrive = queue["RedrivePolicy"]
         assert redrive["deadLetterTargetArn"] == "${CreateTicketDeadLetterQueue.Arn}"
-        assert redrive["maxReceiveCount"] >= 5
         assert letters["RedriveAllowPolicy"]["redrivePermission"] == "byQueue"
         assert ":sqs:" in source_arn
         assert source_arn.endswith(f":{queue['QueueName']}")
+
+    @pytest.mark.parametrize("count", ["5", "100", "500"])
+    def test_failing_message_is_dead_lettered_after_the_chosen_deliveries(
+        self, count: str
+    ) -> None:
+        policy = properties("CreateTicketQueue", MaxReceiveCount=count)["RedrivePolicy"]
+
+        assert policy["maxReceiveCount"] == count
+
+    def test_message_outlasts_an_outage_of_hours_by_default(self) -> None:
+        queue = properties("CreateTicketQueue")
+
+        deliveries = int(queue["RedrivePolicy"]["maxReceiveCount"])
+        assert (deliveries - 1) * queue["VisibilityTimeout"] >= 4 * HOUR
+
+    @pytest.mark.parametrize(
+        "window", parameters()["MaximumBatchingWindow"]["AllowedValues"]
+    )
+    def test_failing_message_is_dead_lettered_before_it_expires(
+        self, window: str
+    ) -> None:
+        """A message that expires on the queue is lost."""
+        queue = properties("CreateTicketQueue", MaximumBatchingWindow=window)
+
+        most = parameters()["MaxReceiveCount"]["MaxValue"] * queue["VisibilityTimeout"]
+        assert most <= queue["MessageRetentionPeriod"] - DAY
 
     def test_dead_letter_is_kept_longer_than_a_message(self) -> None:
         """It keeps its age, and a person needs days to look."""
@@ -133,9 +159,9 @@ class TestNothingLost:
 
         assert [len(name) for name in names] == [80, 80]
 
-    @pytest.mark.parametrize("logical_id", QUEUES + TABLES)
+    @pytest.mark.parametrize("logical_id", [*QUEUES, *TABLES, TOPIC])
     def test_data_outlives_the_stack(self, logical_id: str) -> None:
-        """Deletion protection would make a rollback fail that deletes the table."""
+        """With the subscriptions; a rollback cannot delete a protected table."""
         resource = deployed()[logical_id]
         is_protected = "DeletionProtectionEnabled" in resource["Properties"]
 
@@ -259,13 +285,77 @@ class TestLeastPrivilege:
         assert statement["Principal"] == {"Service": "lambda.amazonaws.com"}
 
 
-def test_queues_and_topic_are_encrypted() -> None:
-    """That they demand TLS is shown end to end."""
-    assert all(properties(name)["SqsManagedSseEnabled"] is True for name in QUEUES)
-    assert properties("AssignmentsTopic")["KmsMasterKeyId"]
+class TestLandingZone:
+    """An account's own boundary, key and producers need no change of the template."""
+
+    def test_every_role_has_the_boundary(self) -> None:
+        """Where boundaries are demanded, a role without one is refused."""
+        chosen = {"GradualDeployment": "true", "PermissionsBoundaryArn": "arn"}
+        roles = ids_of("AWS::IAM::Role", **chosen)
+
+        assert set(roles) == {"NumberingWorkerRole", "DeploymentRole"}
+        for role in roles:
+            assert properties(role, **chosen)["PermissionsBoundary"] == "arn"
+            unlimited = properties(role, GradualDeployment="true")
+            assert "PermissionsBoundary" not in unlimited
+
+    def test_gradual_deployment_has_the_role_of_the_stack(self) -> None:
+        resources = deployed(GradualDeployment="true")
+
+        group = resources["NumberingWorkerDeploymentGroup"]["Properties"]
+        assert group["ServiceRoleArn"] == "${DeploymentRole.Arn}"
+
+    def test_data_is_encrypted_with_keys_of_aws_by_default(self) -> None:
+        """That queues and topic demand TLS is shown end to end."""
+        assert all(properties(name)["SqsManagedSseEnabled"] is True for name in QUEUES)
+        assert properties(TOPIC)["KmsMasterKeyId"] == "alias/aws/sns"
+        assert KEY not in str(deployed())
+
+    def test_data_is_encrypted_with_the_key_that_is_chosen(self) -> None:
+        found = {
+            name: properties(name, KmsKeyArn=KEY)
+            for name in [*QUEUES, *TABLES, TOPIC, "NumberingWorkerLogGroup"]
+        }
+
+        for name in QUEUES:
+            assert found[name]["SqsManagedSseEnabled"] is False
+            assert found[name]["KmsMasterKeyId"] == KEY
+        for name in TABLES:
+            assert found[name]["SSESpecification"]["KMSMasterKeyId"] == KEY
+        assert found[TOPIC]["KmsMasterKeyId"] == KEY
+        assert found["NumberingWorkerLogGroup"]["KmsKeyId"] == KEY
+
+    def test_worker_may_use_the_key_that_is_chosen(self) -> None:
+        [policy] = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
+
+        *_, statement = policy["PolicyDocument"]["Statement"]
+        assert statement["Resource"] == KEY
+        assert all(action.startswith("kms:") for action in statement["Action"])
+
+    def test_queue_lets_the_chosen_accounts_send_and_nothing_else(self) -> None:
+        policy = properties("CreateTicketQueuePolicy", ProducerAccounts=ACCOUNTS)
+
+        allowed, denied = policy["PolicyDocument"]["Statement"]
+        assert (allowed["Effect"], denied["Effect"]) == ("Allow", "Deny")
+        assert allowed["Principal"] == {"AWS": ACCOUNTS.split(",")}
+        assert allowed["Action"] == "sqs:SendMessage"
+        assert allowed["Resource"] == "${CreateTicketQueue.Arn}"
+
+    def test_queue_lets_no_other_account_send_by_default(self) -> None:
+        policy = properties("CreateTicketQueuePolicy")["PolicyDocument"]
+
+        assert [rule["Effect"] for rule in policy["Statement"]] == ["Deny"]
 
 
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
+ACCOUNTS = "012345678901,123456789012"
 SAMPLES = {
+    "MaxReceiveCount": "7",
+    "MemorySize": "1769",
+    "AnnouncementSecondsLimit": "60",
+    "ProducerAccounts": ACCOUNTS,
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "KmsKeyArn": KEY,
     "BatchSize": "7",
     "MaximumConcurrency": "7",
     "IdempotencyRetentionDays": "365",
@@ -280,6 +370,13 @@ def another_value(name: str) -> str:
     parameter = parameters()[name]
     values = parameter.get("AllowedValues", [SAMPLES.get(name)])
     return next(str(value) for value in values if value != parameter["Default"])
+
+
+def lasting(resource: Json) -> Json:
+    """Return a resource without the properties whose change keeps its name."""
+    encryption = {"SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId"}
+    kept = resource["Properties"].keys() - encryption
+    return {name: resource["Properties"][name] for name in kept}
 
 
 class TestWorker:
@@ -317,7 +414,9 @@ class TestWorker:
         is_published = before[version] != after[version]
 
         parts = ["NumberingWorker", *named]
-        assert is_published == any(before[part] != after[part] for part in parts)
+        assert is_published == any(
+            lasting(before[part]) != lasting(after[part]) for part in parts
+        )
 
     def test_version_is_published_when_the_configuration_changes(self) -> None:
         [before] = ids_of("AWS::Lambda::Version")

@@ -2,12 +2,14 @@
 
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
 
 from simulation.aws.lambda_service import Context
+from tests.support.alarms import is_on, metrics_of
 from tests.support.builders import SOURCE, sqs_event, sqs_record
 from tests.support.fakes import (
     FakeDeadLetters,
@@ -41,7 +43,12 @@ AWS_METRICS = {
         "ApproximateAgeOfOldestMessage",
     },
     # AWS Lambda Developer Guide, "Types of metrics for Lambda functions".
-    ("AWS/Lambda", "FunctionName", "Sum"): {"Invocations", "Errors", "Throttles"},
+    ("AWS/Lambda", "FunctionName", "Sum"): {
+        "Invocations",
+        "Errors",
+        "Throttles",
+        "RecursiveInvocationsDropped",
+    },
     ("AWS/Lambda", "FunctionName", "p99"): {"Duration"},
     # Amazon DynamoDB Developer Guide, "DynamoDB metrics and dimensions".
     ("AWS/DynamoDB", "TableName", "Sum"): {
@@ -81,7 +88,7 @@ class Curve(NamedTuple):
 
 
 def widgets(kind: str) -> list[Json]:
-    body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])
+    body = json.loads(the_only("AWS::CloudWatch::Dashboard", **ALL)["DashboardBody"])
     return [
         widget["properties"] for widget in body["widgets"] if widget["type"] == kind
     ]
@@ -95,21 +102,26 @@ def drawn() -> Iterator[Curve]:
             yield Curve._make([*metric[:4], statistic, widget["period"]])
 
 
-def watched(logical_id: str) -> Curve:
-    alarm = properties(logical_id)
-    [dimension] = alarm["Dimensions"]
-    return Curve(
-        alarm["Namespace"],
-        alarm["MetricName"],
-        dimension["Name"],
-        dimension["Value"],
-        alarm["Statistic"],
-        alarm["Period"],
-    )
+def watched(logical_id: str) -> Iterator[Curve]:
+    for metric, statistic, period in metrics_of(properties(logical_id, **ALL)):
+        [dimension] = metric["Dimensions"]
+        name, value = dimension["Name"], dimension["Value"]
+        source = metric["Namespace"], metric["MetricName"]
+        yield Curve(*source, name, value, statistic, period)
 
 
-ALARMS = ids_of("AWS::CloudWatch::Alarm")
-USED = sorted({*drawn(), *map(watched, ALARMS)})
+ALL = {"AnnouncementSecondsLimit": "60"}
+"""With this parameter all alarms are there."""
+
+ALARMS = ids_of("AWS::CloudWatch::Alarm", **ALL)
+USED = sorted({*drawn(), *(curve for name in ALARMS for curve in watched(name))})
+
+SECONDS = "SecondsToAnnounced"
+STATISTICS: dict[str, set[str]] = {
+    Metric.ATTEMPTS: {"Maximum"},
+    SECONDS: {"p50", "p99"},
+}
+"""Of the worker's metrics that are no counts."""
 
 
 @pytest.fixture
@@ -150,8 +162,7 @@ class TestMetrics:
     ) -> None:
         """None of them comes more often than once a minute."""
         if curve.namespace == OURS:
-            fits = "Maximum" if curve.name == Metric.ATTEMPTS else "Sum"
-            assert curve.statistic == fits
+            assert curve.statistic in STATISTICS.get(curve.name, {"Sum"})
         else:
             kind = curve.namespace, curve.dimension, curve.statistic
             assert curve.name in AWS_METRICS[kind]
@@ -168,27 +179,80 @@ class TestDashboard:
         [states], [text] = widgets("alarm"), widgets("text")
 
         assert states["alarms"] == [f"${{{name}.Arn}}" for name in ALARMS]
-        assert {watched(name)[:4] for name in ALARMS} <= {c[:4] for c in drawn()}
+        needed = {curve[:4] for name in ALARMS for curve in watched(name)}
+        assert needed <= {curve[:4] for curve in drawn()}
         [shown] = commands("ticketctl", text["markdown"])
         assert shown.words == ("--stack", "app", "--region", "${AWS::Region}", "status")
         assert "docs/operations.md" in text["markdown"]
 
+    def test_dashboard_names_no_alarm_that_is_not_there(self) -> None:
+        body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])
+
+        [states] = [part for part in body["widgets"] if part["type"] == "alarm"]
+        present = ids_of("AWS::CloudWatch::Alarm")
+        assert states["properties"]["alarms"] == [
+            f"${{{name}.Arn}}" for name in present
+        ]
+
+
+DEAD_LETTERS = "${CreateTicketDeadLetterQueue.QueueName}"
+WAITING = "ApproximateNumberOfMessagesVisible"
+GAP = float("nan")
+"""A period without data."""
 
 # Failures that no retry fixes, by their alarm.
 CAUSES = {
-    "DeadLettersAlarm": (
-        "ApproximateNumberOfMessagesVisible",
-        "${CreateTicketDeadLetterQueue.QueueName}",
-    ),
-    "OldestMessageAgeAlarm": (
-        "ApproximateAgeOfOldestMessage",
-        "${CreateTicketQueue.QueueName}",
-    ),
-    "WorkerErrorsAlarm": ("Errors", "${NumberingWorker}"),
-    "WorkerThrottlesAlarm": ("Throttles", "${NumberingWorker}"),
-    "TransientFailuresAlarm": (Metric.TRANSIENT, "app"),
-    "AnnouncementsFailedAlarm": (Metric.ANNOUNCEMENTS_FAILED, "app"),
+    "DeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
+    "MoreDeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
+    "OldDeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
+    "OldestMessageAgeAlarm": {
+        ("ApproximateAgeOfOldestMessage", "${CreateTicketQueue.QueueName}")
+    },
+    "WorkerErrorsAlarm": {("Errors", "${NumberingWorker}")},
+    "WorkerThrottlesAlarm": {("Throttles", "${NumberingWorker}")},
+    "TransientFailuresAlarm": {(Metric.TRANSIENT, "app")},
+    "AnnouncementsFailedAlarm": {(Metric.ANNOUNCEMENTS_FAILED, "app")},
+    "PoisonShareAlarm": {
+        (Metric.POISON, "app"),
+        (Metric.ASSIGNED, "app"),
+        (Metric.REPLAYED, "app"),
+        (Metric.REFUSED, "app"),
+    },
+    "SlowAnnouncementsAlarm": {(SECONDS, "app")},
 }
+SETS_OFF: dict[str, Sequence[Sequence[float]]] = {
+    "DeadLettersAlarm": [[0, 1], [GAP, 1]],
+    # While others wait; also after some of them were settled, and if SQS reports late.
+    "MoreDeadLettersAlarm": [[1, 2], [3, 1, 2], [1, 2, 2], [1, 2, GAP]],
+    "OldDeadLettersAlarm": [[1] * 120, [0] + [2] * 60 + [1] * 60],
+    "OldestMessageAgeAlarm": [[901] * 5],
+    "WorkerErrorsAlarm": [[0, 1]],
+    "WorkerThrottlesAlarm": [[1, 0, 1, 0, 1]],
+    "TransientFailuresAlarm": [[1, GAP, 0, 1]],
+    "AnnouncementsFailedAlarm": [[1, GAP, 0, 1]],
+    "SlowAnnouncementsAlarm": [[61, 0, 61]],
+}
+LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
+    "DeadLettersAlarm": [[1, 0], [1, GAP]],
+    # The first is the other alarm's; fewer are good news; a gap in the data is none.
+    "MoreDeadLettersAlarm": [[0, 1], [GAP, 1], [1, 1, 1], [3, 2, 0], [1, GAP, 1]],
+    "OldDeadLettersAlarm": [[1] * 119, [1] * 60 + [0] + [1] * 59],
+    "OldestMessageAgeAlarm": [[901] * 4 + [900]],
+    "WorkerErrorsAlarm": [[1, 0], [GAP]],
+    "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
+    "TransientFailuresAlarm": [[1, 0, 0, 0]],
+    "AnnouncementsFailedAlarm": [[1, 0, 0, 0]],
+    "SlowAnnouncementsAlarm": [[61, 60, 0]],
+}
+
+
+def states(logical_id: str, values: dict[str, Sequence[Sequence[float]]]) -> list[bool]:
+    """Return whether each series of the only metric sets the alarm off."""
+    alarm = properties(logical_id, **ALL)
+    [(metric, _, _)] = metrics_of(alarm)
+    return [is_on(alarm, {metric["MetricName"]: one}) for one in values[logical_id]]
+
+
 ON_FAILURES = ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
 
 
@@ -196,9 +260,23 @@ class TestAlarms:
     """An alarm calls a person for failures that the system cannot fix."""
 
     def test_every_cause_has_its_alarm(self) -> None:
-        curves = {name: watched(name) for name in ALARMS}
+        assert {
+            name: {(curve.name, curve.value) for curve in watched(name)}
+            for name in ALARMS
+        } == CAUSES
 
-        assert {name: (c.name, c.value) for name, c in curves.items()} == CAUSES
+    def test_every_alarm_is_driven_with_values(self) -> None:
+        """That on the share of poison has a class of its own."""
+        for values in (SETS_OFF, LEAVES_OFF):
+            assert {*values, "PoisonShareAlarm"} == {*ALARMS}
+
+    @pytest.mark.parametrize("logical_id", SETS_OFF)
+    def test_alarm_is_on_when_its_cause_lasts(self, logical_id: str) -> None:
+        assert all(states(logical_id, SETS_OFF))
+
+    @pytest.mark.parametrize("logical_id", LEAVES_OFF)
+    def test_alarm_is_off_when_its_cause_passes(self, logical_id: str) -> None:
+        assert not any(states(logical_id, LEAVES_OFF))
 
     @pytest.mark.parametrize("logical_id", ALARMS)
     @pytest.mark.parametrize(
@@ -214,7 +292,7 @@ class TestAlarms:
     def test_alarm_notifies_whoever_is_named_of_trouble_and_its_end(
         self, logical_id: str, chosen: dict[str, str], notified: list[str]
     ) -> None:
-        alarm = properties(logical_id, **chosen)
+        alarm = properties(logical_id, **ALL, **chosen)
 
         assert alarm["AlarmActions"] == alarm["OKActions"] == notified
         assert alarm["TreatMissingData"] == "notBreaching"
@@ -254,7 +332,7 @@ class TestAlarms:
         queue = properties("CreateTicketQueue", MaximumBatchingWindow=window)
         wait, deliveries = (
             queue["VisibilityTimeout"],
-            range(queue["RedrivePolicy"]["maxReceiveCount"]),
+            range(int(queue["RedrivePolicy"]["maxReceiveCount"])),
         )
 
         assert (alarm["Statistic"], alarm["Threshold"]) == ("Sum", 1)
@@ -264,3 +342,41 @@ class TestAlarms:
             for first in range(max(shown) - evaluated + 2):
                 seen = shown & set(range(first, first + evaluated))
                 assert len(seen) >= alarm["DatapointsToAlarm"]
+
+
+class TestPoisonShare:
+    """A release that refuses valid messages is noticed, and rolled back."""
+
+    @staticmethod
+    def is_on(poison: Sequence[float], **others: Sequence[float]) -> bool:
+        assigned = others.get("assigned", [100.0] * len(poison))
+        nothing = [0.0] * len(poison)
+        samples: dict[str, Sequence[float]] = {
+            Metric.POISON: poison,
+            Metric.ASSIGNED: assigned,
+            Metric.REPLAYED: others.get("replayed", nothing),
+            Metric.REFUSED: others.get("refused", nothing),
+        }
+        return is_on(properties("PoisonShareAlarm"), samples)
+
+    def test_alarm_is_on_when_a_canary_refuses_all_that_it_gets(self) -> None:
+        kinds = parameters()["GradualDeploymentType"]["AllowedValues"]
+        shares = [int(one) for one in re.findall(r"(\d+)Percent", " ".join(kinds))]
+
+        for share in shares:
+            assert self.is_on([share] * 2, assigned=[100.0 - share] * 2)
+
+    def test_alarm_is_on_when_a_release_refuses_all(self) -> None:
+        assert self.is_on([50, 50], assigned=[0, 0])
+
+    def test_alarm_is_off_when_few_messages_are_poison(self) -> None:
+        assert not self.is_on([4, 4, 4, 4], assigned=[0, 0, 0, 0])
+        assert not self.is_on([5, 5, 5, 5])
+
+    def test_alarm_is_off_when_the_share_lasts_one_period(self) -> None:
+        assert not self.is_on([0, 50, 0, 0])
+        assert not self.is_on([GAP, 50, GAP, GAP])
+
+    @pytest.mark.parametrize("answered", ["replayed", "refused"])
+    def test_alarm_is_off_when_others_were_answered(self, answered: str) -> None:
+        assert not self.is_on([9, 9], assigned=[0, 0], **{answered: [991, 991]})

@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 
+from tests.support.alarms import period_of
 from tests.support.template_loader import (
     TEMPLATE,
     deployed,
@@ -33,6 +34,10 @@ ACCEPTED = [
     {"BatchSize": "11", "MaximumBatchingWindow": "1"},
     {"BatchSize": "1000", "MaximumBatchingWindow": "300", "TopicType": "fifo"},
     FIFO | {"BatchSize": "10"},
+    {"ProducerAccounts": "012345678901"},
+    {"ProducerAccounts": "012345678901,123456789012"},
+    {"PermissionsBoundaryArn": "arn:aws:iam::aws:policy/PowerUserAccess"},
+    {"KmsKeyArn": "arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/mrk-0123"},
     {"MaximumConcurrency": "2"},
     {"MaximumConcurrency": "1000"},
     deployed_as("default"),
@@ -58,6 +63,16 @@ REFUSED = {
     "must be 2 to 1000; Lambda takes no less than 2.": [
         {"MaximumConcurrency": "1"},
         {"MaximumConcurrency": "1001"},
+    ],
+    "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
+    "must be account ids of 12 digits": [
+        {"ProducerAccounts": accounts} for accounts in ("1234", "012345678901,*")
+    ],
+    "must be the ARN of a KMS key (not of an alias)": [
+        {"KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:alias/tickets"}
+    ],
+    "must be the ARN of a managed policy": [
+        {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:role/boundary"}
     ],
     "Set AlarmEmail or AlarmTopicArn": [deployed_as("prod")],
     "must be an e-mail address": [
@@ -106,9 +121,10 @@ class TestGradualDeployment:
             "WorkerErrorsAlarm",
             "TransientFailuresAlarm",
             "AnnouncementsFailedAlarm",
+            "PoisonShareAlarm",
         }
         slowest = max(
-            alarm["Period"] * alarm["EvaluationPeriods"]
+            period_of(alarm) * alarm["EvaluationPeriods"]
             for alarm in map(properties, names)
         )
         kind = parameters()["GradualDeploymentType"]["Default"]
