@@ -61,7 +61,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         f"{counted(reading.keys_read, 'key')} read consistently from "
         f"{plan.tickets_table} and {plan.keys_table} in {region}, "
         f"{utc(reading.started)} to {utc(report.ended)}, "
-        f"{reading.reader.units:,.0f} read units"
+        f"{counted(round(reading.reader.units), 'read unit')}"
     )
     if no_ticket := sum(project.no_ticket for project in report.projects):
         elsewhere = sum(project.elsewhere for project in report.projects)
