@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.markdown_commands import ROOT
 from tests.support.alarms import metrics_of
+from tests.support.markdown_commands import ROOT
 from tests.support.template_loader import ids_of, properties
 from ticket_numbering.allocation.backoff import BASE_DELAY_SECONDS, MIN_DELAY_SECONDS
 from ticket_numbering.allocation.sequence_cache import TTL
