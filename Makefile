@@ -28,13 +28,13 @@ SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/s
 .DEFAULT_GOAL := help
 .PHONY: help run up build package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
 
-help:  ## Show this list.
+help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
-up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; FIFO=1 as above.
+up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 as above.
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
 # Apart from the output of `package`, whose processor may be another one.
@@ -49,36 +49,36 @@ package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam de
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
 
-test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate.
+test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 5 minutes.
 	$(PYTEST) --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
 lab: simulate explore known-bad spec mutants  ## Run the long checks, for hours: the next five, in full.
 
-simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, or show one (SEED=n).
+simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, in 4 minutes, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
-explore: .venv/ready  ## Explore every state of small configurations of the same model.
+explore: .venv/ready  ## Explore every state of small configurations of the same model; 15 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation explore
 
-known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught.
+known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-spec:  ## Check the algorithm's model with Spin: two workers, or three (FULL=1).
+spec:  ## Check the algorithm's model with Spin: two workers in seconds, or three (FULL=1).
 	@lab/spec/check $(if $(FULL),full)
 
-mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline.
+mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline; hours.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; FULL=1: more seeds, and the plots.
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms, in 2 minutes; FULL=1: more seeds, and the plots.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
-check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests.
+check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; half a minute.
 	@$(MAKE) --no-print-directory --jobs 2 $(OUTPUT_IN_ORDER) unit lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template
@@ -123,8 +123,9 @@ format: .venv/ready  ## Format the code, and apply ruff's fixes.
 contracts: .venv/ready  ## Write the JSON Schemas from the models.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 
-pictures: setup  ## Draw the terminal of the README again, by running the command.
+pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
 	@$(BIN)/python -m tools.pictures
+	@PYTHONPATH=src:lab $(BIN)/python -m tools.history_picture
 
 setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 

@@ -19,6 +19,10 @@ OVERHEAD: Final = overhead_of(10)
 NO_OVERHEAD: Final = (0.0, 0.0)
 
 
+STEP: Final = 10
+"""Runs between two lines of progress, where no terminal shows a bar."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One contender with one workload."""
@@ -68,8 +72,11 @@ def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:
     ignore = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(None, signal.signal, ignore) as pool:
         played = pool.imap_unordered(_play, runs)
-        for cell, figures in track(played, "runs", len(runs), console=console):
+        shown = track(played, "runs", len(runs), console=console)
+        for number, (cell, figures) in enumerate(shown, 1):
             found[cell].append(figures)
+            if number % STEP == 0 and not console.is_terminal:
+                console.print(f"runs: {number} of {len(runs)}")
     return {cell: mean_of(figures) for cell, figures in found.items()}
 
 

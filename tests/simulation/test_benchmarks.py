@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.__main__ import app
-from benchmarks.cells import hot
+from benchmarks.cells import STEP, hot
 from benchmarks.claims import CLAIMS
 from benchmarks.contenders import OURS
 from benchmarks.model_run import CEILING, play
@@ -25,6 +25,7 @@ class TestBenchmarks:
 
         assert result.exit_code == 0, result.output
         titles = {f"## {claim.title}" for claim in CLAIMS}
+        assert f"runs: {STEP} of " in result.stderr
         assert titles < {*result.output.splitlines()}
         assert {file.stem for file in tmp_path.glob("*.svg")} == PLOTS.keys()
 

@@ -1,9 +1,12 @@
 """Every state of small configurations, not a sample."""
 
+from io import StringIO
 from typing import Final
 
 import pytest
+from rich.console import Console
 
+from simulation.__main__ import named
 from simulation.aws.faults import Fault
 from simulation.execution_environment import Algorithm
 from simulation.exploration.configurations import (
@@ -27,6 +30,14 @@ def found() -> list[Findings]:
         configuration for configuration in CONFIGURATIONS if configuration.is_quick
     ]
     return [*explore_on_all_cores(quick)]
+
+
+def test_configuration_is_named_when_it_is_explored() -> None:
+    said = StringIO()
+    explored = [Findings(TWO_MESSAGES, 1_234, 2_345, None)]
+
+    assert [*named(explored, Console(file=said))] == explored
+    assert said.getvalue() == "two messages: 1,234 states\n"
 
 
 class TestEveryInterleaving:

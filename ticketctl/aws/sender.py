@@ -6,12 +6,13 @@ have the same keys.
 
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.request_fields import Fields, is_project_id, json_fields
@@ -28,8 +29,6 @@ class Request:
     """A message for the queue of requests, and whether SQS took it."""
 
     body: str
-    ticket: CreateTicket | None = None
-    """The parsed body; None if it is sent unchecked."""
     line: int = 0
     """Its line in a file."""
     message_id: str = ""
@@ -51,31 +50,59 @@ class Request:
 
 @dataclass(frozen=True)
 class Sender:
-    """Sends requests, in the order in which they come."""
+    """Sends requests in the order in which they come, several batches at a time.
+
+    On a FIFO queue one at a time, for there the order matters.
+    """
 
     sqs: Any
     queue_url: str
     limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = time.sleep
+    in_flight: int = 1
+    """The most batches on their way at a time."""
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Send them, and yield the outcomes of each batch before the next is sent."""
-        for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
-            self.sleep(self.limiter.delay(len(batch)))
-            yield from self._send(batch)
+        """Send them, and yield the outcomes in their order."""
+        in_flight = 1 if self._is_fifo else self.in_flight
+        waiting: deque[Future[list[Request]]] = deque()
+        with ThreadPoolExecutor(in_flight) as pool:
+            try:
+                for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
+                    # A pause is the time to look at what is on its way.
+                    while waiting and (
+                        len(waiting) == in_flight or self.limiter.delay(0)
+                    ):
+                        yield from waiting[0].result()
+                        waiting.popleft()
+                    self.sleep(self.limiter.delay(len(batch)))
+                    waiting.append(pool.submit(self._send, batch))
+                while waiting:
+                    yield from waiting[0].result()
+                    waiting.popleft()
+            except (Exception, KeyboardInterrupt):
+                # What is on its way arrives all the same.
+                for future in waiting:
+                    if not future.exception():
+                        yield from future.result()
+                raise
 
-    def _send(self, batch: Sequence[Request]) -> Iterator[Request]:
+    @property
+    def _is_fifo(self) -> bool:
+        return self.queue_url.endswith(FIFO_SUFFIX)
+
+    def _send(self, batch: Sequence[Request]) -> list[Request]:
         """Send a batch, and retry the messages that SQS itself failed to take."""
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            ended, retryable = self._attempt(batch)
-            yield from ended
-            if not retryable or attempt == MAX_ATTEMPTS:
-                yield from retryable
-                return
-            # Full jitter.
-            limit = _FIRST_BACKOFF_SECONDS * 2 ** (attempt - 1)
-            self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
-            batch = retryable
+        outcomes: list[Request] = []
+        for attempt in range(MAX_ATTEMPTS):
+            if attempt:  # Full jitter.
+                limit = _FIRST_BACKOFF_SECONDS * 2 ** (attempt - 1)
+                self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
+            ended, batch = self._attempt(batch)
+            outcomes += ended
+            if not batch:
+                break
+        return [*outcomes, *batch]
 
     def _attempt(self, batch: Sequence[Request]) -> tuple[list[Request], list[Request]]:
         """Return the requests that are done, and those to retry."""
@@ -103,7 +130,7 @@ class Sender:
             "MessageBody": request.body,
             "MessageGroupId": request.group,
         }
-        if self.queue_url.endswith(FIFO_SUFFIX):
+        if self._is_fifo:
             # With an id of its own a repeat arrives, and is answered with its number.
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -14,6 +14,8 @@ from rich.table import Table
 Item = TypeVar("Item")
 
 _ENDLESS: Final = 10_000
+_STEP: Final = 1_000
+"""Items between two lines of progress, where no terminal shows a bar."""
 
 
 def console() -> Console:
@@ -36,12 +38,37 @@ def remark(line: str) -> None:
 
 
 def with_progress(
-    items: Iterable[Item], text: str, total: int, *, is_shown: bool = True
+    items: Iterable[Item],
+    text: str,
+    total: int,
+    *,
+    done: int = 0,
+    is_shown: bool = True,
 ) -> Iterable[Item]:
-    """Show the progress of an iteration on a terminal."""
+    """Show the progress of an iteration: a bar on a terminal, a line at times else.
+
+    Args:
+        items: The rest of them.
+        text: What is done with them.
+        total: Their number, with those that were done before.
+        done: The number of these.
+        is_shown: Whether to show it at all.
+    """
+    if not is_shown:
+        return items
     screen = notes()
-    is_hidden = not (is_shown and screen.is_terminal)
-    return track(items, text, total, console=screen, transient=True, disable=is_hidden)
+    if not screen.is_terminal:
+        return _with_lines(items, text, total, done)
+    return track(items, text, total, completed=done, console=screen, transient=True)
+
+
+def _with_lines(
+    items: Iterable[Item], text: str, total: int, done: int
+) -> Iterator[Item]:
+    for count, item in enumerate(items, done + 1):
+        yield item
+        if count % _STEP == 0:
+            remark(f"{text}: {count} of {total}")
 
 
 def print_json(value: Any) -> None:

@@ -1,8 +1,8 @@
 """The commands that need no cloud account: run, up, sample."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Final
+from types import ModuleType
+from typing import Annotated, Final
 
 import typer
 
@@ -41,7 +41,10 @@ def run(
     rich_help_panel=LOCAL, epilog=examples("ticketctl up", "ticketctl up --fifo")
 )
 def up(*, fifo: Fifo = False) -> None:
-    """Start the whole system and keep it up, for `sam local invoke` too."""
+    """Start the whole system and keep it up, for `sam local invoke` too.
+
+    Its tickets are in memory: Ctrl-C ends the system, and they are gone.
+    """
     _local_session().up(fifo=fifo)
 
 
@@ -61,10 +64,12 @@ def sample(
         typer.echo(body)
 
 
-def _local_session() -> Any:
+def _local_session() -> ModuleType:
     """Load the local system, which stands in a checkout alone, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"
         )
-    return import_module("ticketctl.local.session")
+    from ticketctl.local import session  # noqa: PLC0415 - the wheel is without it.
+
+    return session

@@ -1,5 +1,7 @@
 """The commands that send tickets."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
 
@@ -7,11 +9,18 @@ import typer
 
 from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
-from ticketctl.send.checking import Check, checked_request
+from ticketctl.send.checking import Check, check_file, checked_request
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of
-from ticketctl.send.request_file import Format
+from ticketctl.send.request_file import Format, open_lines
+from ticketctl.send.spool import Spool
+
+FileFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="File format; default: by suffix, else jsonl."),
+]
 
 Wait = Annotated[
     bool,
@@ -105,10 +114,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
-    file_format: Annotated[
-        Format | None,
-        typer.Option("--format", help="File format; default: by suffix, else jsonl."),
-    ] = None,
+    file_format: FileFormat = None,
     key_prefix: Annotated[
         str | None,
         typer.Option(
@@ -160,14 +166,39 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         raise InputError(
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
-    check = Check(project, keys_of(file, key_prefix), unchecked)
-    check.run_file(file, file_format, skip_invalid=skip_invalid)
+
+    def delivery() -> Delivery:
+        seconds = timeout if wait else None
+        return Delivery(stack_of(ctx), as_json, seconds, rate, is_file=True)
+
+    check = Check(
+        project,
+        keys_of(file, key_prefix),
+        unchecked=unchecked,
+        skip_invalid=skip_invalid,
+    )
+    start = None if dry_run else delivery
+    raise typer.Exit(_send_lines(file, file_format, check, start, as_json=as_json))
+
+
+def _send_lines(
+    file: str,
+    file_format: Format | None,
+    check: Check,
+    start: Callable[[], Delivery] | None,
+    *,
+    as_json: bool,
+) -> Status:
+    """Check a file whole, then send its lines, or print their counts."""
     status = Status.OK
-    if dry_run:
-        check.print_counts(as_json=as_json)
-    else:
-        stack, seconds = stack_of(ctx), timeout if wait else None
-        check.refuse_projects(allowed_projects(stack), file, skip_invalid=skip_invalid)
-        delivery = Delivery(stack, as_json, seconds, rate, is_file=True)
-        status = delivery.run(check.requests)
-    raise typer.Exit(status or (Status.FOUND if check.problems else Status.OK))
+    with open_lines(file, file_format) as lines, Spool() as spool:
+        delivery = start() if start else None
+        allowed = allowed_projects(delivery.stack) if delivery else None
+        bad = check_file(file, lines, replace(check, allowed=allowed), spool)
+        if delivery:
+            status = delivery.run(spool, len(spool))
+        elif as_json:
+            print_json_line({"good": len(spool), "bad": bad})
+        else:
+            console().print(f"good tickets: {len(spool)}; nothing is sent")
+    return status or (Status.FOUND if bad else Status.OK)

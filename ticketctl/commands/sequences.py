@@ -1,4 +1,4 @@
-"""The commands that seed, import, void and erase."""
+"""The commands that seed, void and erase."""
 
 from typing import Annotated
 
@@ -20,8 +20,6 @@ from ticketctl.commands.application import (
     examples,
     stack_of,
 )
-from ticketctl.sequences.import_run import counts_there, import_all, plan, read_tickets
-from ticketctl.sequences.importing import Import
 from ticketctl.sequences.marking import (
     ERASE,
     VOID,
@@ -81,59 +79,6 @@ def seed(
         keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
         remark(f"given by workers while it was being seeded: {keys}")
         raise typer.Exit(Status.FOUND)
-
-
-@app.command(
-    "import",
-    rich_help_panel=SEQUENCES,
-    epilog=examples(
-        "ticketctl import tickets.jsonl --dry-run",
-        "ticketctl import tickets.jsonl",
-        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
-    ),
-)
-def import_tickets(
-    ctx: typer.Context,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Tickets, a JSON object a line; - for standard input."
-        ),
-    ],
-    *,
-    project: Annotated[
-        str | None, typer.Option(help="The project of tickets that name none.")
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Check the file, and print the plan and the counts of tickets there.",
-        ),
-    ] = False,
-    yes: Yes = False,
-) -> None:
-    """Take over tickets that have their numbers already.
-
-    A line has the fields of a create-ticket message and `number`; `assigned_at` says
-    when it got it, else it is now. Without an `idempotency_key` it gets
-    `import:PROJ-42`. A project whose last number is lower is seeded up to the highest
-    one of the file; the worker goes on after it. That cannot be undone, so you are
-    asked first. Nothing is written if a line is wrong. Run an interrupted import again
-    to continue it. Imported tickets are not announced. Ends with status 1 if a ticket
-    could not be imported.
-    """
-    if project is not None:
-        checked_project(project)
-    tickets = read_tickets(file, project)
-    stack = stack_of(ctx)
-    planned = plan(stack, tickets)
-    if dry_run:
-        there = counts_there(stack, tickets)
-        console().print(f"{planned}\n{there}", markup=False)
-        return
-    confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
-    import_all(Import(stack, stack.retention_days), tickets)
 
 
 @app.command(

@@ -67,7 +67,7 @@ def running_emulator(
         settings: Environment variables of the emulator, in addition to the usual ones.
 
     Raises:
-        ToolError: The emulator is not installed, or ended at once.
+        ToolError: The emulator is not installed, ended at once, or died meanwhile.
     """
     if not python.exists():
         raise ToolError(f"The emulator is not installed ({python}): run `make setup`.")
@@ -78,6 +78,13 @@ def running_emulator(
         try:
             _wait_until_ready(emulator)
             yield emulator
+        except BotoCoreError as error:
+            if not _has_ended(emulator.process):
+                raise
+            raise ToolError(
+                "The emulator died, and all tickets with it; start the system again. "
+                f"It said:\n{_last_words(emulator)}"
+            ) from error
         finally:
             _stop(emulator.process)
 
@@ -144,11 +151,21 @@ def _wait_until_ready(emulator: Emulator) -> None:
         try:
             clients.client("sts").get_caller_identity()
         except BotoCoreError as error:
-            log = (emulator.home / "emulator.log").read_text(errors="replace")
-            tail = "\n".join(log.splitlines()[-_LOG_TAIL_LINES:])
             raise ToolError(
-                f"The emulator does not answer. It said:\n{tail}"
+                f"The emulator does not answer. It said:\n{_last_words(emulator)}"
             ) from error
+
+
+def _last_words(emulator: Emulator) -> str:
+    log = (emulator.home / "emulator.log").read_text(errors="replace")
+    return "\n".join(log.splitlines()[-_LOG_TAIL_LINES:])
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        # Its connections end a moment before it does.
+        process.wait(timeout=1)
+    return process.returncode is not None
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -38,7 +38,8 @@ The system stays up. From another terminal, in this directory:
   ticketctl --help
 
 The AWS CLI and your own programs meet the same system there.
-Numbers appear here as they come. Stop with Ctrl-C.
+Numbers appear here as they come. Stop with Ctrl-C: the tickets are gone then, for they
+are in memory only.
 """
 
 

@@ -1,10 +1,11 @@
 """Sends requests, waits for their numbers, and prints the outcomes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import Request, Sender
 from ticketctl.aws.stack import System
@@ -20,6 +21,8 @@ from ticketctl.cli.output import (
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
 _TITLE_WIDTH: Final = 100
+_IN_FLIGHT: Final = 8
+"""Batches on their way at a time; boto3 keeps ten connections."""
 
 
 @dataclass
@@ -34,24 +37,28 @@ class Delivery:
     """Messages a second; unlimited if None."""
     is_file: bool = False
     status: Status = Status.OK
-    sent: list[Request] = field(default_factory=list)
+    sent: int = 0
+    awaited: list[CreateTicket] = field(default_factory=list)
 
-    def run(self, requests: Sequence[Request]) -> Status:
-        """Send them all, wait if asked to, and return the exit status."""
-        self._send(requests)
+    def run(self, requests: Iterable[Request], number: int = 1) -> Status:
+        """Send this number of requests, wait if asked to, and return the status."""
+        self._send(requests, number)
         if self.timeout is not None:
-            tickets = [request.ticket for request in self.sent if request.ticket]
-            for answer in wait_for_numbers(self.stack, tickets, self.timeout):
+            for answer in wait_for_numbers(self.stack, self.awaited, self.timeout):
                 self._print_answer(answer)
         return self.status
 
-    def _send(self, requests: Sequence[Request]) -> None:
-        queue_url = self.stack.outputs["CreateTicketQueueUrl"]
-        sender = Sender(self.stack.client("sqs"), queue_url, RateLimiter(self.rate))
+    def _send(self, requests: Iterable[Request], number: int) -> None:
+        sender = Sender(
+            self.stack.client("sqs"),
+            self.stack.outputs["CreateTicketQueueUrl"],
+            RateLimiter(self.rate),
+            in_flight=_IN_FLIGHT,
+        )
         outcomes = with_progress(
             sender.send(requests),
             "sending",
-            len(requests),
+            number,
             is_shown=self.is_file and not self.as_json,
         )
         try:
@@ -59,18 +66,20 @@ class Delivery:
                 self._add(request)
         finally:  # After Ctrl-C as well.
             if self.is_file:
-                sent, number = len(self.sent), len(requests)
-                rest = "" if sent == number else "; the same command goes on safely"
-                remark(f"messages sent: {sent} of {number}{rest}")
+                is_all = self.sent == number
+                rest = "" if is_all else "; the same command goes on safely"
+                remark(f"messages sent: {self.sent} of {number}{rest}")
 
     def _add(self, request: Request) -> None:
         if not request.message_id:
             remark(f"line {request.line}: not sent: {visible(request.refusal)}")
             self.status = Status.CLOUD
             return
-        self.sent.append(request)
-        key = request.fields.get("idempotency_key")
+        self.sent += 1
         waits = self.timeout is not None
+        if waits:
+            self.awaited.append(CreateTicket.parse(request.body))
+        key = request.fields.get("idempotency_key")
         if self.as_json and not waits:
             print_json_line(
                 {

@@ -11,8 +11,8 @@ second run: each needs a prefix of its own, or keys in its lines.
 import hashlib
 import json
 import re
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -35,11 +35,17 @@ class DerivedKeys:
 
     prefix: str
     """The file's name, or the given prefix."""
-    counts: Counter[str] = field(default_factory=Counter)
-    """The count of requests of each content."""
+    are_used: bool = False
+    """Whether a request needed one."""
 
-    def key(self, fields: Fields) -> str:
-        """Return the key of the next request of the file."""
+    def key(self, fields: Fields, count: Callable[[str], int]) -> str:
+        """Return the key of the next request of the file.
+
+        Args:
+            fields: The request's.
+            count: Counts the requests of a digest.
+        """
+        self.are_used = True
         asked = {
             name: value
             for name, value in fields.items()
@@ -50,9 +56,8 @@ class DerivedKeys:
         # The whole prefix: its visible part may be that of another file, too.
         prefix = self.prefix.encode(errors="replace")
         digest = hashlib.sha256(prefix + b"\0" + content).hexdigest()[:_DIGITS]
-        self.counts[digest] += 1
         shown = _INVISIBLE.sub("_", self.prefix[:_MAX_PREFIX])
-        return f"{shown}-{digest}-{self.counts[digest]}"
+        return f"{shown}-{digest}-{count(digest)}"
 
 
 def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:

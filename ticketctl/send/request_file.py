@@ -1,30 +1,25 @@
-"""Reads the lines of a file of requests, JSONL or CSV.
-
-In CSV an empty cell means that the field is absent. Labels are separated by semicolons,
-and attributes are columns named `attributes.NAME`.
-"""
+"""Reads the lines of a file of requests, JSONL or CSV, one after the other."""
 
 import csv
-import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import BinaryIO, Final, Literal
 
 from ticket_numbering.contract.errors import InvalidMessageError
-from ticket_numbering.contract.json_body import MAX_DIGITS, json_object
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import remark, visible
+from ticketctl.send.csv_columns import Columns
 
 Format = Literal["jsonl", "csv"]
 
 STANDARD_INPUT: Final = "-"
-
-_ATTRIBUTE: Final = "attributes."
-_COLUMNS: Final = frozenset(CreateTicket.model_fields) - {"attributes"}
+MOST_PROBLEMS: Final = 20
+"""Bad lines that are named; the others are counted, so that a screen shows all."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +27,28 @@ class Line:
     """The fields of a line, or the reason why it cannot be read."""
 
     number: int
-    """The first is 1; of a CSV row of several lines, the last one's."""
+    """The first is 1; of a CSV row of several lines, the first one's."""
     fields: Fields
     problem: str | None = None
+
+
+@dataclass
+class Problems:
+    """Prints the first problems of a file's lines, and counts all."""
+
+    file: str
+    number: int = 0
+
+    def add(self, line: int, why: str) -> None:
+        """Add a problem."""
+        self.number += 1
+        if self.number <= MOST_PROBLEMS:
+            remark(f"{shown_name(self.file)}:{line}: {visible(why)}")
+
+    def end(self) -> None:
+        """Print how many were not named."""
+        if self.number > MOST_PROBLEMS:
+            remark(f"and {self.number - MOST_PROBLEMS} more")
 
 
 def shown_name(path: str) -> str:
@@ -42,83 +56,85 @@ def shown_name(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else visible(path)
 
 
-def read_lines(path: str, file_format: Format | None = None) -> list[Line]:
-    """Read a file, or standard input; its suffix is the default of the format.
+@contextmanager
+def open_lines(
+    path: str, file_format: Format | None = None, columns: Columns | None = None
+) -> Iterator[Iterator[Line]]:
+    """Open a file, or standard input, and give its lines as they are read.
+
+    Args:
+        path: The file.
+        file_format: By its suffix if None.
+        columns: The columns of CSV; None: the fields of a create-ticket message.
 
     Raises:
-        InputError: It cannot be read, is not UTF-8, or its CSV is broken.
+        InputError: It cannot be read; its lines raise it if they are not UTF-8, or
+            if its CSV is broken.
     """
-    text = _text(path)
-    if (file_format or Path(path).suffix.lower().removeprefix(".")) != "csv":
-        return list(json_lines(text))
+    if path == STANDARD_INPUT:
+        yield _lines(path, sys.stdin.buffer, file_format, columns)
+        return
     try:
-        return list(_rows(text))
-    except (csv.Error, InputError) as error:
-        raise InputError(
-            f"{shown_name(path)}: not CSV as it must be: {error}"
-        ) from error
-
-
-def json_lines(text: str) -> Iterator[Line]:
-    """Read a JSON object a line; blank lines ask for nothing."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _json_line(number, line)
-
-
-def _text(path: str) -> str:
-    is_file, content = path != STANDARD_INPUT, b""
-    try:
-        content = Path(path).read_bytes() if is_file else sys.stdin.buffer.read()
-        return content.decode("utf-8-sig")
+        content = Path(path).open("rb")  # noqa: SIM115 - closed below.
     except OSError as error:
         raise InputError(
             f"{shown_name(path)}: cannot be read: {error.strerror}"
         ) from error
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{shown_name(path)}:{number}: not UTF-8") from error
+    with content:
+        yield _lines(path, content, file_format, columns)
 
 
-def _json_line(number: int, line: str) -> Line:
+def _lines(
+    path: str,
+    content: BinaryIO,
+    file_format: Format | None,
+    columns: Columns | None,
+) -> Iterator[Line]:
+    texts = _texts(path, content)
+    if (file_format or Path(path).suffix.lower().removeprefix(".")) == "csv":
+        return _rows(path, texts, columns or Columns())
+    if columns and columns.mapping:
+        raise InputError(f"{shown_name(path)}: --map is for CSV; see --format")
+    return json_lines(texts)
+
+
+def _texts(path: str, content: BinaryIO) -> Iterator[str]:
+    for number, line in enumerate(content, 1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{shown_name(path)}:{number}: not UTF-8") from error
+        yield text
+
+
+def json_lines(texts: Iterable[str]) -> Iterator[Line]:
+    """Read a JSON object a line; blank lines ask for nothing."""
+    for number, text in enumerate(texts, 1):
+        if text.strip():
+            yield _json_line(number, text.removesuffix("\n"))
+
+
+def _json_line(number: int, text: str) -> Line:
     try:
-        return Line(number, json_object(line))
+        return Line(number, json_object(text))
     except InvalidMessageError as error:
         return Line(number, {}, str(error))
 
 
-def _rows(text: str) -> Iterator[Line]:
-    """Read a header of field names and a ticket a row; empty rows ask for nothing."""
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    columns = reader.fieldnames or []
-    for column in columns:
-        if column not in _COLUMNS and not column.startswith(_ATTRIBUTE):
-            raise InputError(
-                f"no field {visible(column, 64)!r}; the header may name "
-                f"{', '.join(sorted(_COLUMNS))} and attributes.NAME"
-            )
-    if len({*columns}) < len(columns):
-        raise InputError("the header names a field twice")
-    for row in reader:
-        if None in row or None in row.values():
-            problem = f"body: not as many cells as the header has ({len(columns)})"
-            yield Line(reader.line_num, {}, problem)
-        elif fields := _fields(row):
-            yield Line(reader.line_num, fields)
-
-
-def _fields(row: dict[str, str]) -> Fields:
-    cells = {name: cell for name, cell in row.items() if cell}
-    attributes = {
-        name.removeprefix(_ATTRIBUTE): cells.pop(name)
-        for name in row.keys() & cells.keys()
-        if name.startswith(_ATTRIBUTE)
-    }
-    fields: Fields = dict(cells)
-    if "labels" in fields:
-        labels = (label.strip() for label in cells["labels"].split(";"))
-        fields["labels"] = [label for label in labels if label]
-    cap = cells.get("max_number", "")
-    if cap.isdecimal() and len(cap) <= MAX_DIGITS:
-        fields["max_number"] = int(cap)
-    return fields | ({"attributes": attributes} if attributes else {})
+def _rows(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
+    """Read a header, and a ticket a row; empty rows ask for nothing."""
+    reader = csv.reader(texts, strict=True)
+    try:
+        names = columns.fields_of(next(reader, []))
+        first = reader.line_num + 1
+        for cells in reader:
+            number, first = first, reader.line_num + 1
+            if cells and len(cells) != len(names):
+                problem = f"not as many cells as the header has ({len(names)})"
+                yield Line(number, {}, f"body: {problem}")
+            elif fields := columns.values_of(names, cells):
+                yield Line(number, fields)
+    except csv.Error as error:
+        raise InputError(
+            f"{shown_name(path)}: not CSV as it must be: {error}"
+        ) from error

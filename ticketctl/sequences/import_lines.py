@@ -1,17 +1,25 @@
-"""Reads tickets that have their numbers already: a JSON object a line."""
+"""Reads tickets that have their numbers already, one a line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.items import timestamp
-from ticketctl.aws.request_fields import body_of
+from ticketctl.aws.request_fields import Fields, body_of
+from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import Line
+from ticketctl.show.lookup import parse_ticket_key
+
+FIELDS: Final = ("key", "number", "assigned_at")
+"""Beside those of a create-ticket message."""
+
+
+_ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
 
 
 @dataclass(frozen=True)
@@ -45,40 +53,60 @@ class Existing:
         return ticket_key(self.project_id, self.number)
 
 
-def check_lines(
-    lines: Iterable[Line], now: str, project: str | None = None
-) -> tuple[list[Existing], list[tuple[int, str]]]:
-    """Return the tickets, and the numbers of the bad lines with the reasons.
+@dataclass(frozen=True)
+class Defaults:
+    """Values for tickets without them, and the form of their times."""
 
-    Tickets without a time got their number `now`, those without a project are of this.
-    """
-    tickets: list[Existing] = []
-    wrong: list[tuple[int, str]] = []
+    now: str
+    project: str | None = None
+    date_format: str | None = None
+    """As `strptime` knows it; ISO 8601 if None."""
+
+
+def check_lines(
+    lines: Iterable[Line], defaults: Defaults
+) -> Iterator[Existing | tuple[int, str]]:
+    """Yield the tickets, and the numbers of the bad lines with the reasons."""
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
         try:
-            ticket = _ticket(line, now, project)
+            ticket = _ticket(line, defaults)
             _refuse_repeats(ticket, seen)
         except PoisonMessageError as error:
-            wrong.append((line.number, str(error)))
+            yield line.number, str(error)
         else:
-            tickets.append(ticket)
-    return tickets, wrong
+            yield ticket
 
 
-def _ticket(line: Line, now: str, project: str | None) -> Existing:
+def _ticket(line: Line, defaults: Defaults) -> Existing:
     if line.problem:
         raise InvalidMessageError(line.problem)
-    fields = dict(line.fields)
+    fields = _placed(line.fields)
     number = _number(fields.pop("number", None))
-    assigned_at = _timestamp(fields.pop("assigned_at", now))
-    if project is not None:
-        fields.setdefault("project_id", project)
+    assigned_at = defaults.now
+    if "assigned_at" in fields:
+        assigned_at = _timestamp(fields.pop("assigned_at"), defaults.date_format)
+    if defaults.project is not None:
+        fields.setdefault("project_id", defaults.project)
     key = f"import:{fields.get('project_id')}-{number}"
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
     request = CreateTicket.parse(body_of(fields))
     return Existing(line.number, number, request, assigned_at)
+
+
+def _placed(fields: Fields) -> Fields:
+    """Return the fields with project and number in place of the ticket key."""
+    if "key" not in fields:
+        return {**fields}
+    if fields.keys() & {"project_id", "number"}:
+        raise InvalidMessageError("key: stands in place of project_id and number")
+    rest = {name: value for name, value in fields.items() if name != "key"}
+    try:
+        project_id, number = parse_ticket_key(str(fields["key"]))
+    except InputError as error:
+        raise InvalidMessageError(f"key: {error}") from error
+    return rest | {"project_id": project_id, "number": number}
 
 
 def _refuse_repeats(
@@ -102,11 +130,20 @@ def _number(value: Any) -> int:
     return int(value)
 
 
-def _timestamp(value: Any) -> str:
+def _timestamp(value: Any, date_format: str | None) -> str:
     try:
+        if date_format:
+            return timestamp(_read(value, date_format))
         time = datetime.fromisoformat(value.upper())
         if time.tzinfo:
             return timestamp(time)
-    except (AttributeError, ValueError, OverflowError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         pass
-    raise InvalidMessageError("assigned_at: not a time such as 2026-01-15T09:30:00Z")
+    form = f"of the form {date_format}" if date_format else _ISO
+    raise InvalidMessageError(f"assigned_at: not a time {form}")
+
+
+def _read(value: Any, date_format: str) -> datetime:
+    """Read a time; one without an offset is of UTC."""
+    time = datetime.strptime(value, date_format)  # noqa: DTZ007 - just below.
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,35 +1,47 @@
 """An import from the file to the report."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import typer
 
-from ticket_numbering.contract.dynamodb_items import RESERVED
-from ticketctl.aws.items import timestamp
 from ticketctl.aws.stack import System
-from ticketctl.aws.tickets import last_number, ticket_from, tickets_of
+from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, counted, remark, visible, with_progress
-from ticketctl.send.request_file import read_lines, shown_name
-from ticketctl.sequences.import_lines import Existing, check_lines
-from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
+from ticketctl.cli.output import console, counted, remark, with_progress
+from ticketctl.send.csv_columns import Columns
+from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
+from ticketctl.sequences.import_lines import Defaults, Existing, check_lines
+from ticketctl.sequences.importing import (
+    ALREADY,
+    MISSING,
+    WRITTEN,
+    Import,
+    results_there,
+)
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
-def read_tickets(file: str, project: str | None) -> list[Existing]:
+def read_tickets(
+    file: str, file_format: Format | None, columns: Columns, defaults: Defaults
+) -> list[Existing]:
     """Return the tickets of a file.
 
     Raises:
         InputError: A line is wrong, or there is none.
     """
-    name = shown_name(file)
-    tickets, wrong = check_lines(read_lines(file, "jsonl"), timestamp(), project)
-    for line, why in wrong:
-        remark(f"{name}:{line}: {visible(why)}")
-    if wrong:
-        raise InputError(f"{name}: {len(wrong)} bad lines; nothing was imported")
+    tickets: list[Existing] = []
+    problems, name = Problems(file), shown_name(file)
+    with open_lines(file, file_format, columns) as lines:
+        for found in check_lines(lines, defaults):
+            if isinstance(found, Existing):
+                tickets.append(found)
+            else:
+                problems.add(*found)
+    problems.end()
+    if problems.number:
+        raise InputError(f"{name}: bad lines: {problems.number}; nothing was imported")
     if not tickets:
         raise InputError(f"{name}: holds no ticket")
     return tickets
@@ -49,53 +61,72 @@ def plan(stack: System, tickets: Sequence[Existing]) -> str:
     return "\n".join(lines)
 
 
-def counts_there(stack: System, tickets: Sequence[Existing]) -> str:
+def counts_there(tickets: Sequence[Existing], there: Mapping[str, str]) -> str:
     """Count the tickets that exist already, a line for each project."""
-    wanted: dict[str, dict[int, Existing]] = defaultdict(dict)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for ticket in tickets:
-        wanted[ticket.project_id][ticket.number] = ticket
-    lines: list[str] = []
-    for project, by_number in wanted.items():
-        counts = Counter(
-            comparison(by_number[there.number], there)
-            for there in tickets_of(stack, project, by_number)
-            if there.status != RESERVED
-        )
-        already, taken = counts[ALREADY], counts.total()
-        lines.append(
-            f"{project}: there already {already}, missing {len(by_number) - taken}, "
-            f"different {taken - already}"
-        )
-    return "\n".join(lines)
+        counts[ticket.project_id][there.get(ticket.ticket_key, MISSING)] += 1
+    return "\n".join(
+        f"{project}: there already {found[ALREADY]}, missing {found[MISSING]}, "
+        f"different {found.total() - found[ALREADY] - found[MISSING]}"
+        for project, found in counts.items()
+    )
 
 
-def import_all(target: Import, tickets: Sequence[Existing]) -> None:
+def verify_all(stack: System, tickets: Sequence[Existing]) -> bool:
+    """Print the tickets that are missing or different; return whether none is."""
+    there = results_there(stack, tickets)
+    wrong = [one for one in tickets if there.get(one.ticket_key) != ALREADY]
+    for ticket in wrong:
+        result = there.get(ticket.ticket_key, MISSING)
+        line = f"line {ticket.line}: {ticket.ticket_key}: {result}"
+        console().print(line, markup=False)
+    console().print(counts_there(tickets, there), markup=False)
+    return not wrong
+
+
+def import_all(target: Import, tickets: Sequence[Existing], file: str) -> None:
     """Seed the projects, write the tickets, and print the counts.
 
     Raises:
         Exit: Not all could be imported.
     """
     counts: Counter[str] = Counter()
+    refused = Problems(file)
     try:
         for project, number in _highest_numbers(tickets).items():
             seeded = seed_for_import(target.stack, project, number, target.retry)
             for given in seeded.given_within if seeded else ():
                 remark(f"{project}-{given} was given by workers meanwhile")
-        results = target.write_all(tickets)
-        for ticket, result in with_progress(results, "importing", len(tickets)):
+        for ticket, result in _results(target, tickets):
             counts[result] += 1
             if result not in {WRITTEN, ALREADY}:
-                remark(f"line {ticket.line}: {ticket.ticket_key}: {result}")
+                refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
     except BaseException:  # Ctrl-C as well.
         remark("not all is imported; run it again, and it goes on")
         raise
-    refused = counts.total() - counts[WRITTEN] - counts[ALREADY]
+    refused.end()
     console().print(
         f"imported {counts[WRITTEN]}, there already {counts[ALREADY]}, "
-        f"refused {refused}; not announced"
+        f"refused {refused.number}; not announced"
     )
-    if refused:
+    if refused.number:
         raise typer.Exit(Status.FOUND)
+
+
+def _results(
+    target: Import, tickets: Sequence[Existing]
+) -> Iterator[tuple[Existing, str]]:
+    """Yield the results of tickets that are there, and write the others."""
+    there = results_there(target.stack, tickets)
+    rest: list[Existing] = []
+    for ticket in tickets:
+        if result := there.get(ticket.ticket_key):
+            yield ticket, result
+        else:
+            rest.append(ticket)
+    written = target.write_all(rest)
+    yield from with_progress(written, "importing", len(tickets), done=len(there))
 
 
 def seed_for_import(

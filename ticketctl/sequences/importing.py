@@ -1,5 +1,6 @@
 """Writes tickets that have their numbers already, each with its idempotency key."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, key_record, plain, serialized
 from ticketctl.aws.stack import System
-from ticketctl.aws.tickets import ticket_from, tickets_below
+from ticketctl.aws.tickets import ticket_from, tickets_below, tickets_of
 from ticketctl.cli.errors import NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.retry import RetryPolicy
@@ -37,6 +38,7 @@ _AT_A_TIME: Final = 64
 
 WRITTEN: Final = "written"
 ALREADY: Final = "there already"
+MISSING: Final = "missing"
 
 _ADDED: Final = SEED_ATTRIBUTES | {
     *(CHAIN, SALT, COMMITMENT),
@@ -149,6 +151,23 @@ class Import:
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
         )
+
+
+def results_there(stack: System, tickets: Sequence[Existing]) -> dict[str, str]:
+    """Compare the tickets with those of their numbers, which are read in pages.
+
+    Returns:
+        `ALREADY`, or how it differs, by ticket key; nothing of missing tickets.
+    """
+    wanted: dict[str, dict[int, Existing]] = defaultdict(dict)
+    for ticket in tickets:
+        wanted[ticket.project_id][ticket.number] = ticket
+    return {
+        there.ticket_key: comparison(by_number[there.number], there)
+        for project, by_number in wanted.items()
+        for there in tickets_of(stack, project, by_number)
+        if there.status != RESERVED
+    }
 
 
 def comparison(ticket: Existing, there: Ticket) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
-from ticketctl.send.request_file import read_lines, shown_name
+from ticketctl.send.request_file import open_lines, shown_name
 
 _TITLES: Final = (
     "Login page flickers in dark mode",
@@ -63,7 +63,8 @@ def read_messages(path: Path) -> list[str]:
     Raises:
         InputError: It cannot be read, holds nothing, or a line is no JSON object.
     """
-    lines = read_lines(str(path))
+    with open_lines(str(path)) as read:
+        lines = [*read]
     for line in lines:
         if line.problem:
             raise InputError(f"{shown_name(str(path))}:{line.number}: {line.problem}")

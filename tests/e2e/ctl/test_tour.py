@@ -58,7 +58,7 @@ def printed(tmp_path: Path) -> Iterator[Path]:
             start_new_session=True,
         ) as process,
     ):
-        wait_for("Stop with Ctrl-C", path)
+        wait_for("Stop with Ctrl-C: the tickets are gone then", path)
         yield path
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_SECONDS) == 0

@@ -127,6 +127,18 @@ class TestFailure:
         with pytest.raises(ToolError, match=reason), running_emulator(python):
             pytest.fail("started")
 
+    def test_emulator_says_that_it_died_when_it_was_killed(self) -> None:
+        def go_on_without_it() -> None:
+            with (
+                running_emulator() as emulator,
+                Clients(emulator.endpoint_url) as clients,
+            ):
+                psutil.Process(emulator.pid).kill()
+                clients.client("sqs").list_queues()
+
+        with pytest.raises(ToolError, match="died, and all tickets with it"):
+            go_on_without_it()
+
     def test_artifact_names_set_up_step_when_the_interpreter_is_missing(
         self, tmp_path: Path
     ) -> None:

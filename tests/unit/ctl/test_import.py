@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.support.builders import create_ticket
 from tests.support.command_site import Site, cancel, line
+from tests.support.ctl_process import command_context
+from tests.support.markdown_commands import ROOT, Shown, commands
+from ticketctl.aws.items import plain
 from ticketctl.cli.errors import BusyError, InputError, Status
-from ticketctl.commands import sequences
-from ticketctl.send.request_file import json_lines
-from ticketctl.sequences.import_lines import Existing, check_lines
+from ticketctl.commands import app, sequences
+from ticketctl.commands.import_tickets import import_tickets
+from ticketctl.send.request_file import MOST_PROBLEMS, json_lines
+from ticketctl.sequences.import_lines import Defaults, Existing, check_lines
 from ticketctl.sequences.importing import Import, key_item
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
+
+SAMPLES = ROOT / "tests" / "support" / "samples"
 
 NOW = "2026-11-21T06:30:00.123Z"
 
@@ -26,7 +33,14 @@ def read(
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
-    return check_lines(json_lines("\n".join(texts)), NOW, project)
+    tickets: list[Existing] = []
+    wrong: list[tuple[int, str]] = []
+    for found in check_lines(json_lines(texts), Defaults(NOW, project)):
+        if isinstance(found, Existing):
+            tickets.append(found)
+        else:
+            wrong.append(found)
+    return tickets, wrong
 
 
 class TestReading:
@@ -50,6 +64,9 @@ class TestReading:
             (line(color="red"), "color"),
             (line(project_id="\u00e9#"), "project_id"),
             (line(project_id=7), "project_id"),
+            ({"key": "PROJ", "title": "t"}, "key"),
+            ({"key": 7, "title": "t"}, "key"),
+            (line(8, key="PROJ-8"), "key"),
             ("[]", "body"),
             ("{", "body"),
             ('{"number": 1, "number": 2}', "number"),
@@ -82,6 +99,34 @@ class TestReading:
 
         assert ticket.assigned_at == stored
 
+    @pytest.mark.parametrize(
+        ("given", "stored"),
+        [
+            ("22/Nov/26 10:00 AM", "2026-11-22T10:00:00.000Z"),
+            ("22/Nov/26 10:00 AM +0200", "2026-11-22T08:00:00.000Z"),
+            ("2026-11-22T10:00:00Z", None),
+        ],
+    )
+    def test_time_is_read_when_its_form_is_given(
+        self, given: str, stored: str | None
+    ) -> None:
+        """In UTC if it has no offset."""
+        form = "%d/%b/%y %I:%M %p" + (" %z" if "+" in given else "")
+        lines = json_lines([json.dumps(line(assigned_at=given))])
+
+        [found] = check_lines(lines, Defaults(NOW, date_format=form))
+
+        if stored:
+            assert isinstance(found, Existing)
+            assert found.assigned_at == stored
+        else:
+            assert found == (1, f"assigned_at: not a time of the form {form}")
+
+    def test_key_stands_for_project_and_number(self) -> None:
+        [ticket], _ = read({"key": "A-1-42", "title": "t"}, project="PROJ")
+
+        assert (ticket.project_id, ticket.number) == ("A-1", 42)
+
     def test_line_is_bad_when_number_or_key_stands_twice(self) -> None:
         """In one project; the first line is named."""
         _, wrong = read(
@@ -104,6 +149,70 @@ class TestReading:
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
 
 
+def shown_imports() -> list[Shown]:
+    """Return the commands of the page that read other systems' exports."""
+    page = (ROOT / "docs" / "seeding.md").read_text()
+    shown = [one for one in commands("ticketctl", page) if one.is_in_block]
+    return [one for one in shown if one.words[0] == "import"]
+
+
+def call_as_shown(site: Site, shown: Shown) -> None:
+    """Call a command of the page on the sample of its file's name."""
+    name, file, *options = shown.words
+    groups: Any = typer.main.get_command(app)
+    words = [str(SAMPLES / file), *options, "--yes"]
+    context = groups.commands[name].make_context(
+        name, words, parent=command_context(site)
+    )
+    with context:
+        context.command.invoke(context)
+
+
+class TestOtherSystems:
+    """The commands of the page read exports as these systems write them."""
+
+    def test_exports_are_tickets_when_the_commands_of_the_page_read_them(
+        self, site: Site
+    ) -> None:
+        """Of Jira, Linear and GitHub: cells of several lines, two columns of labels."""
+        for shown in shown_imports():
+            call_as_shown(site, shown)
+
+        stored = [*map(plain, site.dynamodb.scan(TableName="tickets")["Items"])]
+        found = {item["idempotency_key"]: item for item in stored if "title" in item}
+        jira, linear, github = (
+            found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
+        )
+        assert len(found) == 6
+        assert (jira["title"], jira["reporter"]) == ("Pay by card", "Ada Lovelace")
+        assert jira["description"].endswith('\r\nSee the design, then "ship" it.')
+        assert jira["labels"] == ["payment", "card"]
+        assert jira["attributes"] == {"priority": "Highest"}
+        assert jira["assigned_at"] == "2024-03-12T09:41:00.000Z"
+        assert linear["labels"] == ["Bug", "Web"]
+        assert linear["assigned_at"] == "2024-05-14T08:53:33.000Z"
+        assert github["labels"] == ["bug", "good first issue"]
+
+    @pytest.mark.parametrize(
+        ("pairs", "why"),
+        [
+            (["Titel=title"], "no column 'Titel'"),
+            (["Title"], "not COLUMN=FIELD: 'Title'"),
+            (["Title=titel"], "the fields are .* key, "),
+            (["Title=title", "ID=title"], "names title twice"),
+        ],
+    )
+    def test_file_is_refused_when_the_mapping_does_not_fit(
+        self, site: Site, pairs: list[str], why: str
+    ) -> None:
+        with pytest.raises(InputError, match=why):
+            site.call(import_tickets, str(SAMPLES / "linear.csv"), columns=pairs)
+
+    def test_mapping_is_refused_when_the_file_is_no_csv(self, site: Site) -> None:
+        with pytest.raises(InputError, match="--map is for CSV"):
+            site.call(import_tickets, site.file(1), columns=["a=title"])
+
+
 def existing(number: int = 42, **fields: Any) -> Existing:
     return Existing(1, number, create_ticket(**fields), NOW)
 
@@ -118,7 +227,7 @@ class TestImport:
         calls, states = [], []
         for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
             path = site.file(*numbers_of_file)
-            calls.append(site.call(sequences.import_tickets, path).out)
+            calls.append(site.call(import_tickets, path).out)
             states.append(site.tickets())
 
         first, second, third = states
@@ -136,7 +245,7 @@ class TestImport:
     def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
         path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
 
-        ended = site.call(sequences.import_tickets, path)
+        ended = site.call(import_tickets, path)
 
         assert "imported 4, there already 0, refused 0" in ended.out
 
@@ -146,7 +255,7 @@ class TestImport:
     ) -> None:
         site.retention_days = days
 
-        site.call(sequences.import_tickets, site.file(1))
+        site.call(import_tickets, site.file(1))
 
         [record] = site.dynamodb.scan(TableName="keys")["Items"]
         assert ("expires_at" in record) == bool(days)
@@ -159,11 +268,11 @@ class TestImport:
         site.dynamodb.put_item(TableName="keys", Item=record)
 
         path = site.file(1, line(3, idempotency_key="taken"), 4)
-        said = site.call(sequences.import_tickets, path)
+        said = site.call(import_tickets, path)
 
         assert said.status == Status.FOUND
-        assert "line 1: PROJ-1: another ticket has this number" in said.err
-        assert "line 2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
+        assert f"{path}:1: PROJ-1: another ticket has this number" in said.err
+        assert f"{path}:2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
         assert "imported 1, there already 0, refused 2; not announced" in said.out
         assert site.given() == [1, 4]
 
@@ -175,7 +284,7 @@ class TestImport:
         site.interrupt_seed(99, after=1)
         site.put(2)
 
-        ended = site.call(sequences.import_tickets, site.file(50, 99))
+        ended = site.call(import_tickets, site.file(50, 99))
 
         assert "PROJ-2 was given by workers meanwhile" in ended.err
         assert site.given() == [1, 2, 50, 99]
@@ -201,7 +310,7 @@ class TestImport:
 
     def test_ticket_in_a_seeds_place_says_what_the_seed_said(self, site: Site) -> None:
         """So that a seed that is run again does not take it for another's."""
-        site.call(sequences.import_tickets, site.file(1, 30))
+        site.call(import_tickets, site.file(1, 30))
 
         assert site.call(sequences.seed, "PROJ", last=30).status == Status.OK
         tickets = site.tickets()
@@ -271,7 +380,7 @@ class TestImport:
         site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            site.call(sequences.import_tickets, site.file(*range(1, 300)))
+            site.call(import_tickets, site.file(*range(1, 300)))
 
         assert "run it again, and it goes on" in site.printed.readouterr().err
         assert 9 <= len(site.given()) < 100
@@ -279,7 +388,7 @@ class TestImport:
     @pytest.mark.parametrize(
         ("content", "error"),
         [
-            (f"{json.dumps(line(1))}\n{json.dumps(line(0))}\nno JSON", "2 bad lines"),
+            (f"{json.dumps(line(1))}\n{json.dumps(line(0))}\nno JSON", "bad lines: 2"),
             ("\n", "holds no ticket"),
         ],
         ids=["bad lines", "empty"],
@@ -291,15 +400,58 @@ class TestImport:
         path.write_text(content)
 
         with pytest.raises(InputError, match=error):
-            site.call(sequences.import_tickets, str(path))
+            site.call(import_tickets, str(path))
 
         assert site.tickets() == {}
+
+    def test_first_problems_are_named_when_a_file_has_many(self, site: Site) -> None:
+        path = site.file(*[line(0)] * (MOST_PROBLEMS + 5))
+
+        with pytest.raises(InputError, match=f"bad lines: {MOST_PROBLEMS + 5}"):
+            site.call(import_tickets, path)
+
+        *named, last = site.printed.readouterr().err.splitlines()
+        assert len(named) == MOST_PROBLEMS
+        assert last == "and 5 more"
+
+    def test_tickets_there_are_read_in_pages_when_the_import_is_run_again(
+        self, site: Site
+    ) -> None:
+        path = site.file(*range(1, 151))
+        site.call(import_tickets, path)
+        queries: list[int] = []
+        count = partial(queries.append, 1)
+        site.before("Query", *[count] * 1000)
+
+        ended = site.call(import_tickets, path)
+
+        assert "imported 0, there already 150" in ended.out
+        assert len(queries) < 20
+
+    def test_tickets_are_listed_when_a_file_is_verified(self, site: Site) -> None:
+        """Those that are missing or different; nothing is written."""
+        site.call(import_tickets, site.file(1, 2, 9))
+        before = site.tickets()
+        path = site.file(1, line(2, title="Changed"), 5, 9)
+
+        incomplete = site.call(import_tickets, path, verify=True)
+        complete = site.call(import_tickets, site.file(1, 2, 9), verify=True)
+
+        assert incomplete.out == (
+            "line 2: PROJ-2: the ticket of this number and idempotency_key says "
+            "something else\n"
+            "line 3: PROJ-5: missing\n"
+            "PROJ: there already 2, missing 1, different 1\n"
+        )
+        assert complete.out == "PROJ: there already 3, missing 0, different 0\n"
+        assert (incomplete.status, complete.status) == (Status.FOUND, Status.OK)
+        assert site.tickets() == before
 
     def test_plan_is_printed_when_it_is_a_dry_run(self, site: Site) -> None:
         site.put(1)
         path = site.file(10**15, line(7, project_id="OTHER"))
 
-        ended = site.call(sequences.import_tickets, path, dry_run=True, yes=False)
+        ended = site.call(import_tickets, path, dry_run=True, yes=False)
 
         assert ended.out == (
             f"PROJ: 1 ticket up to {10**15}; the last number is 1, "
@@ -315,10 +467,10 @@ class TestImport:
     def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
         self, site: Site, imported: list[int]
     ) -> None:
-        site.call(sequences.import_tickets, site.file(*imported))
+        site.call(import_tickets, site.file(*imported))
         path = site.file(5, 4, 3, 2, 1)
 
-        ended = site.call(sequences.import_tickets, path, dry_run=True)
+        ended = site.call(import_tickets, path, dry_run=True)
 
         already, missing = len(imported), 5 - len(imported)
         assert ended.out.endswith(
@@ -328,27 +480,25 @@ class TestImport:
     def test_dry_run_counts_all_when_they_fill_several_pages(self, site: Site) -> None:
         site.put(*range(1, 151), *range(200, 350))
 
-        ended = site.call(
-            sequences.import_tickets, site.file(*range(1, 401)), dry_run=True
-        )
+        ended = site.call(import_tickets, site.file(*range(1, 401)), dry_run=True)
 
         assert ended.out.endswith("there already 0, missing 100, different 300\n")
 
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
         self, site: Site
     ) -> None:
-        site.call(sequences.import_tickets, site.file(1, 2, 3, 9))
+        site.call(import_tickets, site.file(1, 2, 3, 9))
         site.call(sequences.erase, "PROJ-2", reason="asked to")
         path = site.file(1, 2, line(3, title="Changed"), 5, 9)
 
-        planned = site.call(sequences.import_tickets, path, dry_run=True)
-        ended = site.call(sequences.import_tickets, path)
+        planned = site.call(import_tickets, path, dry_run=True)
+        ended = site.call(import_tickets, path)
 
         assert planned.out.endswith("there already 3, missing 1, different 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out
 
     def test_nothing_is_written_when_it_was_not_confirmed(self, site: Site) -> None:
         with pytest.raises(InputError, match="--yes"):
-            site.call(sequences.import_tickets, site.file(7), yes=False)
+            site.call(import_tickets, site.file(7), yes=False)
 
         assert site.tickets() == {}

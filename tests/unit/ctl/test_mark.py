@@ -11,6 +11,7 @@ from tests.support.builders import SOURCE
 from tests.support.command_site import Site, cancel, interrupt
 from ticketctl.cli.errors import CloudError, InputError, NotThereError
 from ticketctl.commands import sequences
+from ticketctl.commands.import_tickets import import_tickets
 from ticketctl.sequences.marking import KEPT, checked_reason
 
 NOW = "2026-11-21T06:30:00.123Z"
@@ -209,7 +210,7 @@ class TestErase:
 
     def test_seeds_end_stays_when_its_ticket_is_erased(self, site: Site) -> None:
         """Without it an audit would call the open place behind it explained."""
-        site.call(sequences.import_tickets, site.file(30))
+        site.call(import_tickets, site.file(30))
         before = site.tickets()[30]
 
         site.call(sequences.erase, "PROJ-30", reason="asked to")
@@ -241,11 +242,11 @@ class TestErase:
     def test_erased_ticket_is_left_alone_when_it_is_imported_again(
         self, site: Site
     ) -> None:
-        site.call(sequences.import_tickets, site.file(1))
+        site.call(import_tickets, site.file(1))
         site.call(sequences.erase, "PROJ-1", reason="asked to")
         erased = site.tickets()
 
-        ended = site.call(sequences.import_tickets, site.file(1))
+        ended = site.call(import_tickets, site.file(1))
 
         assert "imported 0, there already 1, refused 0" in ended.out
         assert site.tickets() == erased

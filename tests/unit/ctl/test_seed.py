@@ -10,6 +10,7 @@ from tests.support.canned_aws import parameters
 from tests.support.command_site import Site, cancel, interrupt
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
+from ticketctl.commands.import_tickets import import_tickets
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, given_between
 
@@ -63,7 +64,7 @@ class TestSeed:
     ) -> None:
         """Also where a ticket was imported at the number after the sequence."""
         site.call(sequences.seed, "PROJ", last=1234)
-        site.call(sequences.import_tickets, site.file(1))
+        site.call(import_tickets, site.file(1))
 
         with pytest.raises(InputError, match="has numbers up to 1234 already"):
             site.call(sequences.seed, "PROJ", last=last)

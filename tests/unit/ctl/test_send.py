@@ -1,11 +1,13 @@
 """Sending a file: its lines, keys and rate, and refusals of SQS."""
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -21,12 +23,14 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.cli.errors import CloudError, InputError, Status
+from ticketctl.cli.output import with_progress
 from ticketctl.commands.send import send as send_one
 from ticketctl.commands.send import send_file
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, keys_of
-from ticketctl.send.request_file import Format, Line, read_lines
+from ticketctl.send.request_file import Format, Line, Problems, open_lines
+from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
@@ -38,17 +42,33 @@ ctl = Ctl({})
 def read(tmp_path: Path, content: str | bytes, written_as: Format) -> list[Line]:
     path = tmp_path / "tickets"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_lines(str(path), written_as)
+    with open_lines(str(path), written_as) as lines:
+        return [*lines]
 
 
 def keyless(**fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "title": "t"} | fields
 
 
-def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Check:
-    check = Check(**choice)
-    check.run(Line(*line) for line in enumerate(lines, 1))
-    return check
+@dataclass
+class Found(Problems):
+    """The problems of lines, and the requests of the others."""
+
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+    def add(self, line: int, why: str) -> None:
+        super().add(line, why)
+        self.problems.append((line, why))
+
+
+def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Found:
+    found = Found("my.jsonl")
+    with Spool() as spool:
+        numbered = (Line(*line) for line in enumerate(lines, 1))
+        Check(**choice).run(numbered, found, spool)
+        found.requests += spool
+    return found
 
 
 def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]:
@@ -57,7 +77,7 @@ def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]
 
 
 class TestLines:
-    """A bad line is named by its number, and harms no other."""
+    """A bad line is named by its number, a row by its first; it harms no other."""
 
     def test_lines_keep_their_numbers_when_some_are_blank_or_bad(
         self, tmp_path: Path
@@ -96,7 +116,7 @@ class TestLines:
             "max_number": 500,
         }
         assert second.fields == {"project_id": "PROJ", "title": "c"}
-        assert (first.number, second.number) == (3, 5)
+        assert (first.number, second.number) == (2, 5)
 
     @pytest.mark.parametrize("cap", ["9" * 5_000, "-1", "1.5", "\u00b2"])
     def test_cap_is_left_to_the_check_when_it_is_no_number(
@@ -266,7 +286,7 @@ class TestRefused:
         if content is not None:
             path.write_text(content)
 
-        ended = ctl("send-file", str(path))
+        ended = ctl("send-file", str(path), "--dry-run")
 
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.startswith(f"error: {path}: ")
@@ -280,7 +300,7 @@ class TestRefused:
         path = tmp_path / "my.jsonl"
         path.write_text("\n".join(map(json.dumps, lines)))
 
-        ended = ctl("send-file", str(path))
+        ended = ctl("send-file", str(path), "--dry-run")
 
         assert (ended.status, ended.out) == (2, "")
         *remarks, error = ended.err.splitlines()
@@ -305,6 +325,12 @@ class TestRefused:
         assert without.status == 2
         assert "standard input:" in without.err
         assert (ended.status, ended.json) == (0, {"good": 1, "bad": 0})
+
+    def test_file_is_missed_before_a_system_is_looked_for(self, tmp_path: Path) -> None:
+        ended = ctl("send-file", str(tmp_path / "absent.jsonl"))
+
+        assert ended.status == 2
+        assert "cannot be read: No such file" in ended.err
 
     def test_file_is_only_checked_when_it_is_a_dry_run(self, tmp_path: Path) -> None:
         """With the counts as the result; status 1, for a line is bad."""
@@ -364,6 +390,21 @@ class Queue:
 
     def bodies(self) -> list[list[str]]:
         return [[entry["MessageBody"] for entry in call] for call in self.calls]
+
+
+@dataclass
+class Forgetful(Queue):
+    """Keeps no message."""
+
+    taken: int = 0
+
+    def send_message_batch(
+        self,
+        QueueUrl: str,  # noqa: ARG002, N803 - boto3's names.
+        Entries: list[dict[str, Any]],  # noqa: N803 - likewise.
+    ) -> dict[str, Any]:
+        self.taken += len(Entries)
+        return take_all(Entries)
 
 
 @dataclass
@@ -462,8 +503,39 @@ class TestNothingLostOnTheWay:
 
         assert [len(call) for call in queue.calls] == [10, 10, 5]
         assert [outcome.body for outcome in outcomes] == [*chain(*queue.bodies())]
-        assert [outcome.ticket for outcome in outcomes] == [one.ticket for one in given]
+        assert [outcome.line for outcome in outcomes] == [one.line for one in given]
         assert {entry["MessageGroupId"] for entry in queue.calls[0]} == {"PROJ"}
+
+    @pytest.mark.parametrize("suffix", ["", ".fifo"])
+    def test_batches_are_on_their_way_together_unless_the_queue_is_fifo(
+        self, suffix: str
+    ) -> None:
+        """There the messages of a project keep their order."""
+        meeting = Barrier(2)
+
+        def meet(entries: list[dict[str, Any]]) -> dict[str, Any]:
+            meeting.wait(timeout=0.2 if suffix else 60)
+            return take_all(entries)
+
+        sender = Sender(Queue([meet, meet]), QUEUE_URL + suffix, in_flight=8)
+
+        if suffix:
+            with pytest.raises(BrokenBarrierError):
+                [*sender.send(requests(20))]
+        else:
+            outcomes = [*sender.send(requests(20))]
+            assert [outcome.line for outcome in outcomes] == [*range(1, 21)]
+
+    def test_outcome_is_known_before_the_next_batch_when_the_rate_is_low(self) -> None:
+        queue, clock = Queue(), Clock()
+        limiter = RateLimiter(1, clock)
+        sender = Sender(queue, QUEUE_URL, limiter, clock.sleep, in_flight=8)
+
+        outcomes = sender.send(requests(3))
+
+        assert next(outcomes).message_id == "m"
+        assert len(queue.calls) == 1
+        assert len([*outcomes]) == 2
 
     def test_batches_are_packed_by_bytes_when_messages_are_large(self) -> None:
         queue = Queue()
@@ -516,7 +588,7 @@ class TestDelivery:
     ) -> None:
         stack = FakeStack(Queue([refuse(1, sender=True)]))
 
-        status = Delivery(stack, is_file=True).run(requests(3))
+        status = Delivery(stack, is_file=True).run(requests(3), 3)
 
         assert status == Status.CLOUD
         remarks = capsys.readouterr().err.splitlines()
@@ -526,7 +598,7 @@ class TestDelivery:
     def test_count_is_printed_when_sqs_cannot_be_reached(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """With the way to go on."""
+        """With the way to go on, and with what was on its way."""
 
         def fail(_: list[dict[str, Any]]) -> dict[str, Any]:
             raise ConnectionError
@@ -534,10 +606,38 @@ class TestDelivery:
         delivery = Delivery(FakeStack(Queue([take_all, fail])), is_file=True)
 
         with pytest.raises(ConnectionError):
-            delivery.run(requests(30))
+            delivery.run(requests(30), 30)
 
-        remark = "messages sent: 10 of 30; the same command goes on safely\n"
+        remark = "messages sent: 20 of 30; the same command goes on safely\n"
         assert capsys.readouterr().err == remark
+
+    def test_memory_does_not_grow_when_the_file_is_large(self, tmp_path: Path) -> None:
+        path, count = tmp_path / "my.jsonl", 3_000
+        with path.open("w") as file:
+            for serial in range(count):
+                fields = ticket_fields("P", f"k-{serial}", description="x" * 2_000)
+                file.write(f"{json.dumps(fields)}\n")
+        queue = Forgetful()
+        command = partial(send_file, command_context(FakeStack(queue)), str(path))
+        tracemalloc.start()
+        try:
+            with pytest.raises(typer.Exit):
+                command(as_json=False)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+        assert queue.taken == count
+        assert peak < path.stat().st_size / 4
+
+    def test_progress_is_a_line_now_and_then_when_there_is_no_terminal(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It counts what was done before."""
+        items = with_progress(iter(range(1_500)), "importing", 2_600, done=1_100)
+
+        assert [*items] == [*range(1_500)]
+        assert capsys.readouterr().err == "importing: 2000 of 2600\n"
 
     def test_status_is_1_when_a_number_is_missing(
         self, capsys: pytest.CaptureFixture[str]
@@ -593,9 +693,24 @@ class TestAllowedProjects:
 
         assert self.stack.queue.calls == []
 
+    def test_projects_are_named_with_the_other_bad_lines(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "my.jsonl"
+        lines = [ticket_fields("WEB"), ticket_fields("INV-2O26"), keyless(title="")]
+        path.write_text("\n".join(map(json.dumps, lines)))
+
+        with pytest.raises(InputError, match="bad lines: 2, so nothing is sent"):
+            send_file(command_context(self.stack), str(path))
+
+        project, title = capsys.readouterr().err.splitlines()
+        assert project.startswith(f"{path}:2: project_id: INV-2O26 does not match")
+        assert title.startswith(f"{path}:3: title: ")
+        assert self.stack.queue.calls == []
+
     @pytest.mark.parametrize("unchecked", [True, False])
     def test_lines_are_skipped_when_their_projects_are_not_allowed(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unchecked: bool
+        self, tmp_path: Path, *, unchecked: bool
     ) -> None:
         """And sent when nothing is to be checked."""
         path = tmp_path / "my.jsonl"
@@ -603,18 +718,10 @@ class TestAllowedProjects:
         path.write_text("\n".join(map(json.dumps, lines)))
         queue = Queue()
         context = command_context(replace(self.stack, queue=queue))
-        command = partial(send_file, context, str(path), unchecked=unchecked)
 
-        if not unchecked:
-            with pytest.raises(InputError, match="bad lines: 1, so nothing is sent"):
-                command()
-            assert queue.calls == []
         with pytest.raises(typer.Exit) as ended:
-            command(skip_invalid=True)
+            send_file(context, str(path), unchecked=unchecked, skip_invalid=True)
 
-        remarks = capsys.readouterr().err
-        problem = f"{path}:2: project_id: INV-2O26 does not match the stack's"
-        assert (problem in remarks) == (not unchecked)
         assert ended.value.exit_code == (Status.OK if unchecked else Status.FOUND)
         assert len(*queue.bodies()) == (3 if unchecked else 2)
 
@@ -626,11 +733,10 @@ class TestRate:
     def test_messages_take_their_time_when_a_rate_is_given(self, rate: int) -> None:
         queue, clock = Queue(), Clock()
 
-        [
-            *Sender(queue, QUEUE_URL, RateLimiter(rate, clock), clock.sleep).send(
-                requests(100)
-            )
-        ]
+        limiter = RateLimiter(rate, clock)
+        sender = Sender(queue, QUEUE_URL, limiter, clock.sleep, in_flight=8)
+
+        [*sender.send(requests(100))]
 
         last = len(queue.calls[-1])
         assert clock.now == pytest.approx((100 - last) / rate)

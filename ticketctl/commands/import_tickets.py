@@ -1,0 +1,105 @@
+"""The command that imports tickets with their numbers."""
+
+from typing import Annotated
+
+import typer
+
+from ticketctl.aws.items import timestamp
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import console
+from ticketctl.cli.prompts import confirm
+from ticketctl.commands.application import SEQUENCES, Yes, app, examples, stack_of
+from ticketctl.commands.send import FileFormat
+from ticketctl.send.csv_columns import mapped
+from ticketctl.sequences.import_lines import FIELDS, Defaults
+from ticketctl.sequences.import_run import (
+    counts_there,
+    import_all,
+    plan,
+    read_tickets,
+    verify_all,
+)
+from ticketctl.sequences.importing import Import, results_there
+from ticketctl.show.lookup import checked_project
+
+
+@app.command(
+    "import",
+    rich_help_panel=SEQUENCES,
+    epilog=examples(
+        "ticketctl import tickets.jsonl --dry-run",
+        'ticketctl import jira.csv --map "Issue key=key" --map Summary=title',
+        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
+        "ticketctl import tickets.jsonl --verify",
+    ),
+)
+def import_tickets(  # noqa: PLR0913 - one parameter for each option.
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
+    ],
+    *,
+    project: Annotated[
+        str | None, typer.Option(help="The project of tickets that name none.")
+    ] = None,
+    file_format: FileFormat = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN=FIELD",
+            help="CSV: the field that a column holds; can be repeated. "
+            "Columns without it are left out.",
+        ),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            help="The form of assigned_at, such as '%d/%b/%y %I:%M %p' for Jira's; "
+            "UTC if it has no offset. Default: ISO 8601.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Check the file, and print the plan and the counts of tickets there.",
+        ),
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Print the tickets that are missing or different, and write nothing; "
+            "status 1 if there are any.",
+        ),
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Take over tickets that have their numbers already.
+
+    A line has the fields of a create-ticket message and `number`; or `key`, such as
+    PROJ-42, in place of project and number. `assigned_at` says when it got its number,
+    else it is now. Without an `idempotency_key` it gets `import:PROJ-42`. CSV is as for
+    `send-file`; `--map` reads the exports of other systems.
+
+    A project whose last number is lower is seeded up to the highest one of the file;
+    the worker goes on after it. That cannot be undone, so you are asked first. Nothing
+    is written if a line is wrong. Run an interrupted import again to continue it.
+    Imported tickets are not announced. Ends with status 1 if a ticket could not be
+    imported.
+    """
+    if project is not None:
+        checked_project(project)
+    defaults = Defaults(timestamp(), project, date_format)
+    tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
+    stack = stack_of(ctx)
+    if verify:
+        raise typer.Exit(Status.OK if verify_all(stack, tickets) else Status.FOUND)
+    planned = plan(stack, tickets)
+    if dry_run:
+        there = counts_there(tickets, results_there(stack, tickets))
+        console().print(f"{planned}\n{there}", markup=False)
+        return
+    confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
+    import_all(Import(stack, stack.retention_days), tickets, file)

@@ -1,0 +1,111 @@
+"""The columns of a CSV file, and the fields that they hold.
+
+An empty cell means that the field is absent. Labels are separated by semicolons, and
+may fill several columns. Attributes are columns named `attributes.NAME`.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ticket_numbering.contract.json_body import MAX_DIGITS
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.request_fields import Fields
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import visible
+
+_ATTRIBUTE: Final = "attributes."
+_LABELS: Final = "labels"
+_NUMBERS: Final = {"max_number", "number"}
+_NAME_WIDTH: Final = 64
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Tells which field each column holds."""
+
+    more: Collection[str] = ()
+    """Fields beside those of a create-ticket message."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """The fields of columns; columns that it does not name are left out.
+
+    Without one, the names of the columns are those of the fields.
+    """
+
+    @property
+    def known(self) -> Collection[str]:
+        """The names of the fields, but for the attributes."""
+        return {*CreateTicket.model_fields, *self.more} - {"attributes"}
+
+    def fields_of(self, header: Sequence[str]) -> list[str | None]:
+        """Return the field of each column.
+
+        Raises:
+            Error: The header does not fit.
+        """
+        for column in self.mapping.keys() - {*header}:
+            raise csv.Error(f"the header has no column {_shown(column)}")
+        if self.mapping:
+            names = [self.mapping.get(column) for column in header]
+        else:
+            names = [self._checked(column) for column in header]
+        for name, number in Counter(names).items():
+            if number > 1 and name not in {None, _LABELS}:
+                raise csv.Error(f"the header names {name} twice")
+        return names
+
+    def _checked(self, name: str) -> str:
+        if name in self.known or name.startswith(_ATTRIBUTE):
+            return name
+        raise csv.Error(f"no field {_shown(name)}; {_choice(self.known)}")
+
+    def values_of(self, names: Sequence[str | None], cells: Iterable[str]) -> Fields:
+        """Return the fields of a row."""
+        fields: Fields = {}
+        for name, cell in zip(names, cells, strict=False):
+            if not (name and cell):
+                continue
+            if name == _LABELS:
+                fields.setdefault(name, []).extend(self._labels(cell))
+            elif name.startswith(_ATTRIBUTE):
+                attributes = fields.setdefault("attributes", {})
+                attributes[name.removeprefix(_ATTRIBUTE)] = cell
+            else:
+                is_number = name in _NUMBERS and cell.isdecimal()
+                fits = is_number and len(cell) <= MAX_DIGITS
+                fields[name] = int(cell) if fits else cell
+        return fields
+
+    def _labels(self, cell: str) -> list[str]:
+        # Other systems separate them by commas.
+        labels = re.split("[;,]" if self.mapping else ";", cell)
+        return [label.strip() for label in labels if label.strip()]
+
+
+def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
+    """Return the columns of `COLUMN=FIELD` pairs.
+
+    Raises:
+        InputError: One is no such pair, or there is no such field.
+    """
+    mapping: dict[str, str] = {}
+    known = Columns(more).known
+    for pair in pairs:
+        column, _, name = pair.rpartition("=")
+        if not column or (name not in known and not name.startswith(_ATTRIBUTE)):
+            raise InputError(
+                f"--map: not COLUMN=FIELD: {_shown(pair)}; {_choice(known)}"
+            )
+        mapping[column] = name
+    return Columns(more, mapping)
+
+
+def _choice(known: Collection[str]) -> str:
+    return f"the fields are {', '.join(sorted(known))} and attributes.NAME"
+
+
+def _shown(name: str) -> str:
+    return repr(visible(name, _NAME_WIDTH))

@@ -1,0 +1,79 @@
+"""Keeps a file's checked requests on disk: memory does not grow with the file."""
+
+import sqlite3
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Final, Self
+
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.sender import Request
+
+_TABLES: Final = """
+CREATE TABLE requests (line INTEGER PRIMARY KEY, body BLOB);
+CREATE TABLE keys (id TEXT PRIMARY KEY, line INTEGER, fingerprint TEXT) WITHOUT ROWID;
+CREATE TABLE contents (digest TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+"""
+
+
+class Spool:
+    """A database of its own, which SQLite removes with the process."""
+
+    def __init__(self) -> None:
+        # The empty name: a temporary file, and in memory as long as it is small.
+        self._database = sqlite3.connect("", isolation_level=None)
+        # Nothing is ever rolled back, and nobody else reads it.
+        self._database.executescript(f"PRAGMA journal_mode = OFF;{_TABLES}BEGIN")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._database.close()
+
+    def __len__(self) -> int:
+        """Return the number of requests."""
+        return int(self._value("SELECT count(*) FROM requests")[0])
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the requests in the order of their lines."""
+        rows = self._database.execute("SELECT line, body FROM requests ORDER BY line")
+        for line, body in rows:
+            yield Request(body.decode(errors="surrogatepass"), line)
+
+    def add(self, request: Request) -> None:
+        """Add the request of a line."""
+        # A lone surrogate, of an unchecked line, is for SQS to refuse.
+        body = request.body.encode(errors="surrogatepass")
+        self._database.execute(
+            "INSERT INTO requests VALUES (?, ?)", (request.line, body)
+        )
+
+    def first(self, ticket: CreateTicket, line: int) -> tuple[int, str]:
+        """Return the first line that has this ticket's key, and its fingerprint."""
+        first, fingerprint = self._value(
+            "INSERT INTO keys VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET id = id RETURNING line, fingerprint",
+            key_id(ticket.key),
+            line,
+            ticket.fingerprint,
+        )
+        return int(first), str(fingerprint)
+
+    def count(self, digest: str) -> int:
+        """Count a line of this content, and return the number of them so far."""
+        [number] = self._value(
+            "INSERT INTO contents VALUES (?, 1) "
+            "ON CONFLICT DO UPDATE SET number = number + 1 RETURNING number",
+            digest,
+        )
+        return int(number)
+
+    def _value(self, statement: str, *values: str | int) -> tuple[str | int, ...]:
+        [row] = self._database.execute(statement, values).fetchall()
+        return tuple(row)
