@@ -26,7 +26,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
+.PHONY: help run up build invoke package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ up: setup  ## Start the whole system and keep it up, for `sam local invoke` too;
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
+
+invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
+	@test -f .build/local/samconfig.toml || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
+	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)

@@ -54,7 +54,7 @@ PLACES: Final[Mapping[str, tuple[Iterable[str], set[str]]]] = {
     "ticketctl/commands/send.py": (options(), {"attributes"}),
     "lab/simulation/requests.py": ({*requests.CHECKS, requests.CAP}, set()),
     "lab/simulation/producers.py": ({*producers.OPTIONAL_VALUES}, {*REQUIRED, CAP}),
-    "README.md": (first_cells("README.md", "Ask for a ticket"), set()),
+    "docs/producing.md": (first_cells("docs/producing.md", "Fields"), set()),
     # The cap is no part of the ticket.
     "docs/operations.md": (
         first_cells("docs/operations.md", "The tables' attributes"),

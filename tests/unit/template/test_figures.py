@@ -28,7 +28,6 @@ METRICS_OF_ALARMS = sum(
         ("docs/performance.md", BASE),
         ("docs/decisions.md", LEAST),
         ("docs/performance.md", LEAST),
-        ("README.md", f"the last {AGE} milliseconds"),
         ("docs/decisions.md", f"the next number for {AGE} ms"),
         ("docs/performance.md", f"its own last block for {AGE} ms"),
         ("docs/scaling.md", f"| metrics of the worker | {METRICS} |"),

@@ -137,9 +137,9 @@ class TestNothingLost:
         queue, letters = (properties(name)["MessageRetentionPeriod"] for name in QUEUES)
 
         assert letters >= queue + 7 * DAY
-        readme = (ROOT / "README.md").read_text("utf-8")
+        page = (ROOT / "docs/proof.md").read_text("utf-8")
         [promised] = re.findall(
-            r"lives for (\d+) days on the queue, and a dead letter for (\d+)", readme
+            r"lives for (\d+) days on the queue, and a dead letter for (\d+)", page
         )
         assert [queue, letters] == [int(days) * DAY for days in promised]
 
