@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import timestamp
+from ticketctl.aws.stack import caller_arn
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
@@ -102,4 +103,5 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         console().print(f"{planned}\n{there}", markup=False)
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
-    import_all(Import(stack, stack.retention_days), tickets, file)
+    target = Import(stack, caller_arn(stack), stack.retention_days)
+    import_all(target, tickets, file)

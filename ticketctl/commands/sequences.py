@@ -7,6 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticketctl.aws.stack import caller_arn
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
@@ -24,10 +25,9 @@ from ticketctl.sequences.marking import (
     ERASE,
     VOID,
     Mark,
+    Marking,
     announce,
-    check_markable,
     checked_reason,
-    mark_ticket,
 )
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
@@ -68,8 +68,9 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
+    target = Seed(stack, project, last, caller_arn(stack), reason)
     try:
-        seeded = Seed(stack, project, last, reason).apply()
+        seeded = target.apply()
     except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
         remark(f"{project} may be seeded in part: run it again")
         raise
@@ -132,10 +133,13 @@ def _mark(
     checked_reason(reason)
     stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
-    check_markable(stack, found, mark, reason)
+    marking = Marking(stack, mark, reason, caller_arn(stack))
+    marking.check(found)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
-    marked = mark_ticket(stack, found, mark, reason)
+    marked = marking.apply(found)
+    for problem in marked.remarks:
+        remark(problem)
     try:
         announce(stack, marked, mark)
     except BaseException:  # Ctrl-C as well.

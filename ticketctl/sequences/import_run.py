@@ -19,7 +19,6 @@ from ticketctl.sequences.importing import (
     Import,
     results_there,
 )
-from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
@@ -95,7 +94,7 @@ def import_all(target: Import, tickets: Sequence[Existing], file: str) -> None:
     refused = Problems(file)
     try:
         for project, number in _highest_numbers(tickets).items():
-            seeded = seed_for_import(target.stack, project, number, target.retry)
+            seeded = seed_for_import(target, project, number)
             for given in seeded.given_within if seeded else ():
                 remark(f"{project}-{given} was given by workers meanwhile")
         for ticket, result in _results(target, tickets):
@@ -129,15 +128,14 @@ def _results(
     yield from with_progress(written, "importing", len(tickets), done=len(there))
 
 
-def seed_for_import(
-    stack: System, project: str, number: int, retry: RetryPolicy
-) -> Seeded | None:
+def seed_for_import(target: Import, project: str, number: int) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
+    stack, caller = target.stack, target.caller
     above = ticket_from(stack, project, number)
     if above and not above.ends_a_seed:
         return None
     last = above.number if above else number
-    return Seed(stack, project, last, "import", retry).apply()
+    return Seed(stack, project, last, caller, "import", target.retry).apply()
 
 
 def _highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:

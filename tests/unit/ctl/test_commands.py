@@ -1,4 +1,4 @@
-"""A new command must be imported, tested end to end, and appear on the operators' page."""
+"""A new command is imported, tested end to end, and on the operators' page."""
 
 import ast
 import re
