@@ -31,6 +31,7 @@ from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
+from ticket_numbering.worker.turns import Turns
 from ticket_numbering.worker.worker import Worker
 
 NEXT_RETENTION_DAYS: Final = 365
@@ -142,6 +143,7 @@ class ExecutionEnvironment:
         publisher: Callable[..., Publisher] = SNSPublisher,
         dead_letters: DeadLetterQueue | None = None,
         worker: type[Worker] = Worker,
+        turns: type[Turns] = Turns,
     ) -> Handler:
         """Return the real handler with an empty cache, but for the parts given."""
         self.cache.entries.clear()
@@ -159,6 +161,7 @@ class ExecutionEnvironment:
             dead_letters or self.dead_letters(),
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
+            turns=turns,
             source=SETTINGS.event_source,
         )
         return build_handler(built)
