@@ -1,8 +1,11 @@
 """Checks of single promises: caps, costs, and that a bad message harms only itself."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any, Final
 
 from simulation.aws.items import Address
 from simulation.aws.messages import Message
@@ -10,6 +13,8 @@ from simulation.aws.tables import KEYS, TICKETS
 from simulation.history import History, actor
 from simulation.monitor import Monitor, broken
 from simulation.requests import RequestId
+
+PUBLISH: Final = "publish_batch"
 
 
 @dataclass
@@ -86,6 +91,53 @@ class Neighbours:
             if message.id in failed or not monitor.is_answered(message):
                 broken(f"{message.id} had to wait without contention")
             self.deliveries += 1
+
+
+@dataclass
+class _Invocation:
+    """The calls of an invocation, and its numbers on their way to SNS."""
+
+    in_flight: int = 0
+    last_answer: float = inf
+    unsent: set[str] = field(default_factory=set)
+    """Numbers committed here that no call to SNS has named."""
+    has_failed: bool = False
+    """Whether SNS has refused an event; then the rest may wait for the end."""
+
+    def calls(self, time: float, operation: str, request: Any) -> None:
+        """See a call: if it ends a wait of the whole batch, no number is unsent."""
+        waited = not self.in_flight and time > self.last_answer
+        if waited and self.unsent and not self.has_failed:
+            broken(f"{min(self.unsent)} waited for another project's backoff")
+        self.in_flight += 1
+        if operation == PUBLISH:
+            entries = request["PublishBatchRequestEntries"]
+            self.unsent -= {json.loads(entry["Message"])["id"] for entry in entries}
+
+    def is_answered(self, time: float, operation: str, answer: Any) -> None:
+        """See an answer."""
+        self.in_flight -= 1
+        self.last_answer = time
+        if operation == PUBLISH:
+            is_taken = isinstance(answer, dict) and not answer["Failed"]
+            self.has_failed |= not is_taken
+
+
+def check_waits(history: History) -> None:
+    """Check that no number waits for the backoff of another project.
+
+    Where a batch has no call in flight for a while, its projects only wait: before one
+    of them is tried again, the numbers so far are sent to SNS.
+    """
+    invocations: dict[str, _Invocation] = defaultdict(_Invocation)
+    for time, name, what, detail in history.events:
+        match what.split():
+            case [">", operation]:
+                invocations[name].calls(time, operation, detail[0])
+            case ["<", operation]:
+                invocations[name].is_answered(time, operation, detail)
+            case ["commits"]:
+                invocations[name.rpartition("/")[0]].unsent |= detail.keys()
 
 
 def check_costs(history: History, bound: int, units: float) -> None:

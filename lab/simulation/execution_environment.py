@@ -28,6 +28,7 @@ from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
+from ticket_numbering.worker.turns import Turns
 from ticket_numbering.worker.worker import Worker
 
 SALT: Final = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -140,6 +141,7 @@ class ExecutionEnvironment:
         publisher: Callable[..., Publisher] = SNSPublisher,
         dead_letters: DeadLetterQueue | None = None,
         worker: type[Worker] = Worker,
+        turns: type[Turns] = Turns,
     ) -> Handler:
         """Return the real handler with an empty cache, but for the parts given."""
         self.cache.entries.clear()
@@ -158,6 +160,7 @@ class ExecutionEnvironment:
             dead_letters or self.dead_letters(),
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
+            turns=turns,
             source=SETTINGS.event_source,
         )
         return build_handler(built)

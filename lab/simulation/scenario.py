@@ -165,10 +165,11 @@ def _day_of_poison(choices: Choices) -> Scenario:
 
 
 def _day_of_throttling(choices: Choices) -> Scenario:
-    """Draw a day on which more projects are throttled than a batch has threads."""
+    """Draw a day on which one project is throttled, or as many as there are threads."""
     projects = [f"P{number}" for number in range(11 + choices.pick(4))]
     caps = one_of(choices, CAPS)
-    throttled = choices.order(projects)[: 10 + choices.pick(len(projects) - 10)]
+    most = 10 + choices.pick(len(projects) - 10)
+    throttled = choices.order(projects)[: one_of(choices, (1, most))]
     producers = Producers(
         choices, count=3 * len(projects), projects=projects, spread=0.0, caps=caps
     )

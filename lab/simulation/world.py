@@ -13,7 +13,7 @@ from simulation.aws.lambda_service import HandlerError, Poller
 from simulation.aws.messages import reason_of
 from simulation.aws.tables import SCHEMA, TICKETS
 from simulation.chains import Chains
-from simulation.checks import Caps, Neighbours, check_costs
+from simulation.checks import Caps, Neighbours, check_costs, check_waits
 from simulation.coverage import Condition, conditions_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -119,6 +119,8 @@ class World:
                 bound, units = self.scenario.max_attempts, tables.units_written
                 check_costs(self.history, bound, units)
                 check_poison_last(self.history)
+                if self.scenario.is_fair:
+                    check_waits(self.history)
             dead_letters = self.services.dead_letters.arrived
             # A message that was received too often lets others pass it.
             if self.scenario.fifo and all(map(reason_of, dead_letters)):

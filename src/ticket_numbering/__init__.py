@@ -9,7 +9,7 @@ The promise, through redelivery, retries, crashes and throttling:
 3. Announced at least once, with the same event id every time.
 4. Nothing lost: a message goes once its number or its refusal at its cap is announced,
    or it is dead-lettered.
-5. One bad message harms only itself.
+5. One bad message harms only itself; its neighbours wait for no backoff of others.
 6. A refusal is an answer: an event names the message and the reason.
 
 Follow a message by reading in this order; each room stands on those below it:
@@ -21,6 +21,7 @@ Follow a message by reading in this order; each room stands on those below it:
     worker/
       handler           the partial-batch response, one outcome line a record
       worker            a batch: parse, deduplicate, allocate, publish, dead-letter
+      batch             the records, and the result of each once it is final
       project_task      one project's share of the batch
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it

@@ -147,6 +147,16 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         worker=workers.PoisonFirst,
     ),
     _with(
+        "numbers are announced at the end only",
+        "waited for another project's backoff",
+        turns=workers.AnnouncesLast,
+    ),
+    _with(
+        "the thread that ends does not look",
+        "waited for another project's backoff",
+        turns=workers.EndsUnseen,
+    ),
+    _with(
         "a refusal is taken for announced",
         "was dead-lettered before its event",
         publisher=adapters.SilentRefusals,

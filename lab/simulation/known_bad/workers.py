@@ -1,4 +1,4 @@
-"""Known-bad workers: wrong orders, and wrong reports of failures."""
+"""Known-bad workers: wrong orders, long waits, and wrong reports of failures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +13,7 @@ from ticket_numbering.worker.announcing import hold_back
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.turns import Turns
 from ticket_numbering.worker.worker import BatchReport, Worker
 
 
@@ -50,6 +51,22 @@ class HoldsGroups(Worker):
             for before, after in zip(report.results, hold_back(results), strict=True)
         ]
         return replace(report, results=held)
+
+
+class AnnouncesLast(Turns):
+    """Announces nothing before the last project of the batch is done."""
+
+    def is_idle(self) -> bool:
+        """Deny it."""
+        return False
+
+
+class EndsUnseen(Turns):
+    """Lets only a thread that would sleep look, and none that ends."""
+
+    def is_idle(self) -> bool:
+        """Return whether all projects wait, and one of them without a thread."""
+        return bool(self.waiting) and Turns.is_idle(self)
 
 
 class PoisonFirst(Worker):

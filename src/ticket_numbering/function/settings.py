@@ -43,7 +43,7 @@ class Settings(BaseModel):
     """Attempts at one block before its requests go back to the queue."""
 
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
-    """No new read or write starts with less left of the invocation's time.
+    """No new read, write or early announcement starts with less left of the time.
 
     Covers one call that runs into its timeouts (9 s, see `bootstrap`).
     """

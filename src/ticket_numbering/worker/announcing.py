@@ -1,7 +1,7 @@
 """The events and dead letters of a batch, and the results whose are not out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from ticket_numbering.allocation.allocation import TimeLeft
@@ -9,7 +9,7 @@ from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import NotAttemptedError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CreateTicket
-from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue
+from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
 from ticket_numbering.worker.project_task import caught
 from ticket_numbering.worker.results import (
     Numbered,
@@ -25,6 +25,40 @@ Item = TypeVar("Item")
 
 ANNOUNCED_DELIVERIES: Final = 4
 """Of poison, in which its event must be out before its dead letter."""
+
+
+@dataclass(slots=True)
+class Announcer:
+    """Announces the results of a batch, each event once.
+
+    One thread at a time calls it. Replays are announced too: the first delivery may
+    have died between its commit and its announcement.
+    """
+
+    publisher: Publisher
+    time_left: TimeLeft
+    has_failed: bool = False
+    """Whether an event was not published; it is due again."""
+    _published: set[str] = field(default_factory=set)
+
+    def announce(self, results: Sequence[Result]) -> Mapping[str, Exception]:
+        """Publish the events that are not out yet.
+
+        Returns:
+            The errors of the unpublished, by event id.
+        """
+        due = {
+            event_id: envelope
+            for event_id, envelope in announcements(results).items()
+            if event_id not in self._published
+        }
+        failures = failures_of(self._publish, due)
+        self._published |= due.keys() - failures.keys()
+        self.has_failed |= bool(failures)
+        return failures
+
+    def _publish(self, envelopes: Sequence[Envelope]) -> Mapping[str, Exception]:
+        return self.publisher.publish(envelopes, self.time_left)
 
 
 def with_event(result: Result, source: str) -> Result:

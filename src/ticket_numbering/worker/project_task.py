@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from ticket_numbering.allocation.allocation import Allocator, TimeLeft
@@ -11,7 +12,7 @@ from ticket_numbering.contract.messages import CreateTicket
 Value = TypeVar("Value")
 
 
-@dataclass(slots=True)
+@dataclass
 class ProjectTask:
     """Allocates a project's numbers, turn by turn."""
 
@@ -19,14 +20,14 @@ class ProjectTask:
     project_id: str
     requests: Sequence[CreateTicket]
     time_left: TimeLeft
-    allocation: Allocation | None = None
-    """None before the first turn."""
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """Its progress; begins in its first turn, for a cached number ages quickly."""
+        return self.allocator.start(self.project_id, self.requests)
 
     def __call__(self) -> float | None:
         """Go on until it is done, or must wait for the seconds that it returns."""
-        if self.allocation is None:
-            # Here, and not before: the cached number is milliseconds old.
-            self.allocation = self.allocator.start(self.project_id, self.requests)
         allocation = self.allocation
         delay = caught(lambda: self.allocator.advance(allocation, self.time_left))
         if isinstance(delay, Exception):

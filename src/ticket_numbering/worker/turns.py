@@ -1,11 +1,15 @@
 """Tasks that take turns on a few threads: one that backs off gives its thread away.
 
 So no task waits for the delay of another, and each has its first turn before any has
-its second.
+its second. While none runs and one waits, a thread that has nothing else to do works
+for the others.
 """
 
 from collections.abc import Callable, Sequence
-from queue import Empty, PriorityQueue
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from threading import Lock
 from typing import Final
 
 from ticket_numbering.allocation.allocation import TimeLeft
@@ -15,40 +19,87 @@ AT_ONCE: Final = float("-inf")
 Task = Callable[[], float | None]
 """Goes on until it is done, or must wait for the seconds that it returns."""
 
+Work = Callable[[], object]
 
+
+@dataclass(slots=True)
 class Turns:
     """The tasks that are not finished."""
 
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        time_left: TimeLeft,
-        sleep: Callable[[float], None],
-    ) -> None:
-        self._tasks = tasks
-        self._time_left = time_left
-        self._sleep = sleep
-        self._waiting: PriorityQueue[tuple[float, int]] = PriorityQueue()
-        """When each waiting task is due, and its place."""
-        for place in range(len(tasks)):
-            self._waiting.put((AT_ONCE, place))
+    tasks: Sequence[Task]
+    time_left: TimeLeft
+    sleep: Callable[[float], None]
+    idle_work: Callable[[], Work | None]
+    """Returns the work of an idle moment, if there is any.
+
+    No task runs or starts during the call. Tasks go on during the work; one that finds
+    no thread meanwhile is late by the rest of it.
+    """
+    waiting: list[tuple[float, int]] = field(init=False)
+    """When each task is due that waits without a thread, and its place; a heap."""
+    sleeping: int = 0
+    """Tasks that wait on a thread."""
+    running: int = 0
+    """Threads that run a task or do idle work."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.waiting = [(AT_ONCE, place) for place in range(len(self.tasks))]
 
     def take(self, _thread: int = 0) -> None:
         """Run the task that is due first, again and again, until none waits.
 
         Then every task that is not done yet has a thread of its own.
         """
-        while True:
-            try:
-                due, place = self._waiting.get_nowait()
-            except Empty:
-                return
-            if due > AT_ONCE:
-                self._sleep(max(0.0, due - self._now()))
-            delay = self._tasks[place]()
+        while turn := self._next():
+            turn()
+
+    def is_idle(self) -> bool:
+        """Return whether no task runs or should, and one waits."""
+        if self.running:
+            return False
+        if self.waiting:
+            due, _ = self.waiting[0]
+            return due >= self._now()
+        return self.sleeping > 0
+
+    def _next(self) -> Work | None:
+        """Return the thread's next turn; None if no task waits for a thread.
+
+        A thread that would sleep or end looks first whether this moment is idle.
+        """
+        with self._lock:  # The look and the counts are one step.
+            if self.is_idle() and (work := self.idle_work()):
+                self.running += 1
+                return partial(self._do, work)
+            if not self.waiting:
+                return None
+            due, place = heappop(self.waiting)
+            if due < self._now():
+                self.running += 1
+                return partial(self._run, place)
+            self.sleeping += 1
+            return partial(self._run_at, due, place)
+
+    def _do(self, work: Work) -> None:
+        work()
+        with self._lock:
+            self.running -= 1
+
+    def _run_at(self, due: float, place: int) -> None:
+        self.sleep(max(0.0, due - self._now()))
+        with self._lock:
+            self.sleeping -= 1
+            self.running += 1
+        self._run(place)
+
+    def _run(self, place: int) -> None:
+        delay = self.tasks[place]()
+        with self._lock:
+            self.running -= 1
             if delay is not None:
-                self._waiting.put((self._now() + delay, place))
+                heappush(self.waiting, (self._now() + delay, place))
 
     def _now(self) -> float:
         """Return a time that grows, by the clock that the deadline goes by."""
-        return -self._time_left()
+        return -self.time_left()

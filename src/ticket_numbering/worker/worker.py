@@ -3,10 +3,10 @@
 Parse, deduplicate, look up redelivered requests, allocate each project's numbers
 side by side, announce numbers and refusals, dead-letter. Each of them ends in time for
 the next; poison comes last, so it uses up no time but its own.
+While a project backs off and no other is at work, the answers so far are announced.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,37 +18,21 @@ from ticket_numbering.allocation.allocation import Allocator, TimeLeft
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import InvalidMessageError, TransientError
-from ticket_numbering.contract.messages import (
-    Assignment,
-    CreateTicket,
-    RequestIdentity,
-    RequestKey,
-)
+from ticket_numbering.contract.messages import Assignment, RequestKey
 from ticket_numbering.worker.announcing import (
-    announcements,
+    Announcer,
     dead_lettered,
-    failures_of,
     hold_back,
     numbers_reported,
     refusals_reported,
-    with_event,
 )
+from ticket_numbering.worker.batch import Batch
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
 from ticket_numbering.worker.project_task import ProjectTask, caught
-from ticket_numbering.worker.results import (
-    Pending,
-    Poison,
-    Refused,
-    Result,
-    Retry,
-    deduplicate,
-    failed,
-    resolve,
-    retry,
-)
+from ticket_numbering.worker.results import Pending, Poison, Result, Retry, failed
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.turns import Turns
+from ticket_numbering.worker.turns import Turns, Work
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
@@ -78,6 +62,8 @@ class Worker:
     sleep: Callable[[float], None] = sleep
     pool: Callable[[int], Executor] = field(default=ThreadPoolExecutor)
     """Makes the threads that run the projects of a batch side by side."""
+    turns: type[Turns] = Turns
+    """Hands the projects to these threads."""
     number_padding: int = 0
     """The digits of a number in an announcement's `display`, at least."""
     allowed_projects: re.Pattern[str] = re.compile(".*")
@@ -92,21 +78,21 @@ class Worker:
             records: The records in the order of the event.
             time_left: Seconds left of the invocation.
         """
-        batch = [self._parse(record) for record in records]
-        pending = [entry for entry in batch if isinstance(entry, Pending)]
-        requests = deduplicate(pending)
-        recorded = self._look_up_redelivered(pending, time_left)
-        allocations = self._allocate(
-            [one for one in requests.values() if one.key not in recorded], time_left
+        batch = Batch(
+            [self._parse(record) for record in records],
+            self.source,
+            self.number_padding,
         )
-        resolved = self._resolve(batch, requests, recorded, allocations)
-        resolved = [self._announceable(result) for result in resolved]
-        failures = self._publish(resolved, time_left)
+        announcer = Announcer(self.publisher, time_left)
+        batch.recorded = self._look_up_redelivered(batch.pending, time_left)
+        self._allocate(batch, announcer, time_left)
+        results = batch.results()
+        failures = announcer.announce(results)
         # A number that is not announced holds its FIFO group; a refusal holds nothing.
-        results = hold_back(numbers_reported(resolved, failures))
+        results = hold_back(numbers_reported(results, failures))
         results = refusals_reported(results, failures)
         results = dead_lettered(results, self.dead_letters, time_left)
-        return BatchReport(results, allocations, len(failures))
+        return BatchReport(results, batch.allocations, len(failures))
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
         request = caught(record.parse)
@@ -148,74 +134,28 @@ class Worker:
         return recorded
 
     def _allocate(
-        self, requests: Iterable[CreateTicket], time_left: TimeLeft
-    ) -> list[Allocation]:
-        """Allocate each project's numbers, on a few threads."""
-        projects: dict[str, list[CreateTicket]] = defaultdict(list)
-        for request in requests:
-            projects[request.project_id].append(request)
-        tasks = [
-            ProjectTask(self.allocator, project_id, of_project, time_left)
-            for project_id, of_project in projects.items()
-        ]
-        turns = Turns(tasks, time_left, self.sleep)
-        threads = min(len(projects), MAX_PROJECTS_SIDE_BY_SIDE)
+        self, batch: Batch, announcer: Announcer, time_left: TimeLeft
+    ) -> None:
+        """Allocate each project's numbers, on a few threads; announce early.
+
+        A task that waits is due above the deadline reserve, so that an announcement
+        meanwhile starts above it too. If SNS hangs, that takes as long as an attempt
+        that hangs, and once: nothing more is announced early after a failure.
+        """
+
+        def announcement() -> Work | None:
+            answered = () if announcer.has_failed else batch.newly_answered()
+            return partial(announcer.announce, answered) if answered else None
+
+        batch.tasks = {
+            project_id: ProjectTask(self.allocator, project_id, requests, time_left)
+            for project_id, requests in batch.projects.items()
+        }
+        tasks = [*batch.tasks.values()]
+        turns = self.turns(tasks, time_left, self.sleep, announcement)
+        threads = min(len(tasks), MAX_PROJECTS_SIDE_BY_SIDE)
         if threads > 1:
             with self.pool(threads) as pool:
                 list(pool.map(turns.take, range(threads)))
         else:
             turns.take()
-        return [task.allocation for task in tasks if task.allocation]
-
-    def _resolve(
-        self,
-        batch: Iterable[Pending | Poison | Retry],
-        requests: Mapping[RequestIdentity, CreateTicket],
-        recorded: Mapping[RequestKey, Assignment | Exception],
-        allocations: Iterable[Allocation],
-    ) -> list[Result]:
-        by_project = {allocation.project_id: allocation for allocation in allocations}
-
-        def result(entry: Pending | Poison | Retry) -> Result:
-            if not isinstance(entry, Pending):
-                return entry
-            request, is_new = entry.request, False
-            answer: Assignment | Exception | None = recorded.get(request.key)
-            if answer is None:
-                allocation = by_project[request.project_id]
-                answer = allocation.answer_to(request)
-                # Of the records of one request, the one that was tried is new.
-                was_tried = request is requests[request.identity]
-                is_new = was_tried and request.key in allocation.assigned
-            return resolve(
-                entry,
-                answer,
-                new=is_new,
-                source=self.source,
-                padding=self.number_padding,
-            )
-
-        return [result(entry) for entry in batch]
-
-    def _announceable(self, result: Result) -> Result:
-        """Return a refusal with its event; a bug in it harms no neighbour."""
-        found = caught(lambda: with_event(result, self.source))
-        if not isinstance(found, Exception):
-            return found
-        logger.error("a refusal cannot be announced", exc_info=found)
-        return retry(result, found) if isinstance(result, Refused) else result
-
-    def _publish(
-        self, results: Sequence[Result], time_left: TimeLeft
-    ) -> Mapping[str, Exception]:
-        """Announce each number and each refusal once, replays too.
-
-        The first delivery may have died between its commit and its announcement.
-
-        Returns:
-            The errors of the unpublished, by event id.
-        """
-        return failures_of(
-            lambda envelopes: self.publisher.publish(envelopes, time_left),
-            announcements(results),
-        )

@@ -1,9 +1,18 @@
-"""Turns on a thread: no task waits for the delay of another."""
+"""Turns on threads: no task waits for the delay of another, and work is done idly."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
 
 import pytest
 
+from tests.support.builders import plenty
 from tests.support.fakes import FakeTime
-from ticket_numbering.worker.turns import Task, Turns
+from ticket_numbering.worker.turns import Task, Turns, Work
+
+DEADLOCK_SECONDS = 60
+"""Ends a test that hangs; no right order takes so long."""
 
 
 class Log:
@@ -12,6 +21,8 @@ class Log:
     def __init__(self) -> None:
         self.time = FakeTime(left=100.0)
         self.turns: list[tuple[str, float]] = []
+        self.work: list[float] = []
+        """The seconds that each idle work takes."""
 
     def task(self, name: str, *delays: float) -> Task:
         """Return a task that backs off so often and so long."""
@@ -23,9 +34,19 @@ class Log:
 
         return turn
 
+    def slow(self) -> None:
+        """Take three seconds."""
+        self.time.sleep(3.0)
+
     def take(self, *tasks: Task) -> None:
         """Run the tasks on one thread."""
-        Turns(tasks, self.time.time_left, self.time.sleep).take(0)
+        Turns(tasks, self.time.time_left, self.time.sleep, self._idle_work).take(0)
+
+    def _idle_work(self) -> Work | None:
+        if not self.work:
+            return None
+        self.turns.append(("work", self.time.left))
+        return partial(self.time.sleep, self.work.pop())
 
 
 def test_first_turns_come_before_second_ones_when_tasks_back_off() -> None:
@@ -44,16 +65,118 @@ def test_shorter_delay_ends_first_when_several_tasks_back_off() -> None:
     assert log.turns[2:] == [("b", 99.0), ("b", 97.0), ("a", 92.0)]
 
 
-@pytest.mark.parametrize(("delay", "rest"), [(5.0, 2.0), (1.0, 0.0)])
+@pytest.mark.parametrize(("delay", "at"), [(5.0, 95.0), (1.0, 97.0)])
 def test_time_of_other_turns_counts_when_a_task_backs_off(
-    delay: float, rest: float
+    delay: float, at: float
 ) -> None:
     log = Log()
 
-    def slow() -> None:
-        log.time.sleep(3.0)
+    log.take(log.task("a", delay), log.slow)
 
-    log.take(log.task("a", delay), slow)
+    assert log.turns == [("a", 100.0), ("a", at)]
 
-    assert log.turns == [("a", 100.0), ("a", 97.0 - rest)]
-    assert log.time.slept == [3.0, rest]
+
+class TestIdleWork:
+    """It is done while no task runs and one waits, and delays none for long."""
+
+    def test_work_is_done_before_the_thread_sleeps(self) -> None:
+        log = Log()
+        log.work = [0.0]
+
+        log.take(log.task("a", 8.0), log.task("b"))
+
+        assert log.turns[1:] == [("b", 100.0), ("work", 100.0), ("a", 92.0)]
+
+    def test_none_is_done_when_no_task_backs_off(self) -> None:
+        log = Log()
+        log.work = [0.0]
+
+        log.take(log.task("a"), log.task("b"))
+
+        assert log.turns == [("a", 100.0), ("b", 100.0)]
+
+    def test_work_is_left_when_a_task_is_overdue(self) -> None:
+        log = Log()
+        log.work = [0.0]
+
+        log.take(log.task("a", 1.0), log.slow)
+
+        assert log.turns == [("a", 100.0), ("a", 97.0)]
+
+    def test_its_time_counts_when_a_task_backs_off(self) -> None:
+        log = Log()
+        log.work = [2.0, 3.0]
+
+        log.take(log.task("a", 8.0))
+
+        assert log.turns[1:] == [("work", 100.0), ("work", 97.0), ("a", 92.0)]
+
+    def test_work_is_done_by_a_thread_that_ends_when_another_sleeps(self) -> None:
+        scene = Scene()
+
+        def ends() -> None:
+            scene.wait_for(scene.asleep)
+
+        scene.take(scene.backs_off, ends)
+
+        assert scene.missing == []
+
+    def test_tasks_go_on_and_start_no_second_work_when_a_thread_works(self) -> None:
+        """Another thread wakes up, runs its task, and sleeps for the task left here."""
+        scene = Scene(lasting=True)
+
+        def backs_off_later() -> float | None:
+            scene.wait_for(scene.asleep)
+            return None if scene.asleep_again.is_set() else 1.0
+
+        scene.take(scene.backs_off, backs_off_later)
+
+        assert scene.missing == []
+        assert scene.second_looks == 0
+
+
+@dataclass
+class Scene:
+    """Two threads; each step waits for one of the other thread."""
+
+    lasting: bool = False
+    """Whether the work ends only when the other thread is asleep again."""
+    asleep: Event = field(default_factory=Event)
+    asleep_again: Event = field(default_factory=Event)
+    at_work: Event = field(default_factory=Event)
+    missing: list[Event] = field(default_factory=list)
+    """The steps that never came."""
+    is_working: bool = False
+    second_looks: int = 0
+    """Looks for work while a thread works."""
+
+    def take(self, *tasks: Task) -> None:
+        """Run each task on a thread of its own."""
+        turns = Turns(tasks, plenty, self._sleep, self._idle_work)
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            list(pool.map(turns.take, range(len(tasks))))
+
+    def backs_off(self) -> float | None:
+        """Back off once."""
+        return None if self.asleep.is_set() else 1.0
+
+    def wait_for(self, step: Event) -> None:
+        """Wait for a step of the other thread."""
+        if not step.wait(DEADLOCK_SECONDS):
+            self.missing.append(step)
+
+    def _sleep(self, _: float) -> None:
+        """Sleep until the other thread works."""
+        (self.asleep_again if self.asleep.is_set() else self.asleep).set()
+        self.wait_for(self.at_work)
+
+    def _idle_work(self) -> Work | None:
+        self.second_looks += self.is_working
+        return None if self.at_work.is_set() else self._work
+
+    def _work(self) -> None:
+        self.is_working = True
+        self.at_work.set()
+        if self.lasting:
+            self.wait_for(self.asleep_again)
+        self.is_working = False

@@ -166,6 +166,7 @@ class TestGaplessAndInOrder:
 
         assert found == [f"{name}-1" for name in names]
         assert len(store.threads) == threads
+        assert system.publisher.calls == 1
 
     def test_batch_of_one_project_starts_no_thread(self, system: System) -> None:
         report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))

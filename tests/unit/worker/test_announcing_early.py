@@ -1,0 +1,221 @@
+"""Whenever a whole batch only waits, its answers so far are announced."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.support.builders import (
+    SOURCE,
+    create_ticket,
+    create_tickets,
+    queue_record,
+    ticket_fields,
+)
+from tests.support.fakes import (
+    FakeDeadLetters,
+    FakePublisher,
+    FakeTicketStore,
+    FakeTime,
+    Fault,
+    everywhere,
+    in_project,
+)
+from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import Reason
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import (
+    AnnouncementError,
+    DeadLetterError,
+    IdempotencyMismatchError,
+    NotAttemptedError,
+    StoreThrottledError,
+)
+from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Assigned, Replayed
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import BatchReport, Worker
+
+THEN = "2026-11-21T06:00:00.000Z"
+START = FakeTime().left
+
+THROTTLED = in_project("HOT", everywhere(Reason.THROTTLED))
+
+
+def passes(_: Block) -> None:
+    """Let a write be."""
+
+
+@dataclass
+class TimedPublisher(FakePublisher):
+    """Remembers its calls; each of the first refuses the events given."""
+
+    log: list[tuple[float, list[str]]] = field(default_factory=list)
+    """The time left, and the ids, of each call."""
+    refusals: list[set[str]] = field(default_factory=list)
+
+    def publish(
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish; see `Publisher`."""
+        ids = [announcement.event.id for announcement in announcements]
+        self.log.append((time_left(), ids))
+        self.refused = self.refusals.pop(0) if self.refusals else set()
+        return super().publish(announcements, time_left)
+
+
+@dataclass
+class TimedDeadLetters(FakeDeadLetters):
+    """Remembers the time left at each call."""
+
+    times: list[float] = field(default_factory=list)
+
+    def send(
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+    ) -> dict[str, DeadLetterError]:
+        """Send; see `DeadLetterQueue`."""
+        self.times.append(time_left())
+        return super().send(dead_letters, time_left)
+
+
+@dataclass
+class System:
+    """A worker over fakes, whose time passes in the waits alone."""
+
+    store: FakeTicketStore = field(default_factory=FakeTicketStore)
+    publisher: TimedPublisher = field(default_factory=TimedPublisher)
+    dead_letters: TimedDeadLetters = field(default_factory=TimedDeadLetters)
+    max_attempts: int = 25
+
+    def handle(self, *records: SQSRecord, faults: Sequence[Fault]) -> BatchReport:
+        """Process a batch, with faults of the first writes."""
+        time = FakeTime()
+        self.store.faults += faults
+        worker = Worker(
+            Allocator(self.store, self.max_attempts, 10.0),
+            self.publisher,
+            self.dead_letters,
+            time.sleep,
+            # A single thread, so that the order is the same every time.
+            lambda _: ThreadPoolExecutor(1),
+            source=SOURCE,
+        )
+        return worker.handle(records, time.time_left)
+
+
+@pytest.fixture
+def system() -> System:
+    """Return a worker over empty tables."""
+    return System()
+
+
+def hot(count: int = 1) -> list[SQSRecord]:
+    """Return records of the project that is throttled."""
+    return [*map(queue_record, create_tickets(count, "HOT"))]
+
+
+def fifo(request: CreateTicket) -> SQSRecord:
+    """Return a record of a FIFO queue and its only group."""
+    return queue_record(request, group_id="one", sequence_number="1")
+
+
+class TestAnswersSoFar:
+    """All of them, in the order of the end, and each once."""
+
+    def test_answers_are_announced_before_the_wait_and_dead_letters_last(
+        self, system: System
+    ) -> None:
+        """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
+        replayed = create_ticket("QUIET")
+        system.store.put(Block("QUIET", 1, THEN, [replayed]))
+        invalid = queue_record(json.dumps(ticket_fields(component="unknown")))
+        full = queue_record(create_ticket("QUIET", max_number=1))
+        quiet = queue_record(create_ticket("QUIET"))
+
+        system.handle(
+            *(invalid, full, *hot(), quiet),
+            queue_record(replayed, receive_count=2),
+            faults=[THROTTLED] * 3,
+        )
+
+        (at, early), (later, last) = system.publisher.log
+        assert early == [
+            *("QUIET-2", "QUIET-1"),
+            f"refused/{invalid.message_id}/InvalidMessageError/body",
+            f"refused/{full.message_id}/SequenceFullError/max_number",
+        ]
+        assert last == ["HOT-1"]
+        assert (at, system.dead_letters.times) == (START, [later])
+        assert later < START
+
+    def test_first_block_is_announced_when_its_own_project_backs_off(
+        self, system: System
+    ) -> None:
+        system.handle(*hot(60), faults=[passes, THROTTLED, THROTTLED])
+
+        assert [len(ids) for _, ids in system.publisher.log] == [50, 10]
+
+    def test_refusal_waits_when_a_rival_of_its_key_does(self, system: System) -> None:
+        """Another worker's number for an equal request can still replace it."""
+        system.store.fill(1, "HOT")
+        equal = create_ticket("HOT", "k")
+        capped = create_ticket("HOT", "k", max_number=1)
+        rival = create_ticket("HOT", "k", title="Another")
+
+        def numbered_elsewhere(_: Block) -> None:
+            system.store.put(Block("HOT", 2, THEN, [equal]))
+
+        report = system.handle(
+            queue_record(capped),
+            queue_record(rival),
+            faults=[THROTTLED, numbered_elsewhere],
+        )
+
+        first, second = report.results
+        assert isinstance(first, Replayed)
+        assert isinstance(getattr(second, "error", None), IdempotencyMismatchError)
+        assert [event_id.split("/")[-2:] for event_id in system.publisher.ids] == [
+            ["HOT-2"],
+            ["IdempotencyMismatchError", "idempotency_key"],
+        ]
+
+
+class TestFailure:
+    """What fails is tried again at the end, and what is held back comes again."""
+
+    def test_failed_event_is_announced_at_the_end_and_nothing_else_early(
+        self, system: System
+    ) -> None:
+        """A topic that hangs takes the time of one call, not of one in every wait."""
+        system.publisher.refusals = [{"QUIET-1"}]
+        quiet = map(queue_record, create_tickets(2, "QUIET"))
+
+        report = system.handle(
+            *hot(60), *quiet, faults=[THROTTLED, passes, passes, THROTTLED]
+        )
+
+        (_, early), (_, last) = system.publisher.log
+        assert early == ["QUIET-1", "QUIET-2"]
+        assert last == [*[f"HOT-{number}" for number in range(1, 61)], "QUIET-1"]
+        assert all(isinstance(result, Assigned) for result in report.results)
+        assert report.announcements_failed == 0
+
+    def test_announced_number_comes_again_when_its_group_is_held_back(
+        self, system: System
+    ) -> None:
+        system.max_attempts = 2
+        later = fifo(create_ticket("QUIET"))
+
+        report = system.handle(
+            fifo(create_ticket("HOT")), later, faults=[THROTTLED] * 3
+        )
+        again = system.handle(later, faults=[])
+
+        errors = [getattr(result, "error", None) for result in report.results]
+        assert [*map(type, errors)] == [StoreThrottledError, NotAttemptedError]
+        assert isinstance(again.results[0], Replayed)
+        assert system.publisher.ids == ["QUIET-1"] * 2
