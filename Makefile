@@ -8,6 +8,8 @@ SEEDS ?= 10000
 SEED ?=
 FULL ?=
 ALGORITHM ?= shipped
+PROFILE ?= measured
+TIMES ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -37,10 +39,22 @@ run: setup  ## Run the whole system here, number a sample of messages (or FILE=m
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 as above.
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
+# Lambda cannot write beside the code, so without bytecode each cold start compiles every module.
+# Bytecode of another version would be ignored; hashes, because the zip file resets the times.
+define compile_artifact
+	@for python in .venv-3.13/bin/python "$(LAMBDA_PYTHON)" "$$HOME"/.pyenv/versions/3.13*/bin/python3.13; do \
+		if "$$python" -c 'import sys; sys.exit(sys.implementation.cache_tag != "cpython-313")' 2> /dev/null; then \
+			exec "$$python" -m compileall -qq --invalidation-mode unchecked-hash $(1); \
+		fi; \
+	done; \
+	echo "There is no Python 3.13 here, so the artifact has no bytecode and starts more slowly; name one with LAMBDA_PYTHON=..." >&2
+endef
+
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
+	$(call compile_artifact,.build/sam/NumberingWorker)
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
 	@test -f .build/local/samconfig.toml || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
@@ -49,6 +63,7 @@ invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
 	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
+	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
@@ -76,8 +91,8 @@ mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ mus
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms, in 2 minutes; FULL=1: more seeds, and the plots.
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks $(if $(FULL),--seeds 8 --plots docs/performance)
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; PROFILE=fast or slow, or TIMES=p50,p90,p99: other times of AWS; FULL=1: more seeds, and the plots.
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function

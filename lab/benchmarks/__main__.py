@@ -8,6 +8,7 @@ import typer
 from benchmarks.cells import measure
 from benchmarks.claims import CLAIMS
 from benchmarks.plots import draw
+from benchmarks.profiles import MEASURED, profile_of
 from benchmarks.report import report
 
 app = typer.Typer(add_completion=False)
@@ -21,6 +22,15 @@ def main(
     scale: Annotated[
         float, typer.Option(min=0.05, help="Length of the runs; 1 is the usual.")
     ] = 1.0,
+    profile: Annotated[
+        str, typer.Option(help="AWS's times: measured by others, fast or slow.")
+    ] = MEASURED.name,
+    times: Annotated[
+        str,
+        typer.Option(
+            help="Times of one's own: p50,p90,p99 in ms of a transaction, or a report."
+        ),
+    ] = "",
     plots: Annotated[Path | None, typer.Option(help="Draw the plots here.")] = None,
 ) -> None:
     """Measure the worker and four other ways to number tickets, on the model of AWS.
@@ -29,8 +39,12 @@ def main(
     Ends with status 0 whether or not the targets are met.
     """
     cells = {cell for claim in CLAIMS for cell in claim.cells.values()}
-    results = measure(cells, seeds, scale)
-    typer.echo(report(results))
+    try:
+        played = profile_of(profile, times)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    results = measure(cells, played, seeds, scale)
+    typer.echo(report(results, played))
     if plots:
         draw(results, plots)
 

@@ -11,12 +11,11 @@ from rich.progress import track
 
 from benchmarks.contenders import OURS
 from benchmarks.counting import Figures, mean_of
-from benchmarks.model_run import CEILING, play
-from benchmarks.workloads import Workload, overhead_of
+from benchmarks.model_run import play
+from benchmarks.profiles import Profile
+from benchmarks.workloads import COLD_START, HOT, ZIPF, Workload
 
 WORKERS: Final = (100, 10, 2, 1)
-OVERHEAD: Final = overhead_of(10)
-NO_OVERHEAD: Final = (0.0, 0.0)
 
 
 STEP: Final = 10
@@ -35,32 +34,37 @@ Results = Mapping[Cell, Figures]
 """The mean of every cell's runs."""
 
 
-def hot(workers: int, overhead: tuple[float, float] = OVERHEAD) -> Workload:
+def hot(workers: int) -> Workload:
     """Return one hot project, of which there is always more."""
-    return Workload(workers, overhead=overhead)
+    return Workload(workers)
 
 
-CALM: Final = Workload(workers=1, rate=10.0, sent_together=10)
+RECOMMENDED: Final = Workload(2, batch_size=35, window=1.0)
+FIFO: Final = Workload(is_fifo=True)
+ZIPF_PROJECTS: Final = Workload(projects=len(ZIPF), weights=ZIPF)
+BESIDE_HOT: Final = Workload(projects=len(HOT), weights=HOT, rate=200.0)
+CALM: Final = Workload(1, rate=10.0, sent_together=10, has_overhead=False)
 CALM_PROJECTS: Final = replace(CALM, projects=10)
-TWICE: Final = Workload(workers=1, burst=10, redelivered=1.0)
-COLD_BURST: Final = Workload(burst=100, overhead=OVERHEAD)
-ONE_BY_ONE: Final = Workload(rate=CEILING / 2, overhead=OVERHEAD)
-IN_TENS: Final = replace(ONE_BY_ONE, sent_together=10)
-SINGLY: Final = Workload(workers=1, batch_size=1, rate=10.0, overhead=overhead_of(1))
-REDELIVERED: Final = Workload(redelivered=0.1, overhead=OVERHEAD)
-MANY_PROJECTS: Final = Workload(projects=1_000, overhead=overhead_of(10, projects=10))
+TWICE: Final = Workload(1, burst=10, redelivered=1.0, has_overhead=False)
+COLD_BURST: Final = Workload(burst=100, cold_start=COLD_START)
+SINGLY: Final = Workload(1, batch_size=1, rate=10.0)
+REDELIVERED: Final = Workload(redelivered=0.1)
+MANY_PROJECTS: Final = Workload(projects=1_000)
 
 
-def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:
+def measure(
+    cells: Collection[Cell], profile: Profile, seeds: int, scale: float = 1.0
+) -> Results:
     """Measure on all processors.
 
     Args:
         cells: The measurements.
+        profile: The times of AWS.
         seeds: Runs of each of the worker's cells; it alone adapts, and varies much.
         scale: Length of the runs, as a share of the usual.
     """
     runs = [
-        (cell, seed, scale)
+        (cell, profile, seed, scale)
         for cell in cells
         for seed in range(1, 1 + (seeds if cell.contender == OURS else 1))
     ]
@@ -80,6 +84,6 @@ def measure(cells: Collection[Cell], seeds: int, scale: float = 1.0) -> Results:
     return {cell: mean_of(figures) for cell, figures in found.items()}
 
 
-def _play(run: tuple[Cell, int, float]) -> tuple[Cell, Figures]:
-    cell, seed, scale = run
-    return cell, play(cell.contender, cell.workload, seed, scale)
+def _play(run: tuple[Cell, Profile, int, float]) -> tuple[Cell, Figures]:
+    cell, profile, seed, scale = run
+    return cell, play(cell.contender, cell.workload, profile, seed, scale)

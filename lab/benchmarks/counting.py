@@ -29,6 +29,8 @@ class Figures:
     attempts: float
     """Writes of tickets that were sent, for one that succeeded."""
     tickets_a_second: float
+    bound: float
+    """Those that no policy exceeds."""
     batches: float
     """Invocations a ticket."""
     batch_seconds: float
@@ -37,6 +39,8 @@ class Figures:
     longest: float
     """Seconds from receive to announced."""
     p99_from_sending: float
+    p99_of_quiet: float
+    """From sending, of all projects but P0."""
     starved: int
     """Messages that went back to the queue because time or attempts ran out."""
     duplicates: float
@@ -77,12 +81,16 @@ class Counts:
     """Seconds from a message's first receive to its first announcement."""
     delays: list[float] = field(default_factory=list)
     """Seconds from its sending."""
+    quiet_delays: list[float] = field(default_factory=list)
+    """Those of all projects but P0."""
     batches: list[float] = field(default_factory=list)
     """Seconds that each invocation took."""
     starved: int = 0
 
-    def figures(self, seconds: float, written: float, read: float) -> Figures:
-        """Return the figures, given the seconds, write units and read units."""
+    def figures(
+        self, seconds: float, written: float, read: float, bound: float
+    ) -> Figures:
+        """Return the figures, given the seconds, write units, read units and bound."""
         tickets = max(1, self.tickets)
         return Figures(
             requests=self.requests.total() / tickets,
@@ -92,12 +100,14 @@ class Counts:
             read_units=read / tickets,
             attempts=self.attempts / max(1, self.commits),
             tickets_a_second=self.tickets / seconds,
+            bound=bound,
             batches=len(self.batches) / tickets,
             batch_seconds=mean(self.batches or [0.0]),
             p50=percentile(self.waits, 0.5),
             p99=percentile(self.waits, 0.99),
             longest=percentile(self.waits, 1.0),
             p99_from_sending=percentile(self.delays, 0.99),
+            p99_of_quiet=percentile(self.quiet_delays, 0.99),
             starved=self.starved,
             duplicates=self.duplicates / tickets,
         )
@@ -132,6 +142,8 @@ class Meter(History):
             received_at, sent_at = self.received.pop(key)
             self.counts.waits.append(self.scheduler.now - received_at)
             self.counts.delays.append(self.scheduler.now - sent_at)
+            if event["data"]["project_id"] != "P0":
+                self.counts.quiet_delays.append(self.scheduler.now - sent_at)
 
 
 @dataclass

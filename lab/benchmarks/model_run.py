@@ -1,11 +1,11 @@
 """A contender at work on the model of AWS, on a virtual clock.
 
-Times are parameters here, taken for DynamoDB's; requests, units and attempts follow
-from the algorithm and from them.
+The times are a profile's; requests, units and attempts follow from the algorithm and
+from them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
@@ -18,31 +18,20 @@ from benchmarks.counting import (
     Figures,
     Meter,
 )
-from benchmarks.workloads import FIRST_WORKERS, Workload, span_of
+from benchmarks.profiles import Profile, ProfileLatency
+from benchmarks.workloads import FIRST_WORKERS, Workload, overhead_of, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
-from simulation.aws.latency import Latency
 from simulation.aws.network import Network
-from simulation.aws.tables import PARTITION_UNITS, TICKETS, Tables
+from simulation.aws.tables import TICKETS, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
-
-LATENCY: Final = Latency(
-    shortest=0.0015, longest=0.0035, phase=(0.0006, 0.0014), decision=(0.005, 0.011)
-)
-"""A call and its answer take 5 ms, and a transaction 12 to 18 ms in all."""
-
-UNITS_A_TICKET: Final = 2
-"""Of the project's partition: a transactional write of up to 1 KB."""
-
-CEILING: Final = PARTITION_UNITS / UNITS_A_TICKET
-"""Tickets a second of one project."""
 
 REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10
@@ -52,29 +41,39 @@ class _OverError(Exception):
     """Ends a run."""
 
 
-def play(contender: str, workload: Workload, seed: int, scale: float = 1.0) -> Figures:
+def play(
+    contender: str, workload: Workload, profile: Profile, seed: int, scale: float = 1.0
+) -> Figures:
     """Measure one contender with one workload, in silence."""
     with quiet():
-        return ModelRun(contender, workload, seed, scale).run()
+        return ModelRun(contender, workload, profile, seed, scale).run()
 
 
 class ModelRun:
     """One contender with one workload; ends when its time is over."""
 
     def __init__(
-        self, contender: str, workload: Workload, seed: int, scale: float
+        self,
+        contender: str,
+        workload: Workload,
+        profile: Profile,
+        seed: int,
+        scale: float,
     ) -> None:
         """Build the services."""
         self._build, self._workload = CONTENDERS[contender], workload
+        self._bound = workload.bound(profile)
         self._span = span_of(workload, scale, learns=contender == OURS)
-        self._bodies = workload.bodies()
+        # Choices of their own: the same seed sends the same to every contender.
+        self._bodies = workload.bodies(Choices(seed))
         self._numbered: set[tuple[str, str]] = set()
         self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._scheduler)
         self._faults = FaultPlan()
+        latency = ProfileLatency(profile=profile)
         self._network = Network(
-            self._scheduler, self._choices, self._faults, LATENCY, self._meter
+            self._scheduler, self._choices, self._faults, latency, self._meter
         )
         kind = CountedFifoQueue if workload.is_fifo else CountedQueue
         self._queue = kind(
@@ -87,7 +86,7 @@ class ModelRun:
         )
         self._topic = Topic(self._choices, on_publish=self._meter.announced)
         self._tables = Tables(
-            self._scheduler, self._choices, LATENCY, on_decision=self._decided
+            self._scheduler, self._choices, latency, on_decision=self._decided
         )
         self._dynamodb = DynamoDB(self._tables)
 
@@ -144,13 +143,14 @@ class ModelRun:
         return self._timed(self._build(environment))
 
     def _timed(self, handler: Handler) -> Handler:
-        """Count invocations, and let half of the overhead precede the work."""
+        """Count invocations; the cold start and half of the overhead come first."""
+        before = [self._choices.duration(*self._workload.cold_start)]
 
         def handle(event: dict[str, Any], context: Any) -> Any:
             start, starved = self._scheduler.now, len(event["Records"])
-            half = self._choices.duration(*self._workload.overhead) / 2
+            half = self._overhead(event["Records"]) / 2
             try:
-                self._scheduler.sleep(half)
+                self._scheduler.sleep(half + (before.pop() if before else 0.0))
                 answer = handler(event, context)
                 self._scheduler.sleep(half)
                 starved = len(answer["batchItemFailures"])
@@ -160,6 +160,12 @@ class ModelRun:
             return answer
 
         return handle
+
+    def _overhead(self, records: Sequence[Mapping[str, Any]]) -> float:
+        if not self._workload.has_overhead:
+            return 0.0
+        groups = {record["attributes"]["MessageGroupId"] for record in records}
+        return overhead_of(len(records), len(groups))
 
     def _produce(self) -> None:
         """Send, and count what happens between the warm-up and the end."""
@@ -176,6 +182,7 @@ class ModelRun:
             self._scheduler.now - start,
             tables.units_written - written,
             tables.units_read - read,
+            self._bound,
         )
         raise _OverError
 

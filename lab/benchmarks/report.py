@@ -2,42 +2,57 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.cells import Results
-from benchmarks.claims import CLAIMS, COLUMNS, Claim, targets
+from benchmarks.cells import Cell, Results
+from benchmarks.claims import CLAIMS, COLUMNS, TARGETS, Claim
+from benchmarks.contenders import OURS
 from benchmarks.costs import PRICES
+from benchmarks.counting import Figures
+from benchmarks.profiles import ASSUMPTIONS, Profile
+from benchmarks.workloads import Workload
 
 
-def report(results: Results) -> str:
-    """Return a table for each claim, the targets and the prices."""
+def report(results: Results, profile: Profile) -> str:
+    """Return the profile, the targets, a table for each claim, and the prices."""
     prices = "".join(
         f"- ${dollar:g} a million {unit}: {source}.\n"
         for unit, (dollar, source) in PRICES.items()
     )
+    assumed = "".join(f"- {assumption};\n" for assumption in ASSUMPTIONS)
     tables = [target_table(results), *(table_of(claim, results) for claim in CLAIMS)]
-    return "\n".join([*tables, prices])
+    head = f"Latency profile: {profile.name}. Assumed:\n{assumed}"
+    return "\n".join([head, *tables, prices])
 
 
 def target_table(results: Results) -> str:
     """Return the targets, and whether they are met."""
-    rows = [
-        (
-            target.name,
-            f"{'at least' if target.is_least else 'at most'} {target.bound:g}",
-            f"{target.measured:.3g}",
-            "met" if target.is_met else "**not met**",
-        )
-        for target in targets(results)
-    ]
-    return _table("Targets", ("what", "target", "measured", "verdict"), rows)
+
+    def figures_of(workload: Workload, contender: str = OURS) -> Figures:
+        return results[Cell(contender, workload)]
+
+    rows = []
+    for target in TARGETS:
+        measured = target.figure(figures_of)
+        sign = "at least" if target.is_least else "at most"
+        verdict = "met" if target.is_met(measured) else "**not met**"
+        figure = f"{measured:.3g}"
+        rows.append((target.name, f"{sign} {target.bound:g}", figure, verdict))
+    return _table("Targets", ("figure", "target", "measured", "verdict"), rows)
 
 
 def table_of(claim: Claim, results: Results) -> str:
     """Return the table of a claim."""
     rows = [
-        (label, *(COLUMNS[column](results[cell]) for column in claim.columns))
+        (label, *(digits(COLUMNS[column](results[cell])) for column in claim.columns))
         for label, cell in claim.cells.items()
     ]
     return _table(claim.title, ("", *claim.columns), rows)
+
+
+def digits(figure: float) -> str:
+    """Return a figure with two digits: the model is not more exact."""
+    if isinstance(figure, int) or figure >= 10:  # noqa: PLR2004 - two digits.
+        return f"{float(f'{figure:.2g}'):.0f}"
+    return f"{figure:#.2g}".rstrip(".")
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

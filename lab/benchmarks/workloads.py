@@ -1,10 +1,18 @@
 """The workloads: arrivals, the settings of the queue, and the span of a run."""
 
 import json
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import accumulate, count
+from statistics import mean
 from typing import Final
+
+from benchmarks.profiles import PHASE, Distribution, Profile
+from simulation.aws.items import WRITE_UNIT_BYTES
+from simulation.aws.tables import PARTITION_UNITS
+from simulation.aws.transactions import UNITS_FACTOR
+from simulation.engine.choices import Choices
 
 WORKERS_A_SECOND: Final = 5.0
 """The rate at which Lambda adds workers: 300 a minute; Lambda guide, "SQS scaling"."""
@@ -21,13 +29,40 @@ CALLS_A_WORKER: Final = 80
 """The bounds of a run that makes more calls than its figures need."""
 
 
-def overhead_of(records: int, projects: int = 1) -> tuple[float, float]:
+ZIPF: Final = tuple(1 / rank for rank in range(1, 1_001))
+"""1,000 projects, of which the n-th busiest gets 1/n of the busiest one's tickets."""
+
+HOT: Final = (0.3, *[0.7 / 1_000] * 1_000)
+"""A hot project, P0, among 1,000 quiet ones."""
+
+REAL_ITEMS: Final = Distribution(
+    (200.0, 535.0, 1024.0, 1443.0, 2461.0, 9099.0, 15_000.0),
+    (0.0, 0.5, 0.83, 0.9, 0.95, 0.99, 1.0),
+)
+"""Bytes of a ticket item: 23,313 issues of 16 projects that use Jira.
+
+Choetkiertikul et al., IEEE TSE 2018; the ends are assumed.
+"""
+
+BARE_ITEM: Final = 132
+"""Bytes of the item of a ticket without a description, as those were measured."""
+
+SIZES: Final = 1_000
+"""Sizes of tickets that stand for all."""
+
+COLD_START: Final = (0.40, 0.54)
+"""Seconds of processor time to import the function and to make its clients.
+
+Seven starts with bytecode, not on Lambda.
+"""
+
+
+def overhead_of(records: int, projects: float = 1) -> float:
     """Return the overhead of a batch: Lambda's, and the function's own on 512 MB.
 
     Each further project means two more requests, a query and a transaction.
     """
-    seconds = 0.005 + 0.0015 * records + 0.0038 * (projects - 1)
-    return seconds, seconds
+    return 0.005 + 0.0015 * records + 0.0038 * (projects - 1)
 
 
 @dataclass(frozen=True)
@@ -40,7 +75,10 @@ class Workload:
     window: float = 0.0
     """Seconds that a batch may wait to become full: MaximumBatchingWindow."""
     projects: int = 1
-    """They take turns."""
+    """They take turns, unless they have weights."""
+    weights: tuple[float, ...] = ()
+    """Of the projects, which then arrive at random."""
+    has_real_texts: bool = False
     redelivered: float = 0.0
     """Share of the messages that are delivered once more after they were done."""
     rate: float | None = None
@@ -50,18 +88,60 @@ class Workload:
     burst: int = 0
     """Messages that wait at the start, in place of all that; all workers are cold."""
     is_fifo: bool = False
-    overhead: tuple[float, float] = (0.0, 0.0)
-    """Seconds that a batch takes outside its requests, drawn from this range."""
+    has_overhead: bool = True
+    """Whether a batch takes time outside its requests."""
+    cold_start: tuple[float, float] = (0.0, 0.0)
+    """Seconds that the start of a worker takes, drawn from this range."""
 
-    def bodies(self) -> Iterator[tuple[str, str]]:
+    def bound(self, profile: Profile) -> float:
+        """Return the tickets a second that no policy exceeds.
+
+        In perfect order and without a conflict: a batch of one project reads as soon
+        as the last number of its predecessor is committed, and then writes; the
+        partition takes what its units allow.
+        """
+        batch = self.batch_size
+        projects = self._projects_of_a_batch()
+        write = profile.transaction(round(2 * batch / projects)).mean
+        way, read = profile.call.at(0.5), profile.call.mean
+        overhead = overhead_of(batch, projects) if self.has_overhead else 0.0
+        whole = overhead + read + write + profile.publish.mean
+        if self.projects > 1:
+            return self.workers * batch / whole
+        in_turn = read + write - way
+        # A number is committed in the middle of its block, on average.
+        in_turn -= PHASE * (write - way) / 2
+        workers = 1 if self.is_fifo else self.workers
+        sizes = [1.0]
+        if self.has_real_texts:
+            shares = [(step + 0.5) / SIZES for step in range(SIZES)]
+            sizes = [-(-REAL_ITEMS.at(share) // WRITE_UNIT_BYTES) for share in shares]
+        ceiling = PARTITION_UNITS / (UNITS_FACTOR * mean(sizes))
+        return min(workers * batch / whole, batch / in_turn, ceiling)
+
+    def _projects_of_a_batch(self) -> float:
+        """Return the mean number of projects in a batch."""
+        if not self.weights:
+            return min(self.projects, self.batch_size)
+        misses = (1 - weight / sum(self.weights) for weight in self.weights)
+        return sum(1 - miss**self.batch_size for miss in misses)
+
+    def bodies(self, choices: Choices) -> Iterator[tuple[str, str]]:
         """Yield create-ticket messages without end: the project and the body."""
+        upto = [*accumulate(self.weights)]
         for serial in count(1):
-            project = f"P{serial % self.projects}"
+            place = serial % self.projects
+            if upto:
+                place = bisect(upto, choices.duration(0.0, upto[-1]))
+            project = f"P{place}"
             content = {
                 "project_id": project,
                 "idempotency_key": f"key-{serial}",
                 "title": "a ticket of the benchmark",
             }
+            if self.has_real_texts:
+                size = int(REAL_ITEMS.sample(choices)) - BARE_ITEM
+                content["description"] = "x" * size
             yield project, json.dumps(content)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.sam.conftest import SAM, built_template, run_sam
+from tests.support.template_loader import source
 from ticketctl.local.artifact import ROOT, SOURCE
 from ticketctl.local.connection_files import architecture
 from ticketctl.local.trim import SERVICES, trim
@@ -13,6 +14,11 @@ from ticketctl.local.trim import SERVICES, trim
 # Measured on 2026-11-21: 17,072,386 bytes for x86_64, untrimmed 43 million.
 # 20 % above it: a release of a dependency fits in, a new one is asked about.
 MAX_BYTES = 20_500_000
+
+# CPython's `pycore_magic_number.h`, of the first release of a version on.
+MAGIC_NUMBERS = {"python3.13": 3571}
+# PEP 552: by a hash of the source that no import checks.
+UNCHECKED_HASH = 0b01
 
 # The number of the processor in an ELF file's header, and where it stands.
 MACHINES = {"x86_64": 62, "arm64": 183}
@@ -47,8 +53,10 @@ def check_binaries(artifact: Path, processor: str) -> None:
 
 
 def check_size(artifact: Path) -> None:
-    """Check the bytes of all files: Lambda fetches them before a cold start."""
-    files = [path for path in artifact.rglob("*") if path.is_file()]
+    """Check the bytes of all files but bytecode, which saves more than it takes."""
+    files = [
+        path for path in artifact.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    ]
 
     assert 0 < sum(path.stat().st_size for path in files) <= MAX_BYTES
 
@@ -73,11 +81,27 @@ def test_artifact_has_the_code_as_it_is_and_exactly_the_pinned_packages(
     }
 
 
+def test_artifact_has_the_bytecode_of_the_templates_runtime(artifact: Path) -> None:
+    """An import neither compiles nor looks at the source's time."""
+    runtime = source()["Resources"]["NumberingWorker"]["Properties"]["Runtime"]
+    modules = [*artifact.rglob("*.py")]
+    compiled = [*artifact.rglob("*.pyc")]
+    if not compiled:
+        pytest.skip("built where the runtime's Python is not installed")
+
+    head = MAGIC_NUMBERS[runtime].to_bytes(2, "little") + b"\r\n"
+    head += UNCHECKED_HASH.to_bytes(4, "little")
+    tag = f".cpython-{runtime.removeprefix('python').replace('.', '')}.pyc"
+    assert {path.read_bytes()[: len(head)] for path in compiled} == {head}
+    assert len(compiled) == len(modules)
+    assert all(path.name.endswith(tag) for path in compiled)
+
+
 def test_artifact_is_small_and_without_what_only_a_developer_needs(
     artifact: Path,
 ) -> None:
     """Of botocore's hundreds of services it describes those that are called."""
-    unwanted = re.compile(r"tests?|ticketctl|ministack|moto|__pycache__|test_.*\.py")
+    unwanted = re.compile(r"tests?|ticketctl|ministack|moto|test_.*\.py")
     data = artifact / "botocore" / "data"
 
     check_size(artifact)
@@ -110,5 +134,5 @@ def test_artifact_is_the_same_but_for_binaries_when_built_for_the_other_processo
     check_binaries(artifact, architecture())
     assert len(binaries(other)) == len(binaries(artifact))
     assert {path.name for path in other.iterdir()} == {
-        path.name for path in artifact.iterdir()
+        path.name for path in artifact.iterdir() if path.name != "__pycache__"
     }

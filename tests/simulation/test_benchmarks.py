@@ -6,11 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.__main__ import app
-from benchmarks.cells import STEP, hot
+from benchmarks.cells import FIFO, RECOMMENDED, STEP, hot
 from benchmarks.claims import CLAIMS
 from benchmarks.contenders import OURS
-from benchmarks.model_run import CEILING, play
+from benchmarks.model_run import play
 from benchmarks.plots import PLOTS
+from benchmarks.profiles import MEASURED
+from benchmarks.workloads import Workload
 
 
 class TestBenchmarks:
@@ -20,6 +22,7 @@ class TestBenchmarks:
         self, tmp_path: Path
     ) -> None:
         options = ["--seeds", "1", "--scale", "0.05", "--plots", str(tmp_path)]
+        options += ["--times", "25,34,87"]
 
         result = CliRunner().invoke(app, options)
 
@@ -31,17 +34,18 @@ class TestBenchmarks:
 
 
 class TestContention:
-    """Workers on one hot project, with Lambda's own time."""
+    """Workers on one hot project, with measured times and Lambda's own."""
 
     @pytest.mark.parametrize(
-        ("workers", "share", "attempts"), [(2, 0.85, 1.1), (10, 0.80, 1.6)]
+        ("workload", "tickets_a_second", "write_units"),
+        [(RECOMMENDED, 420, 4.8), (FIFO, 145, 4.05), (hot(10), 170, 8.5)],
     )
-    def test_workers_come_near_the_ceiling_when_all_write_to_one_project(
-        self, workers: int, share: float, attempts: float
+    def test_project_is_numbered_at_its_rate_when_more_arrives(
+        self, workload: Workload, tickets_a_second: float, write_units: float
     ) -> None:
         """With few attempts in vain, and without a message that starves."""
-        found = play(OURS, hot(workers), seed=1)
+        found = play(OURS, workload, MEASURED, seed=1)
 
-        assert found.tickets_a_second >= share * CEILING
-        assert found.attempts <= attempts
+        assert tickets_a_second <= found.tickets_a_second <= 1.05 * found.bound
+        assert found.write_units <= write_units
         assert (found.starved, found.duplicates) == (0, 0)

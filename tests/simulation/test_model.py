@@ -1,7 +1,6 @@
 """The model's tables, latencies and transactions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +10,7 @@ from simulation.aws import actions, dynamodb, items
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import CALLS_OF_OTHERS, SERVICES, Effect, Fault, possible
 from simulation.aws.items import Address, Item
-from simulation.aws.latency import Latency
+from simulation.aws.latency import Latency, Steps
 from simulation.aws.tables import Tables
 from simulation.aws.transactions import Transactions
 from simulation.engine.choices import Choices
@@ -113,24 +112,26 @@ class TestPartition:
 class TestLatency:
     """How long the items of a transaction take."""
 
-    @pytest.mark.parametrize("steps", [1, 4, 100])
-    def test_phase_takes_as_long_when_it_has_more_items(self, steps: int) -> None:
-        latency = Latency(phase=(0.5, 1.5))
-        found = [steps * latency.sample_step(CHOICES, steps) for _ in range(100)]
-        assert 0.5 <= min(found) < 0.7
-        assert 1.3 < max(found) <= 1.5
-
-    def test_item_takes_its_own_time_when_there_is_no_phase(self) -> None:
+    def test_item_takes_its_own_time_whatever_the_number_of_items(self) -> None:
         latency = Latency(1.0, 1.0, steps_a_call=20)
-        for steps in (1, 100):
-            assert latency.sample_step(CHOICES, steps) == pytest.approx(0.05)
+        for size in (1, 100):
+            assert latency.steps(CHOICES, size).item() == pytest.approx(0.05)
+
+
+class Deciding(Latency):
+    """Transactions take a second to decide, and nothing else."""
+
+    def steps(self, choices: Choices, items: int) -> Steps:
+        """Return the times of a transaction."""
+        del choices, items
+        return Steps(lambda: 0.0, decision=1.0)
 
 
 class TestDecision:
     """A transaction can be prepared for a while before it is decided."""
 
     def test_items_are_locked_and_undecided_when_a_transaction_waits(self) -> None:
-        stage = Stage(replace(AT_ONCE, decision=(1.0, 1.0)))
+        stage = Stage(Deciding())
         transactions = Transactions(stage.tables)
         seen: list[tuple[set[Address], int, list[int]]] = []
 
@@ -141,16 +142,20 @@ class TestDecision:
         assert seen == [({address(1), address(2)}, 0, [])]
         assert stage.state() == (set(), 1, [1, 2])
 
-    def test_nothing_is_decided_when_a_transaction_is_cancelled(self) -> None:
-        stage = Stage(replace(AT_ONCE, decision=(1.0, 1.0)))
+    def test_items_are_free_before_the_answer_when_a_transaction_is_cancelled(
+        self,
+    ) -> None:
+        stage = Stage(Deciding())
         stage.write(2)
+        seen: list[tuple[set[Address], int, list[int]]] = []
         stage.run(lambda: Transactions(stage.tables).run(_puts(1, 2)))
+        stage.run(lambda: seen.append(stage.state()), at=0.5)
 
         with pytest.raises(ServiceError, match="TransactionCanceledException"):
             stage.scheduler.run()
 
-        assert stage.state() == (set(), 0, [2])
-        assert stage.scheduler.now == 0.0
+        assert seen == [(set(), 0, [2])]
+        assert stage.scheduler.now == 1.0
 
 
 def _puts(*numbers: int) -> Mapping[str, Any]:

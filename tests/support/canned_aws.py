@@ -23,7 +23,11 @@ def aws_client(service: str, attempts: int = 1) -> Any:
     create: Any = _session.client
     return create(
         service,
-        config=Config(retries={"mode": "standard", "total_max_attempts": attempts}),
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            # The function leaves it out, so the tests of its adapters have it.
+            parameter_validation=True,
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """The latencies of calls and transactions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,6 +8,19 @@ from simulation.engine.choices import Choices
 
 STEPS_A_CALL: Final = 20
 """The items of a usual transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The times of a transaction, in seconds."""
+
+    item: Callable[[], float]
+    """To prepare an item, to commit it or to release it."""
+    decision: float = 0.0
+    """From the preparation of all items to the decision.
+
+    A cancellation is answered as late, with the items released before.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +34,11 @@ class Latency:
     stall: float = 8.0
     steps_a_call: int = STEPS_A_CALL
     """With 1, each item of a transaction takes as long as a call."""
-    phase: tuple[float, float] | None = None
-    """The time to prepare, and to commit, all items of a transaction.
 
-    They go side by side; without it each item takes its own time.
-    """
-    decision: tuple[float, float] | None = None
-    """The time from the preparation of a transaction to its decision."""
+    def way(self, choices: Choices, operation: str, *, is_answer: bool) -> float:
+        """Return the time of a request, or of its answer."""
+        del operation, is_answer
+        return self.sample(choices)
 
     def sample(self, choices: Choices) -> float:
         """Return the time of a request one way."""
@@ -34,10 +46,12 @@ class Latency:
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest)
 
-    def sample_step(self, choices: Choices, steps: int) -> float:
-        """Return the time of one of a transaction's items."""
-        if self.phase:
-            return choices.duration(*self.phase) / steps
+    def steps(self, choices: Choices, items: int) -> Steps:
+        """Return the times of a transaction; here each item takes its own."""
+        del items
+        return Steps(lambda: self._sample_step(choices))
+
+    def _sample_step(self, choices: Choices) -> float:
         if self.stalls and choices.chance(self.stalls / STEPS_A_CALL):
             return choices.duration(self.longest, self.stall)
         return choices.duration(self.shortest, self.longest) / self.steps_a_call

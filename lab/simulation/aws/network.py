@@ -1,6 +1,6 @@
 """The network between a worker and a service: slow and lossy."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NoReturn, Protocol
@@ -122,7 +122,7 @@ class Network:
     ) -> Any:
         """Start the service's task, and wait for its answer up to the timeout."""
         future = Future()
-        delay = self.latency.sample(self.choices)
+        delay = self.latency.way(self.choices, operation, is_answer=False)
         delay += self.slow_calls.get(operation, 0.0)
         late = fault if fault and fault.value.effect is Effect.DURING else None
         if late:
@@ -183,12 +183,12 @@ class Network:
         self.scheduler.kill(self.scheduler.process)
         raise AssertionError
 
-    def _serve(self, serve: Callable[[], Any], future: Future) -> None:
+    def _serve(self, serve: "partial[dict[str, Any]]", future: Future) -> None:
         try:
             answer: Any = serve()
         except ServiceError as error:
             answer = error
-        self._sleep(self.latency.sample(self.choices))
+        self._sleep(self.latency.way(self.choices, serve.args[0], is_answer=True))
         self.scheduler.resolve(future, answer)
 
     def _sleep(self, seconds: float) -> None:

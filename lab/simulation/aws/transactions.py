@@ -13,6 +13,7 @@ from typing import Any, Final
 from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
 from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, holds, write_units
+from simulation.aws.latency import Steps
 from simulation.aws.tables import Tables
 from simulation.engine.tasks import FOREVER
 
@@ -80,23 +81,24 @@ class Transactions:
         actions = actions_of(request, self._tables)
         held: list[Address] = []
         reasons: dict[Address, Reason] = {}
-        ordered = self._tables.choices.order(actions)
+        tables = self._tables
+        ordered = tables.choices.order(actions)
         self._observe(tuple(action.address for action in ordered))
+        steps = tables.latency.steps(tables.choices, len(ordered))
         for position, action in enumerate(ordered):
             if position:
-                self._step(len(ordered))
+                tables.scheduler.sleep(steps.item())
             reason = self._prepare(action)
             if reason is None:
                 held.append(action.address)
             else:
                 reasons[action.address] = reason
-                self._tables.on_failed_action(action.address, reason["Code"])
+                tables.on_failed_action(action.address, reason["Code"])
                 self._observe((action.address, str(reason)))
         if reasons:
-            self._cancel(actions, held, reasons)
-        if decision := self._tables.latency.decision:
-            self._tables.scheduler.sleep(self._tables.choices.duration(*decision))
-        self._commit(actions)
+            self._cancel(actions, held, reasons, steps)
+        self._pause(steps.decision)
+        self._commit(actions, steps)
         return {}
 
     def _prepare(self, action: Action) -> Reason | None:
@@ -120,11 +122,13 @@ class Transactions:
         actions: Sequence[Action],
         held: Sequence[Address],
         reasons: Mapping[Address, Reason],
+        steps: Steps,
     ) -> None:
         """Unlock the items; raise with all of the reasons, or with some."""
         for address in held:
-            self._step(len(held))
+            self._tables.scheduler.sleep(steps.item())
             self._tables.locked.discard(address)
+        self._pause(steps.decision)
         reported = self._reported(list(reasons))
         listed = [
             reasons[action.address] if action.address in reported else {"Code": NONE}
@@ -139,21 +143,21 @@ class Transactions:
             return failed
         return [*choices.order(failed)][: 1 + choices.pick(len(failed) - 1)]
 
-    def _commit(self, actions: Sequence[Action]) -> None:
+    def _commit(self, actions: Sequence[Action], steps: Steps) -> None:
         """Decide, and then write item by item."""
         tables = self._tables
         tables.on_decision({action.address: action.item for action in actions})
         ordered = tables.choices.order(actions)
         self._observe(tuple(action.address for action in ordered))
         for action in ordered:
-            self._step(len(ordered))
+            tables.scheduler.sleep(steps.item())
             tables.write(action.address, action.item)
             tables.locked.discard(action.address)
 
-    def _step(self, steps: int) -> None:
-        """Let other tasks run; a phase has this number of steps."""
-        tables = self._tables
-        tables.scheduler.sleep(tables.latency.sample_step(tables.choices, steps))
+    def _pause(self, seconds: float) -> None:
+        """Sleep; where a decision takes no time, no other task runs in between."""
+        if seconds:
+            self._tables.scheduler.sleep(seconds)
 
     def _observe(self, fact: Hashable) -> None:
         """Add an observation of a transaction to the state of its task."""

@@ -1,6 +1,7 @@
 """The contenders on the model: what a ticket of each costs, and who numbers it once."""
 
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -8,7 +9,9 @@ from benchmarks.cells import CALM, TWICE
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
 from benchmarks.counting import Figures
 from benchmarks.model_run import play
-from benchmarks.workloads import Workload
+from benchmarks.profiles import MEASURED
+from benchmarks.workloads import HOT, Workload, overhead_of
+from simulation.engine.choices import Choices
 
 SHORT = 0.2
 
@@ -25,7 +28,7 @@ KEEPS_KEYS = {OURS, "powertools"}
 
 def played(contender: str, workload: Workload) -> Figures:
     """Play a short run."""
-    return play(contender, workload, seed=1, scale=SHORT)
+    return play(contender, workload, MEASURED, seed=1, scale=SHORT)
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)
@@ -56,10 +59,31 @@ class TestWorkload:
     def test_batches_take_longer_when_there_is_overhead(self) -> None:
         calm = replace(CALM, rate=2.0)
 
-        slowed = played(OURS, replace(calm, overhead=(0.1, 0.2)))
+        slowed = played(OURS, replace(calm, has_overhead=True))
 
         added = slowed.batch_seconds - played(OURS, calm).batch_seconds
-        assert 0.09 < added < 0.21
+        assert added == pytest.approx(overhead_of(10), abs=0.01)
+
+    def test_first_batch_takes_longer_when_its_worker_starts_cold(self) -> None:
+        burst = Workload(1, burst=10)
+
+        slowed = played(OURS, replace(burst, cold_start=(2.0, 3.0)))
+
+        assert 2.0 <= slowed.longest - played(OURS, burst).longest <= 3.5
+
+    def test_first_project_gets_its_share_when_projects_have_weights(self) -> None:
+        bodies = Workload(projects=len(HOT), weights=HOT).bodies(Choices(1))
+
+        projects = [project for project, _ in islice(bodies, 1_000)]
+
+        assert 250 < projects.count("P0") < 350
+        assert len(set(projects)) > 300
+
+    def test_tickets_cost_more_when_they_are_as_long_as_in_jira(self) -> None:
+        """4.9 units, by the sizes that were measured."""
+        found = played(OURS, replace(CALM, rate=300.0, has_real_texts=True))
+
+        assert 4.5 < found.write_units < 5.3
 
     def test_batches_are_fuller_when_there_is_a_window(self) -> None:
         singly = Workload(workers=2, rate=50.0)

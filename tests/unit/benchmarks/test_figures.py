@@ -7,6 +7,7 @@ import pytest
 from benchmarks.claims import Target
 from benchmarks.costs import SUM, dollars
 from benchmarks.counting import Figures, mean_of
+from benchmarks.report import digits
 
 
 def figures(**members: float) -> Figures:
@@ -19,12 +20,14 @@ def figures(**members: float) -> Figures:
         "read_units": 0.1,
         "attempts": 1.0,
         "tickets_a_second": 400.0,
+        "bound": 500.0,
         "batches": 0.1,
         "batch_seconds": 0.04,
         "p50": 0.02,
         "p99": 0.03,
         "longest": 0.04,
         "p99_from_sending": 0.03,
+        "p99_of_quiet": 0.03,
         "starved": 0,
         "duplicates": 0.0,
     }
@@ -46,7 +49,29 @@ class TestTarget:
     def test_target_is_met_when_the_figure_is_within_the_bound(
         self, measured: float, *, is_least: bool, is_met: bool
     ) -> None:
-        assert Target("requests", 2.0, measured, is_least).is_met is is_met
+        target = Target("requests", 2.0, lambda _: measured, is_least)
+
+        assert target.is_met(measured) is is_met
+
+
+class TestDigits:
+    """The model is not more exact than two digits."""
+
+    @pytest.mark.parametrize(
+        ("figure", "shown"),
+        [
+            (446.2, "450"),
+            (9.99, "10"),
+            (4.004, "4.0"),
+            (0.0449, "0.045"),
+            (0.0, "0.0"),
+            (0, "0"),
+        ],
+    )
+    def test_figure_has_two_digits_when_it_is_shown(
+        self, figure: float, shown: str
+    ) -> None:
+        assert digits(figure) == shown
 
 
 class TestMeans:

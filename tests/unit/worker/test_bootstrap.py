@@ -1,9 +1,11 @@
 """Clients are built once, with nothing left to botocore's changing defaults."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ParamValidationError
 from botocore.stub import Stubber
 
 from tests.support.builders import (
@@ -13,7 +15,7 @@ from tests.support.builders import (
     plenty,
     queue_record,
 )
-from tests.support.canned_aws import parameters
+from tests.support.canned_aws import aws_client, parameters
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
@@ -104,6 +106,20 @@ def test_clients_leave_nothing_to_changing_defaults(clients: dict[str, Any]) -> 
         assert longest_call < default
         assert config.tcp_keepalive is True
         assert config.max_pool_connections == MAX_PROJECTS_SIDE_BY_SIDE
+
+
+def test_client_validates_nothing_when_the_function_made_it(
+    clients: dict[str, Any],
+) -> None:
+    """The tests of the adapters validate what they send."""
+    bootstrap(SETTINGS)
+    client = clients["dynamodb"]
+    answer: Any = SimpleNamespace(status_code=200), {"Items": []}
+    client.meta.events.register("before-call", lambda **_: answer)
+
+    assert client.query()["Items"] == []
+    with pytest.raises(ParamValidationError):
+        aws_client("dynamodb").query()
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:4566", None])
