@@ -326,9 +326,10 @@ class TestLandingZone:
         assert found["NumberingWorkerLogGroup"]["KmsKeyId"] == KEY
 
     def test_worker_may_use_the_key_that_is_chosen(self) -> None:
-        [policy] = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
+        own, policy = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
 
-        *_, statement = policy["PolicyDocument"]["Statement"]
+        assert [own] == properties("NumberingWorkerRole")["Policies"]
+        [statement] = policy["PolicyDocument"]["Statement"]
         assert statement["Resource"] == KEY
         assert all(action.startswith("kms:") for action in statement["Action"])
 
