@@ -31,8 +31,8 @@ ANNOUNCED_DELIVERIES: Final = 4
 class Announcer:
     """Announces the results of a batch, each event once.
 
-    One thread at a time calls it. Replays are announced too: the first delivery may
-    have died between its commit and its announcement.
+    One thread at a time calls it, so that a FIFO topic keeps the order. Replays are
+    announced too: the first delivery may have died before it announced the number.
     """
 
     publisher: Publisher
