@@ -10,6 +10,8 @@ FULL ?=
 ALGORITHM ?= shipped
 PROFILE ?= measured
 TIMES ?=
+REPORT ?= .build/aws-report.json
+YES ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -28,7 +30,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build invoke package test-sam test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
+.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +69,9 @@ package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam de
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
+
+test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
+	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
 
 test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 5 minutes.
 	$(PYTEST) --no-loadscope-reorder --cov --cov-report=term

@@ -20,6 +20,7 @@ from ticketctl.commands.application import (
     examples,
     stack_of,
 )
+from ticketctl.verify.database_times import database_times
 from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import sample_messages
@@ -73,10 +74,12 @@ def verify(
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, timeout)
+    database = database_times(stack)
     if as_document:
-        print_json({"project_id": project, **as_json(run, verdict)})
+        result = as_json(run, verdict) | {"database_last_hour": database}
+        print_json({"project_id": project, **result})
     else:
-        print_times(run)
+        print_times(run, database)
         print_run(run, verdict)
         remark(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)

@@ -1,7 +1,7 @@
 """Prints a run and its verdict; a text that a producer chose cannot fake a screen."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from rich.table import Table
@@ -41,11 +41,22 @@ def print_run(run: Run, verdict: Verdict) -> None:
         console().print("Verdict: NOT CLEAN", style="bold red")
 
 
-def print_times(run: Run) -> None:
-    """Print how long the numbers took; an emulator's times say nothing of AWS."""
+def print_times(run: Run, database: Iterable[Mapping[str, Any]]) -> None:
+    """Print how long the numbers took; an emulator's times say nothing of AWS.
+
+    Args:
+        run: The run.
+        database: The times of DynamoDB's calls, as `database_times` returns them.
+    """
     if times := _times(run):
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
         console().print(f"from sent to announced: {shown}")
+    for one in database:
+        console().print(
+            f"{one['operation']} on {one['table']}, last hour: "
+            f"{one['average_ms']} ms on average, at most {one['maximum_ms']} ms, "
+            f"calls: {one['calls']:,}"
+        )
 
 
 def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:

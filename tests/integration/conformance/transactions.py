@@ -1,6 +1,7 @@
 """TransactWriteItems: DynamoDB API reference, and developer guide, "Transactions"."""
 
 from collections.abc import Callable, Iterator, Sequence
+from secrets import token_hex
 from typing import Any, Final
 
 from tests.integration.conformance.case import (
@@ -113,8 +114,9 @@ def repeated(second: str, *actions: Action) -> Callable[[Backend], Any]:
     """Write ticket 1 with a token, then actions with another one or the same."""
 
     def outcome(backend: Backend) -> Any:
-        # An account has one space of tokens.
-        tokens = [f"{backend.tickets}-{name}" for name in ("first", second)]
+        # An account has one space of tokens, and keeps them for ten minutes.
+        run = token_hex(8)
+        tokens = [f"{run}-{name}" for name in ("first", second)]
         write(backend, put_ticket(1), ClientRequestToken=tokens[0])
         seen = outcome_of(
             lambda: write(backend, *actions, ClientRequestToken=tokens[1])

@@ -22,6 +22,7 @@ from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
+from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announced, Observed, Project, Sent
 from ticketctl.verify.report import as_json
 from ticketctl.verify.run import Run, take_own
@@ -423,3 +424,49 @@ def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
 
     with pytest.raises(InputError, match="--yes"):
         verify(command_context(stack))
+
+
+TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
+
+
+def stack_with(cloudwatch: Stubber) -> Stack:
+    cloudwatch.activate()
+    clients = {"cloudwatch": cloudwatch.client}
+    return Stack("numbers", "eu-west-1", TABLES, {}, boto3.Session(), clients)
+
+
+def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
+    cloudwatch = Stubber(aws_client("cloudwatch"))
+    asked = parameters(cloudwatch.client)
+    point = {"SampleCount": 1200.0, "Average": 12.34, "Maximum": 99.0}
+    for points in ([point], [], [], []):
+        cloudwatch.add_response("get_metric_statistics", {"Datapoints": points})
+
+    found = database_times(stack_with(cloudwatch))
+
+    wanted = [
+        {one["Name"]: one["Value"] for one in call["Dimensions"]} for call in asked
+    ]
+    assert wanted[0] == {"TableName": "tickets", "Operation": "TransactWriteItems"}
+    assert {call["TableName"] for call in wanted} == {"tickets", "keys"}
+    assert {call["MetricName"] for call in asked} == {"SuccessfulRequestLatency"}
+    assert found == [
+        {
+            "table": "tickets",
+            "operation": "TransactWriteItems",
+            "calls": 1200,
+            "average_ms": 12.3,
+            "maximum_ms": 99.0,
+        }
+    ]
+
+
+def test_times_are_missing_when_the_right_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The verdict is there, and matters more."""
+    cloudwatch = Stubber(aws_client("cloudwatch"))
+    cloudwatch.add_client_error("get_metric_statistics", "AccessDenied")
+
+    assert database_times(stack_with(cloudwatch)) == []
+    assert "cloudwatch:GetMetricStatistics" in capsys.readouterr().err

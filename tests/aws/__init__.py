@@ -1,0 +1,1 @@
+"""Checks the facts of `docs/proof.md` on a real account: `make test-aws`."""

@@ -1,0 +1,183 @@
+"""Compares the calls of a run with the items that it left."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from simulation.aws.items import Address, Item
+from simulation.aws.tables import KEYS, TICKETS
+from simulation.chains import Chains
+from simulation.monitor import Monitor, Violation
+from tests.aws.contention import Contention, Reader
+from tests.aws.meter import Cancelled
+from tests.aws.tables import Items, empty, place_of
+from tests.integration.conformance.case import FAILED, Case
+from tests.integration.conformance.single_items import SINGLE_ITEMS
+from tests.integration.conformance.transactions import TRANSACTIONS
+from tests.support.backends import Backend
+from tests.support.model_services import ModelServices
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.reading import AuditPlan
+from ticketctl.aws.table_reader import TableReader
+
+CASES: Final[Sequence[Case]] = (*SINGLE_ITEMS, *TRANSACTIONS)
+NONE: Final = "None"
+CONFLICT: Final = "TransactionConflict"
+
+
+def differences(backend: Backend) -> Iterator[str]:
+    """Run the conformance suite's cases of DynamoDB; yield those that differ.
+
+    Without the known differences of an emulator, whose items may not be deletable.
+    """
+    for case in CASES:
+        if backend.name in case.instead:
+            continue
+        try:
+            seen = case.outcome(backend)
+        except ClientError as error:
+            seen = error
+        if seen != case.aws:
+            yield f"{case.name}: {seen}, and not {case.aws}"
+        empty(backend)
+
+
+def of_cancellations(cancelled: Iterable[Cancelled], items: Items) -> dict[str, Any]:
+    """Return the reasons, and whether they told the truth."""
+    kinds, left_out, shown, conflicts_of_free = Counter[str](), 0, 0, 0
+    wrong: list[str] = []
+    for one in cancelled:
+        codes = [reason["Code"] for reason in one.reasons]
+        kinds[" + ".join(sorted({*codes} - {NONE}))] += 1
+        left_out += _has_left_out(codes)
+        conflicts_of_free += _has_conflict_of_free(one, items)
+        for item, reason in zip(one.items, one.reasons, strict=True):
+            if reason["Code"] == FAILED:
+                shown += 1
+                found = _found(item, items)
+                if found is None or found != reason.get("Item"):
+                    wrong.append(f"failed condition: {_name(item)}")
+    return {
+        "reasons": dict(kinds),
+        "failed_conditions": shown,
+        "with_a_reason_left_out": left_out,
+        "conflicts_of_a_number_that_stayed_free": conflicts_of_free,
+        "contradictions": wrong,
+    }
+
+
+def _has_left_out(codes: Sequence[str]) -> bool:
+    """Tell whether a ticket is taken and one before it in the block seems free.
+
+    A block's tickets and keys take turns, and a sequence has no gap.
+    """
+    tickets = codes[::2]
+    last = max((n for n, code in enumerate(tickets) if code == FAILED), default=0)
+    return NONE in tickets[:last]
+
+
+def _has_conflict_of_free(one: Cancelled, items: Items) -> bool:
+    """Tell whether a ticket met a conflict, and got the very number later."""
+    return any(
+        reason["Code"] == CONFLICT
+        and "id" not in item
+        and (_found(item, items) or {}).get("idempotency_key")
+        == item["idempotency_key"]
+        for item, reason in zip(one.items, one.reasons, strict=True)
+    )
+
+
+def _found(item: Item, items: Items) -> Item | None:
+    """Return what is where an item was to be put."""
+    if "id" in item:
+        return items.keys.get(item["id"]["S"])
+    return items.tickets.get(place_of(item))
+
+
+def _name(item: Item) -> str:
+    return item["id"]["S"] if "id" in item else "{}-{}".format(*place_of(item))
+
+
+def of_reads(reader: Reader, items: Items) -> dict[str, Any]:
+    """Return the reads of half a block and of the past, and of undecided writes."""
+    return {
+        "queries": reader.queries,
+        "half_seen_blocks": reader.half_seen,
+        "longest_half_seen_ms": round(1000 * reader.longest_half_seen, 1),
+        "stale": reader.stale,
+        "contradictions": [
+            f"read before it was decided: {reader.project_id}-{number}"
+            for number, keys in sorted(reader.keys.items())
+            if keys != _keys(items.tickets.get((reader.project_id, number)))
+        ],
+    }
+
+
+def _keys(ticket: Item | None) -> set[str]:
+    return {ticket["idempotency_key"]["S"]} if ticket else set()
+
+
+def of_contention(contention: Contention, items: Items) -> dict[str, Any]:
+    """Return the throughput of some workers, and all that they saw."""
+    numbered = {
+        key: {int(record["number"]["N"])}
+        for key in contention.answers
+        if (record := items.keys.get(key_id(key)))
+    }
+    wrong = [
+        key_id(key)
+        for key, numbers in contention.answers.items()
+        if numbers != numbered.get(key)
+    ]
+    return {
+        "workers": contention.workers,
+        "projects": len(contention.projects),
+        "tickets": len(contention.answers),
+        "tickets_a_second": round(len(contention.answers) / contention.seconds, 1),
+        "units": contention.meter.units(),
+        "latencies_ms": contention.meter.latencies_ms(),
+        "failures": dict(contention.failures),
+        "cancellations": of_cancellations(contention.meter.cancelled, items),
+        "reads": of_reads(contention.reader, items),
+        "contradictions": [f"announced with another number: {key}" for key in wrong],
+    }
+
+
+def of_tables(backend: Backend, items: Items) -> dict[str, Any]:
+    """Return the audit of all that was written, and whether the chain fits."""
+    plan = AuditPlan(backend.tickets, backend.keys)
+    audits = audit_tables(TableReader(backend.dynamodb), plan).projects
+    found = [str(finding) for audit in audits for finding in audit.findings]
+    return {
+        "last_numbers": {audit.project_id: audit.last for audit in audits},
+        "tickets": len(items.tickets),
+        "contradictions": [*found, *_chain_problems(items)],
+    }
+
+
+def _chain_problems(items: Items) -> Iterator[str]:
+    """Yield the first ticket whose chain or date does not follow."""
+    model = ModelServices()
+    monitor = Monitor(model.topic, model.queues["source"], model.queues["dead"])
+    tickets = {
+        Address(TICKETS, (project, Decimal(number))): item
+        for (project, number), item in items.tickets.items()
+    }
+    keys = {Address(KEYS, (name,)): item for name, item in items.keys.items()}
+    try:
+        Chains(monitor).decided(tickets | keys)
+    except Violation as violation:
+        yield str(violation)
+
+
+def contradictions(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield all that contradicts the proof, from every part of a report."""
+    for name, part in report.items():
+        if name == "contradictions":
+            yield from part
+        elif isinstance(part, Mapping):
+            yield from contradictions(part)

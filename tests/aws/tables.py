@@ -1,0 +1,103 @@
+"""Two tables of one run, which deletes them again."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any, Final
+
+from simulation.aws.items import Item
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS
+from tests.support.backends import Backend
+from tests.support.tables import create_table
+from ticketctl.aws.table_reader import Place
+from ticketctl.cli.output import remark
+
+PREFIX: Final = "numbering-check-"
+_WAIT: Final = {"Delay": 2, "MaxAttempts": 90}
+"""For three minutes; a table takes seconds."""
+
+
+def table_names() -> Mapping[str, str]:
+    """Return new names of the two tables."""
+    run = token_hex(4)
+    return {table: f"{PREFIX}{run}-{table}" for table in (TICKETS, KEYS)}
+
+
+def is_aws(client: Any) -> bool:
+    """Tell whether a client talks to AWS itself."""
+    return ".amazonaws.com" in client.meta.endpoint_url
+
+
+@contextmanager
+def temporary_tables(client: Any, names: Mapping[str, str]) -> Iterator[Backend]:
+    """Create tables on demand, and delete them however the block ends."""
+    with ExitStack() as exits:
+        for table, name in names.items():
+            # Before the call: its answer may be lost, or Ctrl-C come first.
+            exits.callback(_delete, client, name)
+            create_table(client, name, **SCHEMA[table])
+        for name in names.values():
+            waiter = client.get_waiter("table_exists")
+            waiter.wait(TableName=name, WaiterConfig=_WAIT)
+        backend = "aws" if is_aws(client) else "emulator"
+        yield Backend(backend, client, tickets=names[TICKETS], keys=names[KEYS])
+
+
+def _delete(client: Any, name: str) -> None:
+    try:
+        _delete_once_created(client, name)
+    except BaseException:
+        remark(f"if it is there: aws dynamodb delete-table --table-name {name}")
+        raise
+
+
+def _delete_once_created(client: Any, name: str) -> None:
+    with suppress(client.exceptions.ResourceNotFoundException):
+        while True:
+            try:
+                client.delete_table(TableName=name)
+            except client.exceptions.ResourceInUseException:
+                time.sleep(_WAIT["Delay"])
+            else:
+                return
+
+
+@dataclass(frozen=True)
+class Items:
+    """All items of the two tables, as DynamoDB has them."""
+
+    tickets: Mapping[Place, Item]
+    keys: Mapping[str, Item]
+
+    @classmethod
+    def read(cls, backend: Backend) -> "Items":
+        """Read both tables."""
+        tickets = _scan(backend.dynamodb, backend.tickets)
+        keys = _scan(backend.dynamodb, backend.keys)
+        return cls(
+            {place_of(item): item for item in tickets},
+            {item["id"]["S"]: item for item in keys},
+        )
+
+
+def place_of(item: Item) -> Place:
+    """Return a ticket's project and number."""
+    return item["project_id"]["S"], int(item["number"]["N"])
+
+
+def empty(backend: Backend) -> None:
+    """Delete all items."""
+    delete = backend.dynamodb.delete_item
+    names = {TICKETS: backend.tickets, KEYS: backend.keys}
+    for table, name in names.items():
+        for item in _scan(backend.dynamodb, name):
+            key = {attribute: item[attribute] for attribute in SCHEMA[table]}
+            delete(TableName=name, Key=key)
+
+
+def _scan(client: Any, table: str) -> Iterator[Item]:
+    pages = client.get_paginator("scan")
+    for page in pages.paginate(TableName=table, ConsistentRead=True):
+        yield from page["Items"]
