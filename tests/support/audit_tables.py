@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from tests.support.seed_items import Item, key_item, ticket_item
+from ticket_numbering.contract.dynamodb_items import CHAIN
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
@@ -43,7 +44,7 @@ class Tables:
 
     def key(self, project: str, number: object, key: str, **more: str) -> None:
         """Put a key's record in, alone."""
-        item = key_item(project, number, key, **more)
+        item = key_item(project, number, key, **{"assigned_at": NOW} | more)
         self.items["keys"][(f"{project}#{key}",)] = item
 
     def reserved(self, number: int, up_to: int) -> None:
@@ -55,7 +56,8 @@ class Tables:
         """Put a ticket in with its key, as the worker does."""
         key = key or f"key-{number}"
         self.ticket(project, number, key, **more)
-        self.key(project, number, key)
+        shared = {"assigned_at", CHAIN} & more.keys()
+        self.key(project, number, key, **{name: more[name] for name in shared})
 
     def scan(self, **request: Any) -> dict[str, Any]:
         table = request["TableName"]

@@ -14,7 +14,7 @@ CLI_COMMANDS: Final = {
     ("configure", "list-profiles"),
     ("logs", "tail"),
 }
-CLI_SERVICES: Final = {"deploy": "codedeploy"}
+CLI_SERVICES: Final = {"deploy": "codedeploy", "s3api": "s3"}
 CLI_OPTIONS: Final = ("endpoint-url", "max-items", "output", "profile", "region")
 # SNS's `Endpoint` would be mistaken for the address of the service.
 RENAMED: Final = {("Subscribe", "Endpoint"): "notification-endpoint"}

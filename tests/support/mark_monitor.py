@@ -120,13 +120,15 @@ class MarkMonitor(Monitor):
             broken(f"{event['id']} was announced as {data}")
         self.told.add((request, _texts(data)))
 
-    def finish(self, items: Mapping[str, list[Item]]) -> None:
-        """Check the rest; of an erased ticket's events without their texts."""
-        published = self.topic.published
-        for event_id in {self._event_id(request) for request in self.erased}:
-            events = published.get(event_id, [])
-            published[event_id] = [_without_texts(event) for event in events]
-        super().finish(items)
+    def _words(self, message: str) -> str:
+        """Return the part of an event that all with its id share."""
+        data = json.loads(message)["data"]
+        words = super()._words(message)
+        if (data["project_id"], data["idempotency_key"]) not in self.erased:
+            return words
+        event = json.loads(words)
+        shared = {n: v for n, v in event["data"].items() if n not in TEXTS}
+        return json.dumps(event | {"data": shared})
 
     def _event_id(self, request: RequestId) -> str:
         return f"{request[0]}-{self.numbered[request][0]}"
@@ -155,9 +157,3 @@ def _unmarked(item: Item) -> Item:
 
 def _texts(fields: Mapping[str, Any]) -> Texts:
     return tuple(str(fields[name]) for name in TEXTS)
-
-
-def _without_texts(message: str) -> str:
-    event = json.loads(message)
-    data = {name: value for name, value in event["data"].items() if name not in TEXTS}
-    return json.dumps(event | {"data": data})

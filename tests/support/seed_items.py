@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.messages import stored_fingerprint
+from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.stack import System
 
 Item = dict[str, dict[str, Any]]
@@ -28,10 +32,22 @@ def key_item(project_id: str, number: object, key: str, /, **more: str) -> Item:
         "project_id": {"S": project_id},
         "idempotency_key": {"S": key},
         "number": {"N": str(number)},
-        "fingerprint": {"S": "v1:planted"},
+        "fingerprint": {"S": _fingerprint(project_id, number, key)},
         "assigned_at": {"S": "2026-11-21T05:53:00.123Z"},
         **{name: {"S": text} for name, text in more.items()},
     }
+
+
+def block_items(block: Block) -> list[Item]:
+    """Return the items of a block's tickets and keys, as the worker writes them."""
+    return [
+        serialized(fields)
+        for request, assignment, salt in block.tickets
+        for fields in (
+            dynamodb_items.ticket_item(request, assignment, salt),
+            dynamodb_items.key_item(request, assignment, None),
+        )
+    ]
 
 
 @contextmanager
@@ -58,6 +74,11 @@ def sequence(project_id: str, *numbers: int, start: str = "key") -> list[Item]:
             key_item(project_id, number, f"{start}-{number}"),
         )
     ]
+
+
+def _fingerprint(project_id: str, number: object, key: str) -> str:
+    """Return that of the ticket of these, if a request can have them."""
+    return stored_fingerprint(plain(ticket_item(project_id, number, key)))
 
 
 def _place(stack: System, item: Item) -> tuple[str, Item]:

@@ -1,6 +1,11 @@
 """Tables by hand, for runs and tests that need no template."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from tests.support.seed_items import Item
+from ticketctl.aws.stack import System
 
 
 def create_table(client: Any, name: str, **key: str) -> None:
@@ -17,3 +22,21 @@ def create_table(client: Any, name: str, **key: str) -> None:
             for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
         ],
     )
+
+
+@contextmanager
+def restored_tables(
+    stack: System, name: str, items: Iterable[Item]
+) -> Iterator[tuple[str, str]]:
+    """Have a table of tickets and one of keys beside the stack's, with these items."""
+    dynamodb = stack.client("dynamodb")
+    names = f"{name}-tickets", f"{name}-keys"
+    create_table(dynamodb, names[0], project_id="S", number="N")
+    create_table(dynamodb, names[1], id="S")
+    for item in items:
+        dynamodb.put_item(TableName=names["id" in item], Item=item)
+    try:
+        yield names
+    finally:
+        for table in names:
+            dynamodb.delete_table(TableName=table)

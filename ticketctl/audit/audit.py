@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
-from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.numbers import ProjectNumbers, Range
+from ticketctl.audit.findings import Finding, Kind, Range
+from ticketctl.audit.heads import Head, check_heads, heads_of
+from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
+from ticketctl.aws.items import timestamp
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
@@ -84,6 +86,21 @@ class AuditReport:
         """All findings, by project."""
         return [finding for project in self.projects for finding in project.findings]
 
+    def heads(self, known: Iterable[Head] = ()) -> list[Head]:
+        """Read the end of each segment of the chain, but for those that are known.
+
+        One whose ticket does not fit the chain is no head.
+        """
+        places = [
+            (project.project_id, number)
+            for project in self.projects
+            for number in project.sequence.ends()
+        ]
+        reading, there = self.reading, {head.place for head in known}
+        wanted = [place for place in places if place not in there]
+        when = timestamp(reading.started)
+        return [*heads_of(reading.reader, reading.plan.tickets_table, wanted, when)]
+
 
 def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
     """Check the keys of the tables, then audit them at a rate of read units."""
@@ -97,8 +114,12 @@ def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
     """Read the tables of a plan, and compare tickets and keys."""
     reading = AuditReading(reader, plan)
     reading.read()
-    found = [*recheck(reading)]
-    projects = tuple(_projects(reading, [*reading.malformed, *found]))
+    found = [
+        *recheck(reading),
+        *check_heads(reader, plan.tickets_table, plan.heads),
+        *reading.malformed,
+    ]
+    projects = tuple(_projects(reading, found))
     return AuditReport(reading, projects, datetime.now(UTC))
 
 
@@ -110,7 +131,8 @@ def _projects(
         findings[finding.project_id].append(finding)
     for name in sorted({*reading.projects, *findings, *reading.plan.projects}):
         sequence = reading.projects.get(name, ProjectNumbers())
-        is_absent = name in reading.plan.projects and not sequence.numbers
+        is_wanted = name in reading.plan.projects and not sequence.start
+        is_absent = is_wanted and not sequence.numbers
         absent = [Finding(Kind.NO_TICKETS, name)] if is_absent else []
         gaps = [Finding(kind, name, ends) for ends, kind in sequence.missing() if kind]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))

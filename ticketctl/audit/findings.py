@@ -7,6 +7,9 @@ from typing import Any, Final
 
 MANUAL: Final = "docs/operations.md"
 
+Range = tuple[int, int]
+"""The first and the last number."""
+
 
 class Kind(StrEnum):
     """Kinds of findings, as JSON names them."""
@@ -17,6 +20,14 @@ class Kind(StrEnum):
     KEY_WITHOUT_TICKET = "key-without-ticket"
     TICKET_WITHOUT_KEY = "ticket-without-key"
     MISMATCH = "key-names-another-ticket"
+    CHANGED = "changed-ticket"
+    RESTARTED = "restarted-chain"
+    MISDATED = "misdated-ticket"
+    DIFFERING = "key-differs-from-ticket"
+    CHAIN_FROM_ELSEWHERE = "chain-from-elsewhere"
+    ERASED_WITH_TEXT = "erased-with-text"
+    NOT_VERIFIABLE = "not-verifiable"
+    HEAD = "head-does-not-hold"
     MALFORMED = "malformed-item"
     NO_TICKETS = "project-without-tickets"
 
@@ -48,12 +59,52 @@ _LINES: Final[Mapping[Kind, str]] = {
         "{numbers}: the ticket's key {key} is recorded for {recorded}; a repeat of the "
         "request is announced with that number: fix the record"
     ),
+    Kind.CHANGED: (
+        "{numbers}: not as the chain says, from the first of them on: the ticket, or "
+        "the hash of the one before it, was changed after it was numbered; compare "
+        "it with a backup and with its announcement"
+    ),
+    Kind.RESTARTED: (
+        "{numbers}: the chain starts again, although the ticket before has a hash: "
+        "that one was put in or put back later, or all from here on was written again"
+    ),
+    Kind.MISDATED: (
+        "{numbers}: dated before the ticket before it; the worker does not do that "
+        "while clocks are right within a day"
+    ),
+    Kind.DIFFERING: (
+        "{numbers}: the ticket and the record of its key {key} differ in {detail}; "
+        "compare both with a backup and with the announcement"
+    ),
+    Kind.CHAIN_FROM_ELSEWHERE: (
+        "{numbers}: a ticket from elsewhere has a hash, which only the worker writes: "
+        "somebody set `origin`, or copied an item"
+    ),
+    Kind.ERASED_WITH_TEXT: (
+        "{numbers}: erased, but there is text or salt: erase the ticket again, and "
+        "find out who wrote it"
+    ),
+    Kind.NOT_VERIFIABLE: (
+        "{numbers}: this ticketctl cannot verify it: a later release, or another "
+        "program, wrote something that it does not know; use the newest ticketctl"
+    ),
+    Kind.HEAD: (
+        "{numbers}: {detail}, against the head that was kept: what the head covers "
+        "was written again, changed or cut off"
+    ),
     Kind.MALFORMED: (
         "{key}: the item is not as the system writes it; find out who else writes to "
         "the tables"
     ),
     Kind.NO_TICKETS: "there is no ticket of this project; is its name right?",
 }
+
+
+RANGES: Final = {
+    *(Kind.GAP, Kind.UNFINISHED_SEED, Kind.CHANGED, Kind.RESTARTED, Kind.MISDATED),
+    *(Kind.CHAIN_FROM_ELSEWHERE, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),
+}
+"""The kinds whose numbers are the first and the last of a range."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +114,14 @@ class Finding:
     kind: Kind
     project_id: str
     numbers: tuple[int, ...] = ()
-    """The tickets' numbers; the first and the last of a missing range."""
+    """The tickets' numbers; the first and the last of a range."""
     idempotency_key: str = ""
     recorded: int | None = None
     """The other number that the key's record has, if it has one."""
     item: str = ""
     """The name of a malformed item."""
+    detail: str = ""
+    """What differs."""
 
     def __str__(self) -> str:
         """Return the finding and its remedy."""
@@ -76,6 +129,7 @@ class Finding:
             numbers=self._numbers(),
             key=self.idempotency_key or self.item,
             recorded=f"{self.project_id}-{self.recorded}",
+            detail=self.detail,
             seed=f"{self.project_id} --last {max(self.numbers, default=0) + 1}",
         )
         return f"{self.project_id}: {self.kind}: {said}; see {MANUAL}"
@@ -85,7 +139,7 @@ class Finding:
         return asdict(self) | {"message": str(self)}
 
     def _numbers(self) -> str:
-        if self.kind not in {Kind.GAP, Kind.UNFINISHED_SEED}:
+        if self.kind not in RANGES:
             return ", ".join(f"{self.project_id}-{number}" for number in self.numbers)
         first, last = self.numbers
         key = f"{self.project_id}-{first}"

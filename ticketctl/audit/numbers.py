@@ -1,49 +1,74 @@
 """A project's numbers in memory, at 17 bytes a ticket."""
 
+import itertools
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
-from ticketctl.audit.findings import Kind
+from ticketctl.audit.agreement import (
+    Shared,
+    lost_its_fingerprint,
+    of_record,
+    of_ticket,
+)
+from ticketctl.audit.chain import ChainCheck
+from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import KeyRecord, Ticket
-
-Range = tuple[int, int]
-"""The first and the last number."""
 
 # The flags of a ticket.
 _MATCHED: Final = 1  # Its key's record names it, or may be absent.
 _ELSEWHERE: Final = 2  # Another system gave the number.
 _FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
 _END: Final = 8  # The last number of a seed.
+_CHAINED: Final = 16  # It has a hash.
+_LOST: Final = 32  # A reserved item that has the hash of a ticket.
+_UNREADABLE: Final = 64  # Its fingerprint cannot be compared with the record's.
 
 
 @dataclass
 class ProjectNumbers:
-    """A project's tickets: numbers, digests of their keys, and flags, in parallel."""
+    """A project's tickets: numbers, digests, and flags, in parallel.
 
+    A digest covers the fields that a ticket shares with its key's record.
+    """
+
+    start: int = 0
+    """The number up to which nothing was read."""
     numbers: "array[int]" = field(default_factory=partial(array, "Q"))
     digests: "array[int]" = field(default_factory=partial(array, "Q"))
     flags: bytearray = field(default_factory=bytearray)
+    chain: ChainCheck = field(default_factory=ChainCheck)
     voided: int = 0
     reserved: int = 0
     imported: int = 0
 
-    def add(self, ticket: Ticket, *, is_expired: bool = False) -> None:
-        """Add a ticket; no key is expected if it is malformed or its key expired."""
-        key = None if ticket.is_malformed else ticket.idempotency_key
+    def add(
+        self, ticket: Ticket, *, is_expired: bool = False, is_judged: bool = False
+    ) -> None:
+        """Add a ticket.
+
+        Args:
+            ticket: The ticket; no key is expected if it is malformed.
+            is_expired: Whether the record of its key may have expired.
+            is_judged: Whether the chain's check judges its text.
+        """
+        has_key = not ticket.is_malformed and ticket.idempotency_key is not None
+        is_unreadable = is_judged or lost_its_fingerprint(ticket)
         self.numbers.append(ticket.number)
-        self.digests.append(_digest(key) if key else 0)
+        self.digests.append(_digest(of_ticket(ticket), is_unreadable) if has_key else 0)
         self.flags.append(
-            _MATCHED * (key is None or is_expired)
+            _MATCHED * (not has_key or is_expired)
             | _ELSEWHERE * ticket.is_from_elsewhere
             | _FOLLOWER * ticket.follows_a_sequence
             | _END * ticket.ends_a_seed
+            | _CHAINED * bool(ticket.chain)
+            | _LOST * ticket.is_lost
+            | _UNREADABLE * is_unreadable
         )
         self.voided += ticket.status == VOIDED
         is_reserved = ticket.status == RESERVED
@@ -52,7 +77,7 @@ class ProjectNumbers:
 
     def sort(self) -> None:
         """Put the tickets in order, if they did not come in order."""
-        if all(before < after for before, after in pairwise(self.numbers)):
+        if all(before < after for before, after in itertools.pairwise(self.numbers)):
             return
         order = sorted(range(len(self.numbers)), key=self.numbers.__getitem__)
         self.numbers = array("Q", (self.numbers[place] for place in order))
@@ -60,11 +85,12 @@ class ProjectNumbers:
         self.flags = bytearray(self.flags[place] for place in order)
 
     def match(self, record: KeyRecord) -> bool:
-        """Return whether a record names the ticket of its key; needs the order."""
+        """Return whether a record agrees with its ticket; needs the order."""
         place = bisect_left(self.numbers, record.number)
         if self.numbers[place : place + 1] != array("Q", [record.number]):
             return False
-        if self.digests[place] != _digest(record.idempotency_key):
+        is_unreadable = bool(self.flags[place] & _UNREADABLE)
+        if self.digests[place] != _digest(of_record(record), is_unreadable):
             return False
         self.flags[place] |= _MATCHED
         return True
@@ -82,7 +108,7 @@ class ProjectNumbers:
         worker may still take: after the last one given here, or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
-        before, flags_before = 0, 0
+        before, flags_before = self.start, 0
         for after, flags in zip(self.numbers, self.flags, strict=True):
             if after - before > 1:
                 kind: Kind | None = Kind.GAP
@@ -92,7 +118,41 @@ class ProjectNumbers:
                 yield (before + 1, after - 1), kind
             before, flags_before = after, flags
 
+    def unchained(self) -> Iterator[Range]:
+        """Yield the first and the last number of each segment without a chain."""
+        first = last = 0
+        for number, flags in zip(self.numbers, self.flags, strict=True):
+            if not flags & _CHAINED:
+                first, last = first or number, number
+            elif first:
+                yield first, last
+                first = 0
+        if first:
+            yield first, last
 
-def _digest(idempotency_key: str) -> int:
-    """Return an 8-byte digest of a key."""
-    return int.from_bytes(blake2b(idempotency_key.encode(), digest_size=8).digest())
+    def lost(self) -> Iterator[int]:
+        """Yield the numbers of lost tickets."""
+        for number, flags in zip(self.numbers, self.flags, strict=True):
+            if flags & _LOST:
+                yield number
+
+    def ends(self) -> Iterator[int]:
+        """Yield the last ticket of each segment of the chain, or of a part of one."""
+        items = zip(self.numbers, self.flags, strict=True)
+        for (number, flags), (after, flags_after) in itertools.pairwise(
+            itertools.chain(items, [(0, 0)])
+        ):
+            is_inside = after == number + 1 and _is_ticket_of_chain(flags_after)
+            if _is_ticket_of_chain(flags) and not is_inside:
+                yield number
+
+
+def _is_ticket_of_chain(flags: int) -> bool:
+    return flags & (_CHAINED | _LOST) == _CHAINED
+
+
+def _digest(shared: Shared, is_unreadable: bool) -> int:  # noqa: FBT001
+    """Return an 8-byte digest of the shared fields."""
+    covered = shared._replace(fingerprint="") if is_unreadable else shared
+    text = repr(tuple(covered)).encode()
+    return int.from_bytes(blake2b(text, digest_size=8).digest())

@@ -5,16 +5,18 @@ then the common doubt on a live system, and is looked up page by page.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import KEY_ATTRIBUTES, TICKET_ATTRIBUTES
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.numbers import ProjectNumbers, Range
-from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
+from ticketctl.audit.agreement import explains
+from ticketctl.audit.chain import ChainCheck, link_of
+from ticketctl.audit.findings import Finding, Kind, Range
+from ticketctl.audit.heads import Head
+from ticketctl.audit.numbers import ProjectNumbers
+from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 
@@ -32,6 +34,10 @@ class AuditPlan:
     """Only these; all if there are none."""
     retention_days: int = 0
     """The retention of keys; 0 stands for ever."""
+    heads: Sequence[Head] = ()
+    """The heads to check."""
+    since: Mapping[str, int] = field(default_factory=dict)
+    """The last number of a project that is not read, because its head covers it."""
 
 
 @dataclass
@@ -54,21 +60,35 @@ class AuditReading:
         """Read all tickets and keys, or those of single projects."""
         for project_id in self.plan.projects:
             self._read_project(project_id)
-        if self.plan.projects:
-            return
-        for page in self.reader.scan(self.plan.tickets_table, TICKET_ATTRIBUTES):
-            self._add(page)
-        self._sort()
-        for page in self.reader.scan(self.plan.keys_table, KEY_ATTRIBUTES):
-            self._match(page)
+        if not self.plan.projects:
+            for page in self.reader.scan(self.plan.tickets_table):
+                self._add(page)
+            self._sort()
+            for page in self.reader.scan(self.plan.keys_table):
+                self._match(page)
+        self._follow_again()
 
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
         """Look again for missing numbers."""
-        table = self.plan.tickets_table
         for project_id, ends in missing:
-            for page in self.reader.project(table, project_id, ends):
-                self._add(page)
+            numbers, check = self.projects[project_id], ChainCheck()
+            for found in self.tickets_between(project_id, ends, check):
+                self._take(found, check)
+            numbers.chain.add_suspects(check)
         self._sort()
+
+    def tickets_between(
+        self, project_id: str, ends: Range, check: ChainCheck
+    ) -> Iterator[Ticket]:
+        """Read a range of tickets; let the check have the one before them."""
+        before = ends[0] - 1
+        table = self.plan.tickets_table
+        for page in self.reader.project(table, project_id, (before, ends[1])):
+            for found in map(ticket, page):
+                if found.has_number and found.number == before:
+                    check.before = link_of(found)
+                else:
+                    yield found
 
     def records(self, keys: Iterable[RequestKey]) -> list[Item]:
         """Read the records of some keys."""
@@ -80,23 +100,47 @@ class AuditReading:
 
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
-        for page in self.reader.project(self.plan.tickets_table, project_id):
+        start = self.plan.since.get(project_id)
+        if start is not None:
+            self.projects[project_id] = ProjectNumbers(start)
+        ends = None if start is None else (start, HIGHEST)
+        for page in self.reader.project(self.plan.tickets_table, project_id, ends):
             self._match(self.records(self._add(page)))
 
     def _add(self, page: Sequence[Item]) -> set[RequestKey]:
         """Add tickets, and return their keys."""
-        self.tickets_read += len(page)
         keys: set[RequestKey] = set()
         for found in map(ticket, page):
-            if found.is_malformed:
-                name = f"the ticket {found.project_id}, {found.fields['number']}"
-                self._note_malformed(found.project_id, name)
-            elif found.idempotency_key is not None:
+            numbers = self.projects.get(found.project_id)
+            if numbers and found.has_number and found.number == numbers.start:
+                numbers.chain.before = link_of(found)
+                continue
+            self._take(found)
+            if not found.is_malformed and found.idempotency_key is not None:
                 keys.add(RequestKey(found.project_id, found.idempotency_key))
-            if found.has_number:  # Malformed or not, it is not missing.
-                numbers = self.projects[found.project_id]
-                numbers.add(found, is_expired=self._is_expired(found))
         return keys
+
+    def _take(self, found: Ticket, check: ChainCheck | None = None) -> None:
+        """Add a ticket, and let a check follow it; its project's by default."""
+        self.tickets_read += 1
+        if found.is_malformed:
+            name = f"the ticket {found.project_id}, {found.fields['number']}"
+            self._note_malformed(found.project_id, name)
+        if found.has_number:  # Malformed or not, it is not missing.
+            numbers = self.projects[found.project_id]
+            is_judged = (check or numbers.chain).follow(found)
+            check_amount(numbers.chain.amount)
+            numbers.add(found, is_expired=self._is_expired(found), is_judged=is_judged)
+
+    def _follow_again(self) -> None:
+        """Follow the tickets that came in another order than that of their numbers."""
+        for project_id, numbers in self.projects.items():
+            if numbers.chain.is_out_of_order:
+                numbers.chain = ChainCheck()
+                ends = numbers.start + 1, HIGHEST
+                for found in self.tickets_between(project_id, ends, numbers.chain):
+                    if found.has_number:
+                        numbers.chain.follow(found)
 
     def _sort(self) -> None:
         for numbers in self.projects.values():
@@ -123,13 +167,12 @@ class AuditReading:
         """Keep the records whose tickets are still absent."""
         places = {(record.project_id, record.number) for record in lost}
         there = {
-            (found.project_id, found.number, found.idempotency_key)
-            for found in self.tickets(places)
+            (found.project_id, found.number): found for found in self.tickets(places)
         }
         self.doubts |= {
             RequestKey(record.project_id, record.idempotency_key)
             for record in lost
-            if (record.project_id, record.number, record.idempotency_key) not in there
+            if not explains(there.get((record.project_id, record.number)), record)
         }
         check_amount(len(self.doubts))
 

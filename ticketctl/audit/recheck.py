@@ -4,15 +4,16 @@ The scans of the two tables are not one moment, and a scan may see the middle of
 transaction. After the delay that transaction is complete.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.findings import Finding, Kind
-from ticketctl.audit.numbers import Range
+from ticketctl.audit.agreement import difference_kind, differences, explains
+from ticketctl.audit.chain import ChainCheck
+from ticketctl.audit.findings import RANGES, Finding, Kind, Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.table_reader import Place
@@ -25,9 +26,11 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
     """Yield the findings about keys and tickets; read missing numbers again."""
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
-    if gaps or reading.doubts or any(_unmatched(reading)):
+    suspects = (_suspects(reading), _unmatched(reading))
+    if gaps or reading.doubts or any(map(any, suspects)):
         reading.reader.sleep(PAUSE_SECONDS)
     reading.read_again(gaps)
+    yield from _of_chains(reading)
     unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
     tickets = [
@@ -53,6 +56,23 @@ def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
         for missing, kind in numbers.missing():
             if kind:
                 yield project_id, missing
+
+
+def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
+    for project_id, numbers in reading.projects.items():
+        for kind, ends in numbers.chain.suspects():
+            yield project_id, kind, ends
+
+
+def _of_chains(reading: AuditReading) -> Iterator[Finding]:
+    """Yield the runs of tickets that the chain does not confirm this time either."""
+    for project_id, kind, (first, last) in _suspects(reading):
+        check = ChainCheck()
+        for ticket in reading.tickets_between(project_id, (first, last), check):
+            check.follow(ticket)
+            if check.runs[kind]:
+                yield Finding(kind, project_id, (ticket.number, last))
+                break
 
 
 def _unmatched(reading: AuditReading) -> Iterator[Place]:
@@ -81,7 +101,10 @@ def _of_ticket(
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
         yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), str(key))
-    elif record.number != number:
+    elif record.number == number:
+        if differing := differences(ticket, record):
+            yield _difference(ticket, record, differing)
+    else:
         other = named.get((project_id, record.number))
         if other and other.idempotency_key == key:
             numbers = min(number, record.number), max(number, record.number)
@@ -95,5 +118,17 @@ def _of_record(record: KeyRecord, named: Mapping[Place, Ticket]) -> Iterator[Fin
     """Yield a record without its ticket; malformed tickets are reported already."""
     project_id, key = record.project_id, record.idempotency_key
     there = named.get((project_id, record.number))
-    if there is None or not (there.is_malformed or there.idempotency_key == key):
+    if explains(there, record):
+        return
+    if there is not None and there.idempotency_key == key:
+        yield _difference(there, record, differences(there, record))
+    elif there is None or not there.is_malformed:
         yield Finding(Kind.KEY_WITHOUT_TICKET, project_id, (record.number,), key)
+
+
+def _difference(ticket: Ticket, record: KeyRecord, differing: Sequence[str]) -> Finding:
+    """Return the finding about a ticket and the record of its key."""
+    kind, number = difference_kind(ticket, record), ticket.number
+    numbers = (number, number) if kind in RANGES else (number,)
+    key, detail = record.idempotency_key, ", ".join(differing)
+    return Finding(kind, ticket.project_id, numbers, key, detail=detail)

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
-from ticketctl.audit.numbers import Range
+from ticketctl.audit.findings import Range
 from ticketctl.cli.output import console, counted, utc, visible
 
 _MAX_ROWS: Final = 50
@@ -15,6 +15,9 @@ _MAX_ROWS: Final = 50
 
 _MAX_GAPS: Final = 3
 """Gaps in a row of the table; the findings name them all."""
+
+_MAX_NAMED: Final = 10
+"""Segments or tickets in a line of the summary; JSON has them all."""
 
 
 def report_json(report: AuditReport, region: str) -> dict[str, Any]:
@@ -26,6 +29,8 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
         "tickets_table": reading.plan.tickets_table,
         "keys_table": reading.plan.keys_table,
         "single_projects": [*reading.plan.projects],
+        "since": dict(reading.plan.since),
+        "heads_checked": len(reading.plan.heads),
         "started_at": utc(reading.started),
         "ended_at": utc(report.ended),
         "tickets_read": reading.tickets_read,
@@ -69,11 +74,47 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
             f"{no_ticket:,} of {elsewhere:,} numbers from elsewhere have no ticket "
             "here; to compare them with a file: ticketctl import FILE --dry-run"
         )
+    yield from _named(
+        "no chain, because an earlier release, a seed or an import wrote them",
+        [
+            _range_of(project.project_id, ends)
+            for project in report.projects
+            for ends in project.sequence.unchained()
+        ],
+    )
+    yield from _named(
+        "lost tickets, of which a reserved item has the hash",
+        [
+            _range_of(project.project_id, (number, number))
+            for project in report.projects
+            for number in project.sequence.lost()
+        ],
+    )
+    if plan.heads:
+        yield f"{len(plan.heads):,} heads checked"
+    if plan.since:
+        yield (
+            "only tickets after the last heads were read: not those before, and no "
+            "project without a head"
+        )
     if plan.projects:
         yield (
             "keys without a ticket were not looked for: "
             "that takes an audit of all projects"
         )
+
+
+def _named(text: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield a line that names the first few, if there are any."""
+    if names:
+        more = len(names) - _MAX_NAMED
+        shown = ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" * (more > 0))
+        yield f"{text}: {shown}"
+
+
+def _range_of(project_id: str, ends: Range) -> str:
+    first, last = (f"{visible(project_id)}-{number}" for number in ends)
+    return first if first == last else f"{first} to {last}"
 
 
 def _table(projects: Sequence[ProjectAudit]) -> Table:
@@ -123,5 +164,7 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "no_ticket": project.no_ticket,
         "voided": project.sequence.voided,
         "gaps": [[*ends] for ends in project.gaps],
+        "unchained": [[*ends] for ends in project.sequence.unchained()],
+        "lost": [*project.sequence.lost()],
         "findings": len(project.findings),
     }

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
+from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
     ELSEWHERE,
     ORIGIN,
     RESERVED,
@@ -20,7 +23,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.messages import RequestKey, stored_fingerprint
 from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
@@ -60,6 +63,25 @@ class Ticket:
         """Whether another system gave the number; its predecessors may be missing."""
         return self.fields.get(ORIGIN) == ELSEWHERE
 
+    @cached_property
+    def chain(self) -> str:
+        """Its hash; "" if it has none that a ticket can have."""
+        return valid_chain(self.fields.get(CHAIN))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a reserved item stands for a ticket that was numbered here."""
+        is_reserved = self.status == RESERVED and self.idempotency_key is None
+        return is_reserved and bool(self.chain)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of its text; "" if no request can have such a text."""
+        try:
+            return stored_fingerprint(self.fields)
+        except TypeError:
+            return ""
+
     @property
     def reserved_up_to(self) -> int:
         """The last number of the seed that took the number; 0 without a seed."""
@@ -81,7 +103,7 @@ class Ticket:
         """Whether its number is valid for a ticket."""
         return self.fields["number"] == self.number and 1 <= self.number <= HIGHEST
 
-    @property
+    @cached_property
     def is_malformed(self) -> bool:
         """Whether another program must have written it."""
         key = self.idempotency_key
@@ -103,7 +125,11 @@ class KeyRecord:
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return a DynamoDB item as Python values."""
-    return {name: _deserialize(value) for name, value in item.items()}
+    return {
+        # Most values are texts, which the deserializer takes its time for.
+        name: value["S"] if "S" in value else _deserialize(value)
+        for name, value in item.items()
+    }
 
 
 def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:

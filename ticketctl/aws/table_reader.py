@@ -6,11 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import (
-    KEY_ATTRIBUTES,
-    TICKET_ATTRIBUTES,
-    key_id,
-)
+from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -50,9 +46,9 @@ class TableReader:
                 f"its key is {', '.join(actual)}, not {', '.join(key)}"
             )
 
-    def scan(self, table: str, attributes: Sequence[str]) -> Iterator[Sequence[Item]]:
+    def scan(self, table: str) -> Iterator[Sequence[Item]]:
         """Read the whole table, page by page."""
-        return self._pages("scan", TableName=table, **_projection(attributes))
+        return self._pages("scan", TableName=table)
 
     def project(
         self, table: str, project_id: str, numbers: tuple[int, int] | None = None
@@ -61,10 +57,11 @@ class TableReader:
 
         Those from the first to the last number; all, even negative ones, without.
         """
-        # The projection's aliases of project_id and number, which is a reserved word.
-        condition, values = "#0 = :project", {":project": {"S": project_id}}
+        condition, values = "project_id = :project", {":project": {"S": project_id}}
+        names = {}
         if numbers:
-            condition += " AND #1 BETWEEN :first AND :last"
+            condition += " AND #number BETWEEN :first AND :last"
+            names = {"ExpressionAttributeNames": {"#number": "number"}}
             ends = zip((":first", ":last"), numbers, strict=True)
             values |= {name: {"N": str(number)} for name, number in ends}
         return self._pages(
@@ -72,7 +69,7 @@ class TableReader:
             TableName=table,
             KeyConditionExpression=condition,
             ExpressionAttributeValues=values,
-            **_projection(TICKET_ATTRIBUTES),
+            **names,
         )
 
     def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
@@ -81,12 +78,12 @@ class TableReader:
             {"project_id": {"S": project_id}, "number": {"N": str(number)}}
             for project_id, number in places
         )
-        return map(ticket, self._items(table, keys, TICKET_ATTRIBUTES))
+        return map(ticket, self._items(table, keys))
 
     def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
         """Read the records of some idempotency keys, each given once."""
         ids = ({"id": {"S": key_id(key)}} for key in keys)
-        return self._items(table, ids, KEY_ATTRIBUTES)
+        return self._items(table, ids)
 
     def recorded(self, table: str, keys: Sequence[RequestKey]) -> set[RequestKey]:
         """Return the keys that have a record, in one transactional read.
@@ -103,18 +100,13 @@ class TableReader:
         found = zip(keys, answer["Responses"], strict=True)
         return {key for key, response in found if response.get("Item")}
 
-    def _items(
-        self, table: str, keys: Iterable[Item], attributes: Sequence[str]
-    ) -> Iterator[Item]:
+    def _items(self, table: str, keys: Iterable[Item]) -> Iterator[Item]:
         """Read the items of these keys; absent ones are left out."""
         rest = iter(keys)
         while batch := [*islice(rest, MAX_KEYS)]:
             while batch:
                 request = {"Keys": batch, "ConsistentRead": True}
-                answer = self._read(
-                    "batch_get_item",
-                    RequestItems={table: request | _projection(attributes)},
-                )
+                answer = self._read("batch_get_item", RequestItems={table: request})
                 yield from answer["Responses"].get(table, [])
                 # DynamoDB was too busy for the others.
                 left = answer.get("UnprocessedKeys", {})
@@ -138,14 +130,6 @@ class TableReader:
         self.limiter.delay(units)
         self.sleep(self.limiter.delay(0))
         return answer
-
-
-def _projection(attributes: Sequence[str]) -> dict[str, Any]:
-    names = {f"#{place}": name for place, name in enumerate(attributes)}
-    return {
-        "ProjectionExpression": ", ".join(names),
-        "ExpressionAttributeNames": names,
-    }
 
 
 def _units(answer: Mapping[str, Any]) -> float:

@@ -1,10 +1,13 @@
 """The command that audits the tables."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ticketctl.audit.audit import audit_stack
+from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
@@ -21,6 +24,8 @@ from ticketctl.show.lookup import checked_project
         "ticketctl audit --project PROJ --project OPS",
         "ticketctl audit --rate 500",
         "ticketctl audit --tickets-table restored-tickets --keys-table restored-keys",
+        "ticketctl audit --check-heads heads.jsonl --save-heads heads.jsonl",
+        "ticketctl audit --since heads.jsonl",
     ),
 )
 def audit(  # noqa: PLR0913 - one parameter for each option.
@@ -39,9 +44,24 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     keys_table: Annotated[
         str | None, typer.Option(help="The idempotency keys' table that belongs to it.")
     ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option("--save-heads", help="Add the ends of all chains to this file."),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check-heads", help="Check the heads of this file, too."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Read only tickets after each project's last head there."),
+    ] = None,
     as_document: Json = False,
 ) -> None:
     """Check that every project's numbers are exactly 1..n, one for each key.
+
+    And that each ticket has the hash that chains it to the one before it. Heads that
+    were saved show what was written again or cut off, even with new hashes.
 
     It reads both tables, consistently, and may run while the worker writes: a suspect
     is read again, after a delay, before it is reported. An audit of single
@@ -56,18 +76,35 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
             "give both --tickets-table and --keys-table: they belong together"
         )
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
+    known = read_heads(save) if save and Path(save).exists() else []
+    heads = read_heads(check, projects) if check else []
+    last = _last_heads(since, projects) if since else {}
     stack = stack_of(ctx)
     plan = AuditPlan(
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
-        projects,
+        projects or tuple(last),
         stack.retention_days,
+        heads=[*heads, *last.values()],
+        since={name: head.number for name, head in last.items()},
     )
     with notes().status("reading both tables"):
         report = audit_stack(stack, plan, rate)
+        if save:
+            add_heads(save, report.heads(known))
     if as_document:
         print_json(report_json(report, stack.region))
     else:
         print_report(report, stack.region)
     if report.findings:
         raise typer.Exit(Status.FOUND)
+
+
+def _last_heads(path: str, projects: Sequence[str]) -> Mapping[str, Head]:
+    """Return the last head of each project, or of these."""
+    last = last_heads(read_heads(path, projects))
+    if missing := {*projects} - last.keys():
+        raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
+    if not last:
+        raise InputError(f"{path}: no head")
+    return last

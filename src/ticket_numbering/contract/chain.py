@@ -63,5 +63,9 @@ def valid_chain(chain: object) -> str:
     )
 
 
+# json.dumps would make an encoder at each call, which takes as long as the hash.
+_encoded: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def _sha256(covered: list[Any]) -> bytes:
-    return hashlib.sha256(json.dumps(covered, separators=(",", ":")).encode()).digest()
+    return hashlib.sha256(_encoded(covered).encode()).digest()

@@ -56,17 +56,7 @@ TICKET_ATTRIBUTES: Final = (
     ORIGIN,
     RESERVED_UP_TO,
 )
-"""The attributes of a ticket that a check of the sequence needs."""
-
-KEY_ATTRIBUTES: Final = (
-    "id",
-    "project_id",
-    "idempotency_key",
-    "number",
-    "fingerprint",
-    "assigned_at",
-)
-"""The attributes of a key's record, but for its expiry."""
+"""The attributes that give a ticket its place in the sequence."""
 
 CHAIN: Final = "chain"
 """The hash of a ticket that the worker numbered; its key's record has it too."""

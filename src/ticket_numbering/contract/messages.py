@@ -5,6 +5,7 @@ A body that is not a valid CreateTicket is refused with a reason that names the 
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -33,6 +34,8 @@ MAX_BODY_BYTES: Final = 256 * 1024
 FINGERPRINT_VERSION: Final = "v1"
 MAX_REPORTED_PROBLEMS: Final = 3
 
+_NO_CONTENT: Final = {"max_number"}
+"""A condition of the request, which its ticket does not keep."""
 
 _PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
 _IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
@@ -118,7 +121,7 @@ class CreateTicket(BaseModel):
 
         The cap is a condition of the request, and no content.
         """
-        return self.model_dump(exclude_defaults=True, exclude={"max_number"})
+        return self.model_dump(exclude_defaults=True, exclude=_NO_CONTENT)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -127,10 +130,7 @@ class CreateTicket(BaseModel):
         A field added later, with a default, leaves the fingerprints of older
         messages alone.
         """
-        canonical = json.dumps(
-            self.content(), sort_keys=True, separators=(",", ":")
-        ).encode()
-        return f"{FINGERPRINT_VERSION}:{hashlib.sha256(canonical).hexdigest()}"
+        return _fingerprint(self.content())
 
     @cached_property
     def size(self) -> int:
@@ -183,6 +183,37 @@ class CreateTicket(BaseModel):
         locations = [problem["loc"] for problem in error.errors()]
         names = [str(location[0]) for location in locations if location]
         return next((name for name in names if name in cls.model_fields), "body")
+
+
+_CONTENT_DEFAULTS: Final = {
+    name: field.get_default()
+    for name, field in CreateTicket.model_fields.items()
+    if name not in _NO_CONTENT
+}
+
+
+def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
+    """Return the fingerprint of a ticket's text, valid or not, as it is stored.
+
+    Raises:
+        TypeError: It has a value that no request can have.
+    """
+    return _fingerprint(
+        {
+            name: ticket[name]
+            for name, default in _CONTENT_DEFAULTS.items()
+            if name in ticket and ticket[name] != default
+        }
+    )
+
+
+# json.dumps would make an encoder at each call, which takes as long as the hash.
+_canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+def _fingerprint(content: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(_canonical(content).encode()).hexdigest()
+    return f"{FINGERPRINT_VERSION}:{digest}"
 
 
 def _problems(error: ValidationError) -> str:

@@ -1,41 +1,23 @@
 """`audit` finds planted faults, and calls correct tables clean."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
-from tests.support.seed_items import Item, key_item, sequence
-from tests.support.tables import create_table
+from tests.support.seed_items import key_item, sequence
+from tests.support.tables import restored_tables
 from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator
-
-
-@contextmanager
-def tables(deployed: LocalStack, name: str, *items: Item) -> Iterator[list[str]]:
-    """Restore tables of these items; return the options that name them."""
-    dynamodb = deployed.client("dynamodb")
-    names = f"{name}-tickets", f"{name}-keys"
-    create_table(dynamodb, names[0], project_id="S", number="N")
-    create_table(dynamodb, names[1], id="S")
-    for item in items:
-        dynamodb.put_item(TableName=names["id" in item], Item=item)
-    try:
-        yield ["--tickets-table", names[0], "--keys-table", names[1]]
-    finally:
-        for table in names:
-            dynamodb.delete_table(TableName=table)
 
 
 def test_audit_names_each_finding_when_restored_tables_lack_items(
     deployed: LocalStack, project: str, ctl: Ctl
 ) -> None:
     items = [*sequence(project, 1, 3), key_item(f"{project}-B", 1, "lone")]
-    with tables(deployed, project, *items) as options:
+    with restored_tables(deployed, project, items) as (tickets, keys):
+        options = ["--tickets-table", tickets, "--keys-table", keys]
         text, document = ctl("audit", *options), ctl("audit", *options, "--json")
 
     assert (text.status, document.status) == (1, 1)
@@ -72,6 +54,8 @@ def test_project_is_clean_after_the_main_job(
             "no_ticket": 0,
             "voided": 0,
             "gaps": [],
+            "unchained": [],
+            "lost": [],
             "findings": 0,
         }
     ]

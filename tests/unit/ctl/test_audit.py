@@ -28,6 +28,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
@@ -129,7 +130,14 @@ FLAWS: dict[str, Flaw] = {
     ),
     **{
         f"no key, {status}": (
-            partial(Tables.ticket, project="A", number=3, key="lone", status=status),
+            partial(
+                Tables.ticket,
+                project="A",
+                number=3,
+                key="lone",
+                status=status,
+                title=ERASED_TITLE,
+            ),
             Kind.TICKET_WITHOUT_KEY,
             (3,),
             "lone",

@@ -1,0 +1,343 @@
+"""Each kind of tampering of `docs/evidence.md` is found as the page says, or is not."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.support.builders import (
+    SALT,
+    block_of,
+    create_ticket,
+    create_tickets,
+    unchained_block,
+)
+from tests.support.ctl_process import Ctl, local_environment
+from tests.support.evidence import tamperings, verifier
+from tests.support.seed_items import Item, block_items, ticket_item
+from tests.support.tables import restored_tables
+from ticket_numbering.contract.chain import chain_of, commitment_of
+from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
+    ELSEWHERE,
+    ERASED,
+    RESERVED,
+    VOIDED,
+)
+from ticket_numbering.contract.dynamodb_items import (
+    SALT as SALT_NAME,
+)
+from ticket_numbering.contract.messages import stored_fingerprint
+from ticketctl.audit.findings import Kind
+from ticketctl.aws.items import plain
+from ticketctl.cli.errors import Status
+from ticketctl.local.stack import LocalStack
+from ticketctl.sequences.erasing import ERASED_TITLE
+
+pytestmark = pytest.mark.emulator
+
+LAST: Final = 6
+EARLY: Final = "2020-01-01T00:00:00.000Z"
+
+
+@dataclass
+class Sequence:
+    """The items of a project, and somebody who can write them all."""
+
+    tickets: dict[int, Item]
+    keys: dict[int, Item]
+
+    @classmethod
+    def of(cls, items: list[Item]) -> "Sequence":
+        tables: tuple[dict[int, Item], dict[int, Item]] = ({}, {})
+        for item in items:
+            tables["id" in item][int(item["number"]["N"])] = item
+        return cls(*tables)
+
+    def items(self) -> list[Item]:
+        return [*self.tickets.values(), *self.keys.values()]
+
+    def change(self, number: int, **texts: str | None) -> None:
+        """Set texts of a ticket, or remove attributes."""
+        change(self.tickets[number], **texts)
+
+    def remove(self, *numbers: int) -> None:
+        for number in numbers:
+            del self.tickets[number], self.keys[number]
+
+    def relink(self, *numbers: int, previous: str | None = None) -> None:
+        """Compute fingerprints and hashes of these again, in both tables."""
+        if previous is None:
+            before = self.tickets.get(numbers[0] - 1, {})
+            previous = before.get(CHAIN, {"S": ""})["S"]
+        for number in numbers:
+            fields = plain(self.tickets[number])
+            fingerprint = stored_fingerprint(fields)
+            previous = chain_of(
+                previous,
+                project_id=fields["project_id"],
+                number=number,
+                idempotency_key=fields["idempotency_key"],
+                commitment=commitment_of(fields[SALT_NAME], fingerprint),
+                assigned_at=fields["assigned_at"],
+            )
+            dated = {"assigned_at": fields["assigned_at"], CHAIN: previous}
+            change(self.tickets[number], **dated)
+            change(self.keys[number], fingerprint=fingerprint, **dated)
+
+    def erase(self, number: int, title: str) -> None:
+        """Erase as `ticketctl erase` does, but for the title."""
+        fingerprint = self.keys[number]["fingerprint"]["S"]
+        commitment = commitment_of(SALT, fingerprint)
+        marks = {"status": ERASED, "title": title, COMMITMENT: commitment}
+        self.change(number, **{SALT_NAME: None}, **marks)
+        change(self.keys[number], fingerprint=f"{ERASED}:")
+
+
+def change(item: Item, **texts: str | None) -> None:
+    for name, text in texts.items():
+        item.pop(name, None)
+        if text is not None:
+            item[name] = {"S": text}
+
+
+def chained(project: str, count: int = LAST) -> list[Item]:
+    return block_items(block_of(create_tickets(count, project)))
+
+
+def seeded(project: str) -> list[Item]:
+    """Return 1 to 4, a seed up to 10, and 11."""
+    marks = {"status": RESERVED, "origin": ELSEWHERE}
+    seed = [ticket_item(project, number, None, **marks) for number in (5, 10)]
+    later = block_items(block_of(create_tickets(1, project), 11))
+    return [*chained(project, 4), *seed, *later]
+
+
+def unchained(project: str) -> list[Item]:
+    return block_items(unchained_block(create_tickets(LAST, project)))
+
+
+def date(sequence: Sequence) -> None:
+    for table in (sequence.tickets, sequence.keys):
+        change(table[3], assigned_at="2026-11-21T06:00:00.001Z")
+
+
+def key(sequence: Sequence) -> None:
+    project = sequence.tickets[3]["project_id"]["S"]
+    sequence.change(3, idempotency_key="other")
+    change(sequence.keys[3], idempotency_key="other", id=f"{project}#other")
+
+
+def swapped(sequence: Sequence) -> None:
+    for table in (sequence.tickets, sequence.keys):
+        table[3], table[4] = table[4], table[3]
+        for number in (3, 4):
+            table[number]["number"] = {"N": str(number)}
+
+
+def inserted(sequence: Sequence) -> None:
+    project = sequence.tickets[3]["project_id"]["S"]
+    previous = sequence.tickets[2][CHAIN]["S"]
+    block = block_of([create_ticket(project)], 3, previous=previous)
+    sequence.tickets[3], sequence.keys[3] = block_items(block)
+
+
+def restarted(sequence: Sequence) -> None:
+    sequence.change(4, title="Changed")
+    sequence.relink(4, 5, 6, previous="")
+
+
+def dated_back(sequence: Sequence) -> None:
+    sequence.change(5, assigned_at=EARLY)
+    sequence.change(6, assigned_at=EARLY)
+    sequence.relink(5, 6)
+
+
+def one_hash(sequence: Sequence) -> None:
+    sequence.change(LAST, **{CHAIN: None, SALT_NAME: None})
+
+
+def recomputed(sequence: Sequence) -> None:
+    sequence.change(3, title="Changed")
+    sequence.relink(3, 4, 5, 6)
+
+
+def stripped(sequence: Sequence) -> None:
+    recomputed(sequence)
+    for item in sequence.items():
+        change(item, **{CHAIN: None, SALT_NAME: None})
+
+
+def before_a_seed(sequence: Sequence) -> None:
+    sequence.change(2, title="Changed")
+    sequence.relink(2, 3, 4)
+
+
+def after_the_head(sequence: Sequence) -> None:
+    """Of 5 and 6, which came after the head, one is written again and one cut off."""
+    appended(sequence)
+    appended(sequence)
+    sequence.change(5, title="Changed")
+    sequence.relink(5)
+    sequence.remove(6)
+
+
+def no_head(sequence: Sequence) -> None:
+    sequence.change(3, title="Changed")
+    fields = plain(sequence.tickets[3])
+    change(sequence.keys[3], fingerprint=stored_fingerprint(fields))
+
+
+def appended(sequence: Sequence) -> None:
+    last = max(sequence.tickets)
+    project = sequence.tickets[last]["project_id"]["S"]
+    previous = sequence.tickets[last][CHAIN]["S"]
+    block = block_of([create_ticket(project)], last + 1, previous=previous)
+    sequence.tickets[last + 1], sequence.keys[last + 1] = block_items(block)
+
+
+def gone(sequence: Sequence) -> None:
+    sequence.remove(*sequence.tickets.copy())
+
+
+TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
+    "text": lambda sequence: sequence.change(3, title="Changed"),
+    "date": date,
+    "key": key,
+    "swapped": swapped,
+    "inserted": inserted,
+    "removed": lambda sequence: sequence.remove(3),
+    "restarted": restarted,
+    "dated-back": dated_back,
+    "disguised": lambda sequence: sequence.change(3, title="X", origin=ELSEWHERE),
+    "erased-with-text": lambda sequence: sequence.erase(3, "Other"),
+    "beyond-us": lambda sequence: sequence.change(3, title="Changed", unheard_of="x"),
+    "record": lambda sequence: change(sequence.keys[3], fingerprint="v1:other"),
+    "one-hash": one_hash,
+    "recomputed": recomputed,
+    "cut-off": lambda sequence: sequence.remove(5, 6),
+    "stripped": stripped,
+    "before-a-seed": before_a_seed,
+    "project-removed": gone,
+    "after-the-head": after_the_head,
+    "no-head": no_head,
+    "marks": lambda sequence: sequence.change(3, status=VOIDED, voided_by="somebody"),
+    "destroyed": lambda sequence: sequence.erase(3, ERASED_TITLE),
+    "appended": appended,
+    "nobody-knew": gone,
+}
+
+ORIGINALS: Final[dict[str, Callable[[str], list[Item]]]] = {
+    "before-a-seed": seeded,
+    "no-head": unchained,
+    "after-the-head": lambda project: chained(project, 4),
+}
+"""The items before the tampering, where they are not six tickets of a chain."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The answers before and after all tamperings, each in a project of its own."""
+
+    clean_status: int
+    since: Any
+    status: int
+    findings: dict[str, set[str]]
+    verified_before: dict[str, list[str]]
+    verified: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def results(deployed: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Save heads, tamper with everything, and audit once."""
+    ctl = Ctl(local_environment(deployed))
+    heads, dynamodb = (
+        tmp_path_factory.mktemp("heads") / "h.jsonl",
+        deployed.client("dynamodb"),
+    )
+    sequences = {
+        name: Sequence.of(ORIGINALS.get(name, chained)(name)) for name in TAMPERINGS
+    }
+    verify = verifier()
+    before = [*chain(*(sequence.items() for sequence in sequences.values()))]
+    places = [place(item) for item in before]
+    verified_before = {
+        name: verify([*sequence.tickets.values()])
+        for name, sequence in sequences.items()
+    }
+    with restored_tables(deployed, "evidence", before) as tables:
+        options = ["--tickets-table", tables[0], "--keys-table", tables[1]]
+        saved = ctl("audit", *options, "--save-heads", str(heads))
+        forget(heads, "nobody-knew")
+        since = ctl("audit", *options, "--since", str(heads), "--json")
+        for name, tamper in TAMPERINGS.items():
+            tamper(sequences[name])
+        after = [*chain(*(sequence.items() for sequence in sequences.values()))]
+        for table, its_key in places:
+            dynamodb.delete_item(TableName=tables[table], Key=its_key)
+        for item in after:
+            dynamodb.put_item(TableName=tables["id" in item], Item=item)
+        audited = ctl("audit", *options, "--check-heads", str(heads), "--json")
+    findings = defaultdict(set)
+    for finding in audited.json["findings"]:
+        findings[finding["project_id"]].add(finding["kind"])
+    verified = {
+        name: verify([*sequence.tickets.values()])
+        for name, sequence in sequences.items()
+    }
+    return Results(
+        saved.status, since, audited.status, findings, verified_before, verified
+    )
+
+
+def place(item: Item) -> tuple[bool, Item]:
+    """Return the table and the key of an item."""
+    names = ["id"] if "id" in item else ["project_id", "number"]
+    return "id" in item, {name: item[name] for name in names}
+
+
+def forget(heads: Path, project: str) -> None:
+    lines = heads.read_text().splitlines()
+    kept = [line for line in lines if json.loads(line)["project_id"] != project]
+    heads.write_text("\n".join(kept) + "\n")
+
+
+def test_page_has_exactly_the_tamperings_that_are_tested() -> None:
+    assert tamperings().keys() == TAMPERINGS.keys()
+
+
+def test_nothing_is_found_when_nobody_tampered(results: Results) -> None:
+    assert results.clean_status == Status.OK
+    assert not any(results.verified_before.values())
+
+
+def test_nothing_came_after_the_heads_when_nobody_tampered(results: Results) -> None:
+    assert results.since.status == Status.OK
+    assert results.since.json["tickets_read"] == 0
+    assert {*results.since.json["since"]} == {*TAMPERINGS} - {"no-head", "nobody-knew"}
+
+
+def test_audit_ends_as_with_other_findings_when_somebody_tampered(
+    results: Results,
+) -> None:
+    assert results.status == Status.FOUND
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_tampering_is_found_as_the_page_says(name: str, results: Results) -> None:
+    """What heads alone find is clean without them."""
+    expected = tamperings()[name].finding
+
+    found = results.findings.get(name, set())
+
+    if expected in {"", Kind.HEAD}:
+        assert found == {expected} - {""}
+    else:
+        assert expected in found
+    assert bool(results.verified[name]) == tamperings()[name].is_seen_by_verifier

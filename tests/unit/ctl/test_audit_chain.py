@@ -1,0 +1,527 @@
+"""The audit recomputes the chain, and raises no false alarm about it.
+
+The kinds of tampering are in `docs/evidence.md`, and tests/e2e/ctl/test_evidence.py.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.audit_tables import Tables, audited, only
+from tests.support.builders import (
+    SALT,
+    block_of,
+    create_ticket,
+    create_tickets,
+    unchained_block,
+)
+from tests.support.ctl_process import Ctl
+from tests.support.seed_items import Item, block_items
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract.chain import commitment_of
+from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
+    ELSEWHERE,
+    ERASED,
+    RESERVED,
+)
+from ticket_numbering.contract.dynamodb_items import (
+    SALT as SALT_NAME,
+)
+from ticketctl.audit.findings import Kind
+from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
+from ticketctl.audit.report import print_report, report_json
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.sequences.erasing import ERASED_TITLE
+
+BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
+
+
+def put(tables: Tables, *items: Item) -> None:
+    for item in items:
+        if "id" in item:
+            tables.items["keys"][item["id"]["S"],] = item
+        else:
+            place = item["project_id"]["S"], item["number"]["N"]
+            tables.items["tickets"][place] = item
+
+
+def chained(count: int = 5, first: int = 1, previous: str = "") -> Tables:
+    """Return tables with a block of the project A."""
+    tables = Tables()
+    add_block(tables, count, first, previous)
+    return tables
+
+
+def add_block(tables: Tables, count: int, first: int = 1, previous: str = "") -> Block:
+    block = block_of(create_tickets(count, "A"), first, previous=previous)
+    put(tables, *block_items(block))
+    return block
+
+
+def ticket_of(tables: Tables, number: int) -> dict[str, Any]:
+    return tables.items["tickets"]["A", str(number)]
+
+
+def key_of(tables: Tables, number: int) -> dict[str, Any]:
+    key = ticket_of(tables, number)["idempotency_key"]["S"]
+    return tables.items["keys"][f"A#{key}",]
+
+
+def change(item: dict[str, Any], **texts: str | None) -> None:
+    """Set texts of an item, or remove attributes."""
+    for name, text in texts.items():
+        item.pop(name, None)
+        if text is not None:
+            item[name] = {"S": text}
+
+
+def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
+    findings = audited(tables, *projects, **plan).findings
+    return [(finding.kind, *finding.numbers) for finding in findings]
+
+
+def heads_of(tables: Tables) -> list[Head]:
+    return audited(tables).heads()
+
+
+class TestRuns:
+    """A broken chain counts once, and names the first ticket that does not fit."""
+
+    @BOTH_WAYS
+    @pytest.mark.parametrize("page", [1, 3, 100])
+    def test_chain_is_clean_when_nobody_changed_it(
+        self, projects: tuple[str, ...], page: int
+    ) -> None:
+        tables = chained(7)
+        last = ticket_of(tables, 7)[CHAIN]["S"]
+        add_block(tables, 4, 8, last)
+        tables.page = page
+
+        assert not found(tables, *projects)
+
+    @BOTH_WAYS
+    def test_broken_tickets_in_a_row_are_one_finding(
+        self, projects: tuple[str, ...]
+    ) -> None:
+        tables = chained(9)
+        for number in (3, 4, 5, 8):
+            change(ticket_of(tables, number), title="Changed")
+
+        assert found(tables, *projects) == [(Kind.CHANGED, 3, 5), (Kind.CHANGED, 8, 8)]
+
+    def test_many_changed_texts_are_one_finding_and_no_wrong_pair_of_tables(
+        self,
+    ) -> None:
+        tables = Tables(page=100_000)
+        requests = create_tickets(10_050, "A")
+        put(tables, *block_items(block_of(requests)))
+        for item in tables.items["tickets"].values():
+            change(item, title="Changed")
+
+        assert found(tables) == [(Kind.CHANGED, 1, len(requests))]
+
+    def test_chain_is_followed_when_a_scan_has_another_order(self) -> None:
+        """DynamoDB promises the order of a query alone."""
+        tables = chained(12)
+        change(ticket_of(tables, 11), title="Changed")
+        scan = tables.scan
+
+        def unordered(**request: Any) -> dict[str, Any]:
+            answer = scan(**request)
+            return answer | {"Items": answer["Items"][::-1]}
+
+        tables.page = 100
+        tables.scan = unordered  # type: ignore[method-assign]
+
+        assert (Kind.CHANGED, 11, 11) in found(tables)
+
+
+class TestFalseAlarms:
+    """What the system writes, and its repairs, are no findings."""
+
+    @BOTH_WAYS
+    def test_block_is_no_finding_when_it_was_seen_half_way(
+        self, projects: tuple[str, ...]
+    ) -> None:
+        tables = chained(6)
+        late = {number: ticket_of(tables, number) for number in (3, 4)}
+        for number in late:
+            del tables.items["tickets"]["A", str(number)]
+        tables.on_pause = lambda: put(tables, *late.values())
+
+        assert not found(tables, *projects)
+
+    def test_ticket_that_shows_late_is_checked_too(self) -> None:
+        tables = chained(6)
+        late = ticket_of(tables, 3)
+        change(late, title="Changed")
+        del tables.items["tickets"]["A", "3"]
+        tables.on_pause = lambda: put(tables, late)
+
+        assert (Kind.CHANGED, 3, 3) in found(tables)
+
+    def test_segments_are_named_when_two_releases_take_turns(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """An earlier release chains nothing; a seed and an import do not either."""
+        tables = chained(2)
+        put(tables, *block_items(unchained_block(create_tickets(2, "A"), 3)))
+        add_block(tables, 2, 5)
+        tables.reserved(7, 20)
+        tables.both("A", 15, origin=ELSEWHERE)
+        tables.reserved(20, 20)
+        add_block(tables, 1, 21)
+
+        report = audited(tables)
+
+        print_report(report, "here")
+        [project] = report_json(report, "here")["projects"]
+        assert only(report).is_clean
+        assert project["unchained"] == [[3, 4], [7, 20]]
+        assert "A-3 to A-4, A-7 to A-20" in capsys.readouterr().out
+        assert [head.number for head in report.heads()] == [2, 6, 21]
+
+    def test_lost_ticket_is_named_when_its_hash_was_kept(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Its key keeps the number, and tells it to whoever repeats the request."""
+        tables = chained(4)
+        hash_of_lost = ticket_of(tables, 3)[CHAIN]["S"]
+        tables.ticket(
+            "A", 3, None, status=RESERVED, origin=ELSEWHERE, chain=hash_of_lost
+        )
+
+        report = audited(tables)
+
+        print_report(report, "here")
+        [project] = report_json(report, "here")["projects"]
+        assert only(report).is_clean
+        assert project["lost"] == [3]
+        assert "hash: A-3" in capsys.readouterr().out
+
+    def test_erased_ticket_verifies_by_its_commitment(self) -> None:
+        tables = chained(3)
+        erase(tables, 2)
+
+        assert not found(tables)
+
+    def test_voided_ticket_verifies_by_its_text(self) -> None:
+        tables = chained(3)
+        change(ticket_of(tables, 2), status="voided", voided_reason="spam")
+
+        assert not found(tables)
+
+    def test_ticket_that_an_earlier_release_erased_has_no_fingerprint_to_compare(
+        self,
+    ) -> None:
+        tables = Tables()
+        put(tables, *block_items(unchained_block(create_tickets(1, "A"))))
+        change(ticket_of(tables, 1), title=ERASED_TITLE, status=ERASED)
+
+        assert not found(tables)
+
+
+def erase(tables: Tables, number: int) -> None:
+    """Erase a ticket as `ticketctl erase` does."""
+    item, key = ticket_of(tables, number), key_of(tables, number)
+    commitment = commitment_of(SALT, key["fingerprint"]["S"])
+    marks = {"status": ERASED, "title": ERASED_TITLE, COMMITMENT: commitment}
+    change(item, **{SALT_NAME: None}, **marks)
+    change(key, fingerprint="erased:")
+
+
+class TestOtherReleases:
+    """A text that this release does not know in full is a finding of its own."""
+
+    @BOTH_WAYS
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_tickets_of_a_later_release_cannot_be_verified(
+        self, projects: tuple[str, ...], count: int
+    ) -> None:
+        """Their fingerprints cover a field that is unknown here."""
+        tables = chained(4)
+        for number in range(2, 2 + count):
+            item, key = ticket_of(tables, number), key_of(tables, number)
+            change(item, title="Covered otherwise", due="2027-01-01")
+            change(key, fingerprint="v1:" + "0" * 64)
+
+        assert found(tables, *projects) == [(Kind.NOT_VERIFIABLE, 2, 1 + count)]
+
+    def test_record_of_a_later_release_cannot_be_verified(self) -> None:
+        tables = chained(2)
+        change(key_of(tables, 1), fingerprint="v2:other")
+
+        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
+
+    def test_chain_of_a_later_release_is_covered_as_it_is(self) -> None:
+        tables = Tables()
+        add_block(tables, 1)
+        for item in (ticket_of(tables, 1), key_of(tables, 1)):
+            change(item, chain="v2:later")
+        add_block(tables, 2, 2, "v2:later")
+
+        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
+
+
+class TestDamage:
+    """An item that no program of the system wrote is named, and the audit goes on."""
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("title", {"N": "7"}),
+            ("attributes", {"M": {"a": {"B": b"x"}}}),
+            ("labels", {"SS": ["a"]}),
+            (SALT_NAME, {"N": "7"}),
+            (SALT_NAME, None),
+            ("assigned_at", {"N": "7"}),
+            ("assigned_at", None),
+            (CHAIN, {"N": "7"}),
+            (CHAIN, {"S": "zzz"}),
+        ],
+    )
+    def test_ticket_is_changed_when_an_attribute_is_damaged(
+        self, name: str, value: dict[str, Any] | None
+    ) -> None:
+        tables = chained(2)
+        item = ticket_of(tables, 2)
+        item.pop(name, None)
+        if value:
+            item[name] = value
+
+        assert (Kind.CHANGED, 2, 2) in found(tables)
+
+    @pytest.mark.parametrize("name", ["assigned_at", CHAIN])
+    @BOTH_WAYS
+    def test_record_differs_when_one_side_was_changed(
+        self, name: str, projects: tuple[str, ...]
+    ) -> None:
+        tables = chained(2)
+        change(key_of(tables, 2), **{name: "v1:other"})
+
+        [finding] = audited(tables, *projects).findings
+
+        assert (finding.kind, finding.numbers) == (Kind.DIFFERING, (2,))
+        assert finding.detail == name
+        assert f"differ in {name};" in str(finding)
+
+    def test_record_differs_when_it_may_have_expired(self) -> None:
+        """It need not be there; but where it is, it agrees."""
+        tables = chained(2)
+        for item in (ticket_of(tables, 1), key_of(tables, 1)):
+            change(item, chain=None, assigned_at="2020-01-01T00:00:00.000Z")
+        change(key_of(tables, 1), fingerprint="v1:other")
+        del tables.items["tickets"]["A", "2"]
+
+        assert (Kind.DIFFERING, 1) in found(tables, retention_days=30)
+
+
+class TestHeads:
+    """A head holds if its ticket has its chain and fits it."""
+
+    def test_heads_hold_when_tickets_came_after_them(self) -> None:
+        tables = chained(3)
+        heads = heads_of(tables)
+        add_block(tables, 2, 4, heads[0].chain)
+
+        assert not found(tables, heads=heads)
+        assert audited(tables).heads(heads)[0].number == 5
+
+    def test_head_that_is_known_is_not_read_again(self) -> None:
+        tables = chained(3)
+
+        assert not audited(tables).heads(heads_of(tables))
+
+    def test_broken_end_is_no_head(self) -> None:
+        tables = chained(3)
+        change(ticket_of(tables, 3), title="Changed")
+
+        assert not heads_of(tables)
+
+    @pytest.mark.parametrize(
+        ("spoil", "detail"),
+        [
+            (lambda item: item.clear(), "no such ticket"),
+            (lambda item: change(item, title="Changed"), "does not have its hash"),
+            (lambda item: change(item, chain="v1:other"), "another hash"),
+        ],
+    )
+    def test_head_says_why_it_does_not_hold(
+        self, spoil: Callable[[dict[str, Any]], None], detail: str
+    ) -> None:
+        tables = chained(3)
+        heads = heads_of(tables)
+        item = ticket_of(tables, 3)
+        spoil(item)
+        if not item:
+            del tables.items["tickets"]["A", "3"]
+
+        [finding] = [
+            finding
+            for finding in audited(tables, heads=heads).findings
+            if finding.kind is Kind.HEAD
+        ]
+
+        assert finding.numbers == (3,)
+        assert detail in str(finding)
+
+    def test_head_cannot_be_verified_when_its_ticket_cannot(self) -> None:
+        tables = chained(1)
+        heads = heads_of(tables)
+        change(ticket_of(tables, 1), title="Covered otherwise", due="2027-01-01")
+
+        assert {*found(tables, heads=heads)} == {(Kind.NOT_VERIFIABLE, 1, 1)}
+
+    def test_every_head_is_looked_up_when_there_are_many(self) -> None:
+        tables = chained(130)
+        chains = [ticket_of(tables, number)[CHAIN]["S"] for number in range(1, 131)]
+        heads = [Head("A", number, chain) for number, chain in enumerate(chains, 1)]
+        change(ticket_of(tables, 129), title="Changed")
+
+        assert (Kind.HEAD, 129) in found(tables, heads=heads)
+
+
+class TestHeadFiles:
+    """A file of heads is only added to."""
+
+    def test_heads_are_read_as_they_were_added(self, tmp_path: Path) -> None:
+        file = str(tmp_path / "heads.jsonl")
+        first, second = Head("A", 3, "v1:a", "now"), Head("B", 1, "v1:b", "now")
+
+        add_heads(file, [first])
+        add_heads(file, [second])
+
+        assert read_heads(file) == [first, second]
+        assert read_heads(file, ["B"]) == [second]
+
+    def test_data_of_an_announcement_is_a_head(self, tmp_path: Path) -> None:
+        file = tmp_path / "heads.jsonl"
+        file.write_text('{"project_id": "A", "number": 2, "chain": "v1:a", "x": 1}\n')
+
+        assert read_heads(str(file)) == [Head("A", 2, "v1:a")]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "x",
+            "{}",
+            *(
+                json.dumps({"project_id": "A", "number": 2, "chain": "v1:a"} | wrong)
+                for wrong in (
+                    {"project_id": "A#"},
+                    {"number": 0},
+                    {"number": 1.5},
+                    {"number": 1e400},
+                    {"number": "2"},
+                    {"chain": "zzz"},
+                    {"chain": 1},
+                )
+            ),
+        ],
+    )
+    def test_file_is_refused_when_a_line_is_no_head(
+        self, tmp_path: Path, line: str
+    ) -> None:
+        file = tmp_path / "heads.jsonl"
+        file.write_text(
+            '{"project_id": "A", "number": 2, "chain": "v1:a"}\n' + line + "\n"
+        )
+
+        with pytest.raises(InputError, match=r"heads\.jsonl:2: no head"):
+            read_heads(str(file))
+
+    def test_file_is_refused_when_it_cannot_be_written(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="cannot be written"):
+            add_heads(str(tmp_path), [Head("A", 1, "v1:a")])
+
+
+def since(heads: list[Head]) -> dict[str, Any]:
+    """Return the plan of an audit since these heads."""
+    last = last_heads(heads)
+    numbers = {name: head.number for name, head in last.items()}
+    return {"heads": [*last.values()], "since": numbers}
+
+
+class TestSince:
+    """An audit since the last heads reads what came after them."""
+
+    def test_only_later_tickets_are_read(self) -> None:
+        tables = chained(50)
+        heads = heads_of(tables)
+        add_block(tables, 3, 51, heads[0].chain)
+        tables.page = 100
+        tables.requests.clear()
+
+        report = audited(tables, "A", **since(heads))
+
+        assert not report.findings
+        assert only(report).numbers == (51, 52, 53)
+        assert report.reading.tickets_read == 3
+        assert "scan" not in " ".join(tables.requests)
+
+    def test_nothing_new_is_no_finding(self) -> None:
+        tables = chained(3)
+
+        assert not found(tables, "A", **since(heads_of(tables)))
+
+    @pytest.mark.parametrize(
+        ("spoil", "expected"),
+        [
+            (lambda tables: change(ticket_of(tables, 3), title="X"), (Kind.HEAD, 3)),
+            (
+                lambda tables: change(ticket_of(tables, 4), title="X"),
+                (Kind.CHANGED, 4, 4),
+            ),
+            (lambda tables: tables.items["tickets"].pop(("A", "4")), (Kind.GAP, 4, 4)),
+        ],
+    )
+    def test_head_and_later_tickets_are_checked(
+        self, spoil: Callable[[Tables], None], expected: tuple[Any, ...]
+    ) -> None:
+        tables = chained(3)
+        heads = heads_of(tables)
+        add_block(tables, 2, 4, heads[0].chain)
+        spoil(tables)
+
+        assert expected in found(tables, "A", **since(heads))
+
+
+def test_fingerprint_of_a_stored_ticket_is_that_of_its_request() -> None:
+    tables = Tables()
+    request = create_ticket(
+        "A",
+        description="ä\n",
+        labels=["b", "a"],
+        attributes={"z": "1", "a": ""},
+        reporter="me",
+        priority="high",
+        max_number=9,
+    )
+    put(tables, *block_items(block_of([request])))
+
+    assert not found(tables)
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "problem"),
+    [
+        ("", [], "no head"),
+        ('{"project_id": "A", "number": 2, "chain": "v1:a"}', ["--project", "B"], "B"),
+    ],
+)
+def test_audit_since_heads_is_refused_when_the_file_has_none(
+    tmp_path: Path, lines: str, options: list[str], problem: str
+) -> None:
+    """It would read everything, or nothing."""
+    file = tmp_path / "heads.jsonl"
+    file.write_text(lines)
+
+    ended = Ctl({})("audit", "--since", str(file), *options)
+
+    assert (ended.status, ended.out) == (Status.USAGE, "")
+    assert problem in ended.err

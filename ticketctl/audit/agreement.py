@@ -1,0 +1,83 @@
+"""A ticket and the record of its key agree in the fields that both have."""
+
+from typing import Final, NamedTuple
+
+from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, ERASED
+from ticket_numbering.contract.messages import FINGERPRINT_VERSION
+from ticketctl.audit.chain import has_unknown_attributes
+from ticketctl.audit.findings import Kind
+from ticketctl.aws.items import KeyRecord, Ticket
+
+ERASED_FINGERPRINT: Final = f"{ERASED}:"
+"""In the record of an erased ticket's key."""
+
+
+class Shared(NamedTuple):
+    """The fields that a ticket and its key's record share, but for the number."""
+
+    idempotency_key: str | None
+    fingerprint: str
+    assigned_at: object
+    chain: object
+
+
+def of_ticket(ticket: Ticket) -> Shared:
+    """Return the fields that the record of a ticket's key must have."""
+    is_erased = ticket.status == ERASED
+    return Shared(
+        ticket.idempotency_key,
+        ERASED_FINGERPRINT if is_erased else ticket.fingerprint,
+        ticket.fields.get("assigned_at"),
+        ticket.fields.get(CHAIN),
+    )
+
+
+def of_record(record: KeyRecord) -> Shared:
+    """Return the fields of a record."""
+    return Shared(
+        record.idempotency_key,
+        record.fields["fingerprint"],
+        record.fields["assigned_at"],
+        record.fields.get(CHAIN),
+    )
+
+
+def lost_its_fingerprint(ticket: Ticket) -> bool:
+    """Return whether no record can tell of its text: an earlier release erased it."""
+    return ticket.status == ERASED and COMMITMENT not in ticket.fields
+
+
+def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
+    """Return the names of the fields in which they differ."""
+    pairs = zip(of_ticket(ticket), of_record(record), strict=True)
+    differing = [
+        name
+        for name, (own, recorded) in zip(Shared._fields, pairs, strict=True)
+        if own != recorded
+    ]
+    if lost_its_fingerprint(ticket):
+        differing = [name for name in differing if name != "fingerprint"]
+    return differing
+
+
+def explains(item: Ticket | None, record: KeyRecord) -> bool:
+    """Return whether an item of the record's number is the ticket of its key.
+
+    Or stands for it: the chain says that the ticket of this record was lost.
+    """
+    if item is None:
+        return False
+    if item.is_lost:
+        return item.chain == record.fields.get(CHAIN)
+    return not differences(item, record)
+
+
+def difference_kind(ticket: Ticket, record: KeyRecord) -> Kind:
+    """Return whether they differ, or may agree for a release that knows more."""
+    version, _, _ = record.fields["fingerprint"].partition(":")
+    is_later = version not in {FINGERPRINT_VERSION, ERASED}
+    if differences(ticket, record) == ["fingerprint"] and (
+        is_later or has_unknown_attributes(ticket)
+    ):
+        return Kind.NOT_VERIFIABLE
+    return Kind.DIFFERING

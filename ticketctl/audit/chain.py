@@ -1,0 +1,176 @@
+"""The rules of the hash chain, for a ticket and the item before it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from ticket_numbering.contract.chain import CHAIN_VERSION, chain_of, commitment_of
+from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
+    ERASED,
+    ORIGIN,
+    SALT,
+)
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.audit.findings import Kind, Range
+from ticketctl.aws.items import Ticket
+from ticketctl.sequences.erasing import ERASED_TITLE, KEPT
+
+_TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
+"""What a ticket loses when it is erased, among the attributes of this release."""
+
+_KNOWN: Final = KEPT | _TEXT
+
+
+_JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
+
+
+class Link(NamedTuple):
+    """An item, as far as the ticket after it depends on it."""
+
+    number: int = 0
+    chain: str = ""
+    """"" if it has none."""
+    assigned_at: object = None
+    """None if it is from elsewhere."""
+
+
+def link_of(item: Ticket) -> Link:
+    """Return what the next ticket depends on."""
+    is_from_elsewhere = ORIGIN in item.fields
+    assigned_at = None if is_from_elsewhere else item.fields.get("assigned_at")
+    return Link(item.number, item.chain, assigned_at)
+
+
+def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
+    """Yield what is wrong with a ticket; nothing if it is malformed or reserved.
+
+    Args:
+        ticket: The ticket.
+        before: The item of the number before it; empty if there is none.
+    """
+    if ticket.is_malformed or ticket.idempotency_key is None:
+        return
+    if ticket.status == ERASED:
+        yield from _of_erased(ticket)
+    if CHAIN not in ticket.fields:
+        return
+    if ORIGIN in ticket.fields:
+        yield Kind.CHAIN_FROM_ELSEWHERE
+    if _is_before(ticket.fields.get("assigned_at"), before.assigned_at):
+        yield Kind.MISDATED
+    if problem := chain_problem(ticket, before):
+        yield problem
+
+
+def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
+    """Return why a ticket's hash is not that of its content and the hash before it."""
+    commitment = _commitment(ticket)
+    if _chain(ticket, commitment, before.chain) == ticket.chain:
+        return None
+    if before.chain and _chain(ticket, commitment, "") == ticket.chain:
+        return Kind.RESTARTED
+    version, _, _ = ticket.chain.partition(":")
+    is_later = bool(ticket.chain) and version != CHAIN_VERSION
+    is_unknown = ticket.status != ERASED and has_unknown_attributes(ticket)
+    return Kind.NOT_VERIFIABLE if is_later or is_unknown else Kind.CHANGED
+
+
+def has_unknown_attributes(ticket: Ticket) -> bool:
+    """Return whether the text may have a field that this release does not know."""
+    return not ticket.fields.keys() <= _KNOWN
+
+
+def _of_erased(ticket: Ticket) -> Iterator[Kind]:
+    left = ticket.fields.keys() - KEPT
+    if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
+        yield Kind.ERASED_WITH_TEXT
+    elif left:
+        yield Kind.NOT_VERIFIABLE
+
+
+def _is_before(assigned_at: object, before: object) -> bool:
+    """Compare dates of the one form that the worker writes, which sort as texts."""
+    is_text = isinstance(assigned_at, str) and isinstance(before, str)
+    return is_text and str(assigned_at) < str(before)
+
+
+def _commitment(ticket: Ticket) -> str | None:
+    """Return what the chain covers of the text; None if there can be nothing."""
+    if ticket.status == ERASED:
+        return _text(ticket, COMMITMENT)
+    salt = _text(ticket, SALT)
+    return salt and ticket.fingerprint and commitment_of(salt, ticket.fingerprint)
+
+
+def _chain(ticket: Ticket, commitment: str | None, previous: str) -> str | None:
+    """Return the hash that a ticket must have; None if it can have none."""
+    key, assigned_at = ticket.idempotency_key, _text(ticket, "assigned_at")
+    if not (key and commitment and assigned_at):
+        return None
+    return chain_of(
+        previous,
+        project_id=ticket.project_id,
+        number=ticket.number,
+        idempotency_key=key,
+        commitment=commitment,
+        assigned_at=assigned_at,
+    )
+
+
+def _text(ticket: Ticket, name: str) -> str | None:
+    value = ticket.fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+@dataclass
+class ChainCheck:
+    """Follows a project's items in ascending order, and keeps runs of suspects.
+
+    Of all items it keeps the last one's link, so its memory grows with the runs alone.
+    """
+
+    before: Link = field(default_factory=Link)
+    runs: dict[Kind, list[Range]] = field(default_factory=lambda: defaultdict(list))
+    """The first and the last number of tickets with a problem, by its kind."""
+    amount: int = 0
+    """The count of runs."""
+    is_out_of_order: bool = False
+    """Whether an item came late: DynamoDB promises no order of a scan."""
+
+    def follow(self, item: Ticket) -> bool:
+        """Take the next item; return whether its text is for the chain to judge.
+
+        A changed text counts once, and not as a difference from the key's record too.
+        """
+        if item.number <= self.before.number:
+            self.is_out_of_order = True
+            return False
+        is_next = item.number == self.before.number + 1
+        found = [*problems(item, self.before if is_next else Link())]
+        for kind in found:
+            self._add(kind, item.number)
+        self.before = link_of(item)
+        return is_next and not _JUDGED.isdisjoint(found)
+
+    def add_suspects(self, later: "ChainCheck") -> None:
+        """Add the runs of a check of tickets that showed later."""
+        for kind, ends in later.suspects():
+            self.runs[kind].append(ends)
+            self.amount += 1
+
+    def suspects(self) -> Iterator[tuple[Kind, Range]]:
+        """Yield the runs."""
+        for kind, runs in self.runs.items():
+            for ends in runs:
+                yield kind, ends
+
+    def _add(self, kind: Kind, number: int) -> None:
+        runs = self.runs[kind]
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+            self.amount += 1

@@ -1,0 +1,150 @@
+"""Heads: hashes of tickets that are kept elsewhere, and checked against the table.
+
+A file of heads is only added to, a JSON object a line. The `data` of an announcement
+is a head too: it names project, number and chain.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from ticket_numbering.contract.chain import valid_chain
+from ticketctl.audit.chain import Link, chain_problem, link_of
+from ticketctl.audit.findings import RANGES, Finding, Kind
+from ticketctl.aws.items import HIGHEST, Ticket
+from ticketctl.aws.request_fields import is_project_id
+from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
+from ticketctl.cli.errors import InputError
+from ticketctl.send.request_file import Line, open_lines, shown_name
+
+_AT_A_TIME: Final = MAX_KEYS // 2
+"""A ticket is read with the one before it."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The hash that a ticket had."""
+
+    project_id: str
+    number: int
+    chain: str
+    when: str = ""
+    """When it was read; an announcement does not say."""
+
+    @property
+    def place(self) -> Place:
+        """The key of its ticket."""
+        return self.project_id, self.number
+
+
+def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
+    """Read a file of heads; of all projects if none are named.
+
+    Raises:
+        InputError: It cannot be read, or a line is no head.
+    """
+    with open_lines(path, "jsonl") as lines:
+        heads = [_head(path, line) for line in lines]
+    return [head for head in heads if not projects or head.project_id in projects]
+
+
+def last_heads(heads: Iterable[Head]) -> dict[str, Head]:
+    """Return the head with the highest number of each project."""
+    return {
+        head.project_id: head for head in sorted(heads, key=lambda head: head.number)
+    }
+
+
+def add_heads(path: str, heads: Iterable[Head]) -> None:
+    """Add heads to a file.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    lines = [json.dumps(asdict(head)) + "\n" for head in heads]
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise InputError(
+            f"{shown_name(path)}: cannot be written: {error.strerror}"
+        ) from error
+
+
+def check_heads(
+    reader: TableReader, table: str, heads: Iterable[Head]
+) -> Iterator[Finding]:
+    """Yield the heads that do not hold: the ticket lacks the hash, or does not fit it.
+
+    A restarted chain is a finding by itself, and its hash covers the ticket.
+    """
+    known: dict[Place, dict[str, Head]] = defaultdict(dict)
+    for head in heads:
+        known[head.place][head.chain] = head
+    for place, ticket, before in _with_links(reader, table, known):
+        for head in known[place].values():
+            if failure := _failure(head, ticket, before):
+                kind, detail = failure
+                numbers = (head.number,) * (2 if kind in RANGES else 1)
+                yield Finding(kind, head.project_id, numbers, detail=detail)
+
+
+def heads_of(
+    reader: TableReader, table: str, places: Iterable[Place], when: str
+) -> Iterator[Head]:
+    """Yield the heads of the tickets that fit the chain."""
+    for (project_id, number), ticket, before in _with_links(reader, table, places):
+        head = Head(project_id, number, ticket.chain if ticket else "", when)
+        if not _failure(head, ticket, before):
+            yield head
+
+
+def _failure(
+    head: Head, ticket: Ticket | None, before: Link
+) -> tuple[Kind, str] | None:
+    """Return why a head does not hold, if it does not."""
+    if ticket is None:
+        return Kind.HEAD, "there is no such ticket"
+    if ticket.chain != head.chain:
+        return Kind.HEAD, "it has another hash"
+    match chain_problem(ticket, before):
+        case None | Kind.RESTARTED:
+            return None
+        case Kind.NOT_VERIFIABLE:
+            return Kind.NOT_VERIFIABLE, ""
+        case _:
+            return Kind.HEAD, "its content does not have its hash"
+
+
+def _with_links(
+    reader: TableReader, table: str, places: Iterable[Place]
+) -> Iterator[tuple[Place, Ticket | None, Link]]:
+    """Read tickets, each with the link of the one before it."""
+    rest = iter(places)
+    while wanted := [*islice(rest, _AT_A_TIME)]:
+        both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}
+        tickets = {
+            (ticket.project_id, ticket.number): ticket
+            for ticket in reader.tickets(table, both)
+        }
+        for project_id, number in wanted:
+            before = tickets.get((project_id, number - 1))
+            link = link_of(before) if before else Link()
+            yield (project_id, number), tickets.get((project_id, number)), link
+
+
+def _head(path: str, line: Line) -> Head:
+    match line.fields:
+        case {"project_id": project_id, "number": int() | float() as number}:
+            chain, when = valid_chain(line.fields.get("chain")), line.fields.get("when")
+            is_whole = 1 <= number <= HIGHEST and number == int(number)
+            if chain and is_project_id(project_id) and is_whole:
+                return Head(project_id, int(number), chain, str(when or ""))
+    raise InputError(
+        f"{shown_name(path)}:{line.number}: no head: one has project_id, number and "
+        "chain"
+    )
