@@ -33,10 +33,11 @@ Follow a message by reading in this order; each room stands on those below it:
       allocation        the algorithm: the sort key's maximum plus one, in a transaction
       progress          the requests of a project's batch: pending, answered, refused
       cancellation      pure: the reasons of a cancelled block -> the next step
-      block             the requests of one transaction, within AWS's limits
+      block             the tickets of one transaction, chained, within AWS's limits
+      head              the last item of a sequence: its number, date and chain
       store             the store's port, and its reasons
       backoff           adaptive backoff per project
-      sequence_cache    the next number after our own last block, for milliseconds
+      sequence_cache    the head after our own last block, for milliseconds
     adapters/
       dynamodb_store    the store on DynamoDB
       cancellation_reasons  its reasons for a cancelled block, by position
@@ -50,6 +51,7 @@ Follow a message by reading in this order; each room stands on those below it:
       envelope          an event with its message attributes
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
+      chain             each ticket's hash, which covers the one before it
       dynamodb_items    the items of the two tables
       errors            the error tree: poison or transient
 

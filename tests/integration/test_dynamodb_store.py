@@ -5,9 +5,14 @@ from typing import Final
 import pytest
 
 from tests.support.backends import Backend
-from tests.support.builders import create_ticket, create_tickets
+from tests.support.builders import (
+    create_ticket,
+    create_tickets,
+    unchained_block,
+)
 from tests.support.cases import cases
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     Cancelled,
     Committed,
@@ -23,13 +28,12 @@ EARLIER: Final = "2026-11-20T18:30:00.123Z"
 NOW: Final = "2026-11-21T06:00:00.000Z"
 
 EXISTS: Final = Reason.CONDITION_FAILED
-TAKEN: Final = Slot(EXISTS)
 FREE: Final = Slot()
 
 
 def block(first: int, *requests: CreateTicket, assigned_at: str = NOW) -> Block:
-    """Return requests of one project as a block."""
-    return Block(requests[0].project_id, first, assigned_at, requests)
+    """Return requests of one project as a block of an earlier release."""
+    return unchained_block(requests, first, assigned_at)
 
 
 def write(
@@ -54,6 +58,12 @@ def replay(request: CreateTicket, number: int, at: str = NOW) -> Slot:
     return Slot(key=EXISTS, recorded=assigned(request, number, at))
 
 
+def taken(number: int, at: str = NOW, by: Assignment | None = None) -> Slot:
+    """Return the slot of a number that is taken, and of its own ticket if given."""
+    head = Head(number, at)
+    return Slot(EXISTS, EXISTS if by else Reason.NONE, by, taken_by=head)
+
+
 class TestLastNumber:
     """A project's last number is its highest sort key."""
 
@@ -65,7 +75,7 @@ class TestLastNumber:
             if count:
                 fill(store, count, project_id)
 
-        found = {project_id: store.last_number(project_id) for project_id in numbers}
+        found = {project_id: store.head(project_id).number for project_id in numbers}
 
         assert found == numbers
 
@@ -83,7 +93,7 @@ class TestCommit:
         answer = store.write_block(new)
 
         assert answer == Committed()
-        assert store.last_number("PROJ") == 3 + length
+        assert store.head("PROJ").number == 3 + length
         assert store.read_keys([request.key for request in new.requests]) == {
             request.key: assigned(request, number)
             for number, request in enumerate(new.requests, 4)
@@ -113,29 +123,27 @@ class TestCommit:
 class TestCancellation:
     """One failed condition anywhere, and nothing of the block is written."""
 
-    @pytest.mark.parametrize("taken", [False, True], ids=["free", "taken"])
+    @pytest.mark.parametrize("is_taken", [False, True], ids=["free", "taken"])
     @pytest.mark.parametrize("known", [False, True], ids=["new", "recorded"])
     def test_write_block_answers_when_a_number_or_a_request_exists(
-        self, store: TicketStore, *, taken: bool, known: bool
+        self, store: TicketStore, *, is_taken: bool, known: bool
     ) -> None:
         fill(store, 3)
         request, other = create_tickets(2)
-        if taken or known:
+        if is_taken or known:
             write(store, 4, request if known else other, assigned_at=EARLIER)
-        last = store.last_number("PROJ")
+        last = store.head("PROJ").number
 
-        answer = write(store, 4 if taken else last + 1, request)
+        answer = write(store, 4 if is_taken else last + 1, request)
 
         answers: dict[tuple[bool, bool], Committed | Cancelled] = {
             (False, False): Committed(),
-            (True, False): Cancelled([TAKEN]),
+            (True, False): Cancelled([taken(4, EARLIER)]),
             (False, True): Cancelled([replay(request, 4, EARLIER)]),
-            (True, True): Cancelled(
-                [Slot(EXISTS, EXISTS, assigned(request, 4, EARLIER))]
-            ),
+            (True, True): Cancelled([taken(4, EARLIER, assigned(request, 4, EARLIER))]),
         }
-        assert answer == answers[taken, known]
-        assert store.last_number("PROJ") == last + (answer == Committed())
+        assert answer == answers[is_taken, known]
+        assert store.head("PROJ").number == last + (answer == Committed())
 
     @pytest.mark.parametrize("position", [0, 1, 2])
     def test_write_block_writes_nothing_when_one_request_is_a_replay(
@@ -150,7 +158,7 @@ class TestCancellation:
         answer = write(store, 2, *requests)
 
         assert answer == Cancelled(slots)
-        assert store.last_number("PROJ") == 1
+        assert store.head("PROJ").number == 1
         assert store.read_keys([request.key for request in fresh]) == {}
 
     @pytest.mark.parametrize("run", [1, 2, 3])
@@ -162,8 +170,10 @@ class TestCancellation:
 
         answer = write(store, 6, *requests)
 
-        assert answer == Cancelled([TAKEN] * run + [FREE] * (3 - run))
-        assert store.last_number("PROJ") == 5 + run
+        assert answer == Cancelled(
+            [*map(taken, range(6, 6 + run)), *[FREE] * (3 - run)]
+        )
+        assert store.head("PROJ").number == 5 + run
         assert store.read_keys([request.key for request in requests]) == {}
 
     def test_write_block_reports_numbers_from_elsewhere_when_they_are_taken(
@@ -174,9 +184,9 @@ class TestCancellation:
 
         answer = write(seeded_store, 2, *create_tickets(4))
 
-        elsewhere = Slot(EXISTS, is_elsewhere=True)
-        assert answer == Cancelled([TAKEN, elsewhere, elsewhere, FREE])
-        assert seeded_store.last_number("PROJ") == 4
+        elsewhere = Slot(EXISTS, taken_by=None)
+        assert answer == Cancelled([taken(2), elsewhere, elsewhere, FREE])
+        assert seeded_store.head("PROJ").number == 4
 
     def test_write_block_reports_each_position_when_reasons_are_mixed(
         self, store: TicketStore
@@ -187,8 +197,9 @@ class TestCancellation:
 
         answer = write(store, 1, fresh[0], old, older, fresh[1])
 
-        numbered = Slot(EXISTS, EXISTS, assigned(old, 2, EARLIER))
-        assert answer == Cancelled([TAKEN, numbered, replay(older, 1, EARLIER), FREE])
+        numbered = taken(2, EARLIER, assigned(old, 2, EARLIER))
+        first = taken(1, EARLIER)
+        assert answer == Cancelled([first, numbered, replay(older, 1, EARLIER), FREE])
 
     def test_write_block_shows_the_first_request_when_its_key_is_used_again(
         self, store: TicketStore
@@ -213,11 +224,11 @@ class TestCancellation:
 
         assert answer == Cancelled(
             [
-                Slot(EXISTS, EXISTS, assigned(request, number))
+                taken(number, by=assigned(request, number))
                 for number, request in enumerate(requests, 1)
             ]
         )
-        assert store.last_number("PROJ") == 3
+        assert store.head("PROJ").number == 3
 
 
 @pytest.mark.parametrize("certain", [False, True], ids=["alone", "in a transaction"])
@@ -274,8 +285,8 @@ class TestLookup:
         answer = write(store, 1, hostile)
 
         assert answer == Committed()
-        assert [store.last_number(name) for name in ("OTHER", "A")] == [1, 1]
-        assert store.last_number(f"A#{key}") == 0
+        assert [store.head(name).number for name in ("OTHER", "A")] == [1, 1]
+        assert store.head(f"A#{key}").number == 0
         lookup = store.read_keys_in_transaction if certain else store.read_keys
         assert lookup([bystander.key, hostile.key]) == {
             bystander.key: assigned(bystander, 1),
@@ -296,7 +307,7 @@ class TestRefusal:
         answer = write(store, 1, create_ticket(), one, other)
 
         assert isinstance(answer, Refused)
-        assert store.last_number("PROJ") == 0
+        assert store.head("PROJ").number == 0
         assert store.read_keys([one.key]) == {}
 
     def test_write_block_is_refused_when_it_has_more_than_a_hundred_actions(
@@ -305,7 +316,7 @@ class TestRefusal:
         answer = write(store, 1, *create_tickets(51))
 
         assert isinstance(answer, Refused)
-        assert store.last_number("PROJ") == 0
+        assert store.head("PROJ").number == 0
 
     def test_write_block_writes_nothing_when_no_item_can_hold_a_ticket(
         self, backend: Backend
@@ -319,7 +330,7 @@ class TestRefusal:
         assert isinstance(answer, Refused) or (
             answer == Cancelled([FREE, Slot(Reason.INVALID)])
         )
-        assert store.last_number("PROJ") == 0
+        assert store.head("PROJ").number == 0
 
 
 def test_write_block_answers_alike_when_keys_expire(backend: Backend) -> None:

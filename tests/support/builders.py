@@ -1,15 +1,19 @@
 """Builders of requests, records and events; every argument has a sensible default."""
 
 import json
+from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
 
+from ticket_numbering.allocation.block import Block, NewTicket
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 SOURCE: Final = "/ticket-numbering/test"
+SALT: Final = "AAECAwQFBgcICQoLDA0ODw"
 ASSIGNED_AT: Final = "2026-11-21T06:00:00.000Z"
 
 _serial = count(1)
@@ -18,8 +22,8 @@ _serial = count(1)
 def ticket_fields(
     project_id: str = "PROJ", idempotency_key: str | None = None, **fields: Any
 ) -> dict[str, Any]:
-    """Return a create-ticket message as a dict, with a key of its own."""
-    key = idempotency_key or f"key-{next(_serial)}"
+    """Return a create-ticket message as a dict, with a key that nothing else has."""
+    key = idempotency_key or f"request-{next(_serial)}"
     return {
         "project_id": project_id,
         "idempotency_key": key,
@@ -92,6 +96,30 @@ def queue_record(
 def plenty() -> float:
     """Return the seconds left of an invocation that has just begun."""
     return 30.0
+
+
+def block_of(
+    requests: Sequence[CreateTicket],
+    first_number: int = 1,
+    assigned_at: str = ASSIGNED_AT,
+    previous: str = "",
+) -> Block:
+    """Return a block of requests of one project."""
+    head = Head(first_number - 1, chain=previous)
+    return Block.of(head, requests, assigned_at, lambda: SALT)
+
+
+def unchained_block(
+    requests: Sequence[CreateTicket],
+    first_number: int = 1,
+    assigned_at: str = ASSIGNED_AT,
+) -> Block:
+    """Return a block as an earlier release wrote it."""
+    tickets = [
+        NewTicket(request, Assignment(number, request.fingerprint, assigned_at), "")
+        for number, request in enumerate(requests, first_number)
+    ]
+    return Block(requests[0].project_id, Head(first_number - 1), tickets)
 
 
 def assigned_event(

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from tests.support.builders import create_tickets
+from tests.support.builders import block_of, create_tickets
 from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     Cancelled,
@@ -97,6 +98,8 @@ class FakeTicketStore:
     tickets: dict[str, dict[int, CreateTicket]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    heads: dict[str, dict[int, Head]] = field(default_factory=lambda: defaultdict(dict))
+    """The tickets as the next ones see them."""
     keys: dict[RequestKey, Assignment] = field(default_factory=dict)
     damaged: set[RequestKey] = field(default_factory=set)
     """Keys whose records are malformed."""
@@ -112,7 +115,8 @@ class FakeTicketStore:
     def fill(self, count: int, project_id: str = "PROJ") -> "FakeTicketStore":
         """Let another worker commit this number of tickets."""
         first = max(self.tickets[project_id], default=0) + 1
-        self.put(Block(project_id, first, "then", create_tickets(count, project_id)))
+        if count:
+            self.put(block_of(create_tickets(count, project_id), first))
         return self
 
     def numbers(self, project_id: str = "PROJ") -> list[int]:
@@ -124,11 +128,12 @@ class FakeTicketStore:
         project = self.tickets[project_id]
         return [project[number].idempotency_key for number in sorted(project)]
 
-    def last_number(self, project_id: str) -> int:
-        """Return the highest number; see `TicketStore`."""
-        self._read("last_number")
+    def head(self, project_id: str) -> Head:
+        """Return the item with the highest number; see `TicketStore`."""
+        self._read("head")
         taken = self.tickets[project_id].keys() | self.elsewhere[project_id]
-        return max(taken, default=0)
+        last = max(taken, default=0)
+        return self.heads[project_id].get(last, Head(last))
 
     def read_keys(
         self, keys: Collection[RequestKey]
@@ -166,13 +171,17 @@ class FakeTicketStore:
         if len(keys) < len(block.requests) or len(keys) > MAX_BLOCK_REQUESTS:
             return Refused("ValidationException")
         slots = [
-            self._slot(block.project_id, number, request)
-            for number, request in enumerate(block.requests, block.first_number)
+            self._slot(block.project_id, ticket.assignment.number, ticket.request)
+            for ticket in block.tickets
         ]
         if any(slot != Slot() for slot in slots):
             return Cancelled(slots)
-        for number, request in enumerate(block.requests, block.first_number):
+        for request, assigned, _ in block.tickets:
+            number = assigned.number
             self.tickets[block.project_id][number] = request
+            self.heads[block.project_id][number] = Head(
+                number, assigned.assigned_at, assigned.chain or ""
+            )
         self.keys |= block.assignments()
         return Committed()
 
@@ -185,7 +194,7 @@ class FakeTicketStore:
             ticket=failed if is_taken else none,
             key=failed if recorded else none,
             recorded=recorded,
-            is_elsewhere=is_elsewhere,
+            taken_by=None if is_elsewhere else self.heads[project_id].get(number),
         )
 
     def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:

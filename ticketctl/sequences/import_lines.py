@@ -8,7 +8,7 @@ from typing import Any
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.items import timestamp
 from ticketctl.aws.request_fields import body_of
 from ticketctl.send.request_file import Line
@@ -28,6 +28,11 @@ class Existing:
     def project_id(self) -> str:
         """The project's id."""
         return self.request.project_id
+
+    @property
+    def assignment(self) -> Assignment:
+        """The number that its key keeps; it has no chain, for nobody chained it."""
+        return Assignment(self.number, self.request.fingerprint, self.assigned_at)
 
     @property
     def idempotency_key(self) -> str:

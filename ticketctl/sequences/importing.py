@@ -10,11 +10,14 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
     ELSEWHERE,
     ERASED,
     ORIGIN,
     REASONS,
     RESERVED,
+    SALT,
     SEED_ATTRIBUTES,
     STATUS,
     TIMES,
@@ -36,7 +39,8 @@ WRITTEN: Final = "written"
 ALREADY: Final = "there already"
 
 _ADDED: Final = SEED_ATTRIBUTES | {
-    *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED])
+    *(CHAIN, SALT, COMMITMENT),
+    *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED]),
 }
 """Attributes of a ticket that are not of its request."""
 
@@ -45,7 +49,7 @@ def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, A
     """Return the ticket as the worker writes it, with its origin."""
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
-    item = dynamodb_items.ticket_item(ticket.request, ticket.number, ticket.assigned_at)
+    item = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
     return serialized(item | kept | {ORIGIN: ELSEWHERE})
 
 
@@ -54,8 +58,7 @@ def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
     expiry = datetime.now(UTC) + timedelta(days=retention_days)
     item = dynamodb_items.key_item(
         ticket.request,
-        ticket.number,
-        ticket.assigned_at,
+        ticket.assignment,
         expires_at=int(expiry.timestamp()) if retention_days else None,
     )
     return serialized(item)

@@ -8,6 +8,8 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
     ERASED,
     REASONS,
     RESERVED,
@@ -34,7 +36,7 @@ KEPT: Final = frozenset(
     {
         *TICKET_ATTRIBUTES,
         *SEED_ATTRIBUTES,
-        *("title", "priority"),
+        *("title", "priority", CHAIN, COMMITMENT),
         *(TIMES[VOIDED], REASONS[VOIDED], TIMES[ERASED], REASONS[ERASED]),
     }
 )

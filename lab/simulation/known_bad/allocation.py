@@ -1,6 +1,6 @@
 """Known-bad caches and decisions, and a correct cache that only costs more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import Allocator, TimeLeft
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
@@ -25,7 +26,10 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
-    return replace(next_step(block, slots), action=TryAt(block.first_number + 1))
+    return replace(
+        next_step(block, slots),
+        action=TryAt(replace(block.head, number=block.first_number)),
+    )
 
 
 def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
@@ -43,7 +47,7 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take the whole block for taken when its first number is."""
     step = next_step(block, slots)
     if step.collided and not isinstance(step.action, BackOff):
-        return replace(step, action=TryAt(block.next_number))
+        return replace(step, action=TryAt(block.last))
     return step
 
 
@@ -95,10 +99,10 @@ class RefusesByPlace(Allocator):
 class StartsOver(Allocation):
     """Takes a collision for progress."""
 
-    def block(self, first_number: int, assigned_at: str) -> Block:
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
-        return Allocation.block(self, first_number, assigned_at)
+        return Allocation.block(self, head, now, salt)
 
 
 class Unbounded(Allocator):
@@ -110,29 +114,29 @@ class Unbounded(Allocator):
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
-    """Cache the number after a block before its answer arrives."""
+    """Cache the head after a block before its answer arrives."""
 
     class Store(DynamoDBTicketStore):
         def write_block(self, block: Block) -> Any:
             now = environment.clock.now()
-            environment.cache.committed(block.project_id, block.next_number, now)
+            environment.cache.committed(block.project_id, block.last, now)
             return super().write_block(block)
 
     return environment.handler(store=Store)
 
 
 class OneForAll(SequenceCache):
-    """Caches one number for all projects."""
+    """Caches one head for all projects."""
 
-    def next_number(self, project_id: str, now: datetime) -> int | None:
-        """Return the number after the last block of any project."""
+    def head(self, project_id: str, now: datetime) -> Head | None:
+        """Return the last ticket of the last block of any project."""
         del project_id
-        return SequenceCache.next_number(self, "any", now)
+        return SequenceCache.head(self, "any", now)
 
-    def committed(self, project_id: str, next_number: int, now: datetime) -> None:
-        """Cache the number after a block of any project."""
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+        """Cache the last ticket of a block of any project."""
         del project_id
-        SequenceCache.committed(self, "any", next_number, now)
+        SequenceCache.committed(self, "any", head, now)
 
 
 def never_too_old(_: timedelta, entries: Any) -> SequenceCache:

@@ -59,8 +59,8 @@ class RecordByRecord:
             request = parsed.parse()
             number = self.number(self.environment, request)
         except PoisonMessageError as error:
-            letter = DeadLetter(parsed, error)
-            failures = self.environment.dead_letters().send([letter], left)
+            dead_letter = DeadLetter(parsed, error)
+            failures = self.environment.dead_letters().send([dead_letter], left)
         else:
             envelope = _announcement(request, number)
             failures = self.environment.publisher().publish([envelope], left)
@@ -68,9 +68,14 @@ class RecordByRecord:
             raise failure
 
 
+def _assignment(request: CreateTicket, number: int) -> Assignment:
+    return Assignment(number, request.fingerprint, STAMP)
+
+
 def _announcement(request: CreateTicket, number: int) -> Envelope:
-    assignment = Assignment(number, request.fingerprint, STAMP)
-    event = TicketNumberAssigned.of(request, assignment, source=SETTINGS.event_source)
+    event = TicketNumberAssigned.of(
+        request, _assignment(request, number), source=SETTINGS.event_source
+    )
     return Envelope.of_ticket(
         event, request.key, priority=request.priority, replayed=False
     )
@@ -80,7 +85,7 @@ def ticket_put(request: CreateTicket, number: int) -> dict[str, Any]:
     """Return the put of a ticket if its number is free."""
     return {
         "TableName": TICKETS,
-        "Item": serialized(ticket_item(request, number, STAMP)),
+        "Item": serialized(ticket_item(request, _assignment(request, number))),
         "ConditionExpression": NOT_THERE.format("project_id"),
     }
 
@@ -98,7 +103,7 @@ def succeeds(write: Callable[..., Any], **request: Any) -> bool:
 
 def textbook(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Query, put, and on a collision plus one: the loop of the AWS blog."""
-    number = environment.store().last_number(request.project_id) + 1
+    number = environment.store().head(request.project_id).next_number
     while not succeeds(environment.dynamodb.put_item, **ticket_put(request, number)):
         number += 1
     return number
@@ -122,7 +127,7 @@ def retry_everything(environment: ExecutionEnvironment, request: CreateTicket) -
     """Read and retry on every failure, without an idempotency key."""
     for attempt in range(SETTINGS.max_attempts):
         try:
-            number = environment.store().last_number(request.project_id) + 1
+            number = environment.store().head(request.project_id).next_number
             put = {"Put": ticket_put(request, number)}
             environment.dynamodb.transact_write_items(TransactItems=[put])
         except Exception:

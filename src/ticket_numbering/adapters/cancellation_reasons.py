@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import Reason, Slot
-from ticket_numbering.contract.dynamodb_items import ORIGIN, assignment
+from ticket_numbering.contract.chain import valid_chain
+from ticket_numbering.contract.dynamodb_items import CHAIN, ORIGIN, assignment
 
 ACTIONS_PER_REQUEST: Final = 2
 
@@ -27,21 +29,31 @@ def slots_of(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
     if len(reasons) != ACTIONS_PER_REQUEST * requests:
         return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
     return [
-        _slot(ticket, key)
-        for ticket, key in zip(reasons[::2], reasons[1::2], strict=True)
+        _slot(number, ticket, key)
+        for number, (ticket, key) in enumerate(
+            zip(reasons[::2], reasons[1::2], strict=True), block.first_number
+        )
     ]
 
 
-def _slot(ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
+def _slot(number: int, ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slot:
     recorded = assignment(key["Item"]) if key.get("Item") else None
     key_reason = reason_of(key)
     if key_reason is Reason.CONDITION_FAILED and recorded is None:
         key_reason = Reason.UNKNOWN
     reason, old = reason_of(ticket), ticket.get("Item")
-    # Without the old item its writer is unknown: assume a seed or an import.
-    is_foreign = not old or ORIGIN in old
-    is_elsewhere = reason is Reason.CONDITION_FAILED and is_foreign
-    return Slot(reason, key_reason, recorded, is_elsewhere)
+    taken_by = None
+    # Without the old item its writer is unknown: it may be a seed or an import.
+    if reason is Reason.CONDITION_FAILED and old and ORIGIN not in old:
+        taken_by = head_of(number, old)
+    return Slot(reason, key_reason, recorded, taken_by)
+
+
+def head_of(number: int, item: Mapping[str, Any]) -> Head:
+    """Return a ticket's item as the head of its sequence; it may hold anything."""
+    date = item.get("assigned_at", {}).get("S", "")
+    chain = valid_chain(item.get(CHAIN, {}).get("S"))
+    return Head(number, None if ORIGIN in item else date, chain)
 
 
 def reason_of(cancellation: Mapping[str, Any]) -> Reason:

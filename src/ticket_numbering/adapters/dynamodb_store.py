@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
@@ -13,15 +13,17 @@ from ticket_numbering.adapters.aws_errors import (
     member,
     translated,
 )
-from ticket_numbering.adapters.cancellation_reasons import reason_of, slots_of
+from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     Cancelled,
     Committed,
     Refused,
 )
 from ticket_numbering.contract.dynamodb_items import (
+    HEAD_ATTRIBUTES,
     assignment,
     key_id,
     key_item,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 Item = Mapping[str, Any]
+
+_HEAD_NAMES: Final = {f"#{name}": name for name in HEAD_ATTRIBUTES}
 
 
 class DynamoDBTicketStore:
@@ -58,8 +62,8 @@ class DynamoDBTicketStore:
         # meet their first cancellation together would catch different classes.
         self._canceled = client.exceptions.TransactionCanceledException
 
-    def last_number(self, project_id: str) -> int:
-        """Return the project's highest sort key, read consistently; 0 if none.
+    def head(self, project_id: str) -> Head:
+        """Return the item with the project's highest sort key, read consistently.
 
         Raises:
             StoreUnavailableError: DynamoDB throttled, failed or did not answer.
@@ -71,14 +75,16 @@ class DynamoDBTicketStore:
                 TableName=self._tickets_table,
                 KeyConditionExpression="project_id = :project",
                 ExpressionAttributeValues={":project": {"S": project_id}},
-                ProjectionExpression="#number",
-                ExpressionAttributeNames={"#number": "number"},
+                ProjectionExpression=", ".join(_HEAD_NAMES),
+                ExpressionAttributeNames=_HEAD_NAMES,
                 ScanIndexForward=False,
                 Limit=1,
                 ConsistentRead=True,
             )
             items = member(page, "Items")
-        return ticket_number(project_id, items[0]) if items else 0
+        if not items:
+            return Head()
+        return head_of(ticket_number(project_id, items[0]), items[0])
 
     def read_keys(
         self, keys: Collection[RequestKey]
@@ -163,13 +169,12 @@ class DynamoDBTicketStore:
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:
         """Each ticket, then its key: the order in which `_slots` reads the reasons."""
-        stamp = block.assigned_at
-        expires_at = self._expiry(stamp)
-        for number, request in enumerate(block.requests, block.first_number):
+        for request, assigned, salt in block.tickets:
+            expires_at = self._expiry(assigned.assigned_at)
             yield {
                 "Put": {
                     "TableName": self._tickets_table,
-                    "Item": serialized(ticket_item(request, number, stamp)),
+                    "Item": serialized(ticket_item(request, assigned, salt)),
                     "ConditionExpression": "attribute_not_exists(project_id)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
@@ -177,7 +182,7 @@ class DynamoDBTicketStore:
             yield {
                 "Put": {
                     "TableName": self._keys_table,
-                    "Item": serialized(key_item(request, number, stamp, expires_at)),
+                    "Item": serialized(key_item(request, assigned, expires_at)),
                     "ConditionExpression": "attribute_not_exists(id)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }

@@ -34,6 +34,7 @@ from ticket_numbering.allocation.store import (
     Slot,
     TicketStore,
 )
+from ticket_numbering.contract.chain import new_salt
 from ticket_numbering.contract.errors import (
     DamagedSequenceError,
     SequenceContentionError,
@@ -83,6 +84,7 @@ class Allocator:
     jitter: Callable[[float, float], float] = random.uniform
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     decide: Callable[[Block, Sequence[Slot]], NextStep] = next_step
+    salt: Callable[[], str] = new_salt
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
         """Return an allocation of a number to each key, in the order given.
@@ -92,7 +94,7 @@ class Allocator:
             requests: Different requests; of those that share a key the first gets
                 the number, unless it is refused.
         """
-        cached = self.cache.next_number(project_id, self.now())
+        cached = self.cache.head(project_id, self.now())
         return Allocation(project_id, list(requests), cached)
 
     def advance(self, allocation: Allocation, time_left: TimeLeft) -> float | None:
@@ -115,7 +117,7 @@ class Allocator:
                 raise
             except TransientError as error:
                 # The outcome is unknown: read, and let the key puts answer.
-                allocation.next_number = None
+                allocation.head = None
                 obstacle = error
             if obstacle is not None:
                 delay = self._back_off(allocation, obstacle, time_left)
@@ -131,16 +133,14 @@ class Allocator:
     ) -> TransientError | None:
         """Write the next block; return the reason to back off, if there is one."""
         allocation.attempts += 1
-        if allocation.next_number is None:
-            last = self.store.last_number(allocation.project_id)
-            allocation.next_number = last + 1
+        if allocation.head is None:
+            allocation.head = self.store.head(allocation.project_id)
             if not self._in_time(time_left):
                 return None
-        if refusable := allocation.refusable(allocation.next_number):
+        if refusable := allocation.refusable(allocation.head.next_number):
             self._refuse(allocation, refusable)
             return None
-        stamp = self.now().isoformat(timespec="milliseconds")
-        block = allocation.block(allocation.next_number, stamp.replace("+00:00", "Z"))
+        block = allocation.block(allocation.head, self.now(), self.salt)
         outcome = self.store.write_block(block)
         match outcome:
             case Committed():
@@ -173,7 +173,7 @@ class Allocator:
 
     def _commit(self, allocation: Allocation, block: Block) -> None:
         allocation.commit(block)
-        self.cache.committed(allocation.project_id, block.next_number, self.now())
+        self.cache.committed(allocation.project_id, block.last, self.now())
         self.backoff.decay(allocation.project_id)
 
     def _apply(
@@ -184,18 +184,18 @@ class Allocator:
         if step.collided:
             allocation.collisions += 1
             allocation.last_error = SequenceContentionError(TAKEN)
-        allocation.next_number = None
+        allocation.head = None
         match step.action:
             case Split():
-                allocation.next_number = block.first_number
+                allocation.head = block.head
                 allocation.split(block, "an item of the block is invalid")
             case BackOff(error):
                 allocation.conflicts += step.conflicted
                 return error
             case _ if step.collided and allocation.attempts > IMMEDIATE_RETRIES:
                 return SequenceContentionError(TAKEN)
-            case TryAt(number):
-                allocation.next_number = number
+            case TryAt(head):
+                allocation.head = head
             case ReadAgain():
                 pass
             case _:

@@ -1,9 +1,11 @@
 """A block: requests that take contiguous numbers in one transaction, and its limits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+from ticket_numbering.allocation.head import Head
+from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 MAX_BLOCK_REQUESTS: Final = 50
@@ -19,26 +21,74 @@ REQUEST_OVERHEAD_BYTES: Final = 1024
 """The rest of the two items: names, number, times, fingerprint."""
 
 
+class NewTicket(NamedTuple):
+    """A request, the assignment that a commit makes, and the salt of its chain."""
+
+    request: CreateTicket
+    assignment: Assignment
+    salt: str
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Requests of one project that take contiguous numbers, all or none."""
+    """Tickets of one project that take contiguous numbers, all or none."""
 
     project_id: str
-    first_number: int
-    assigned_at: str
-    requests: Sequence[CreateTicket]
+    head: Head
+    """The item before the first ticket, seen committed."""
+    tickets: Sequence[NewTicket]
+
+    @classmethod
+    def of(
+        cls,
+        head: Head,
+        requests: Sequence[CreateTicket],
+        assigned_at: str,
+        salt: Callable[[], str],
+    ) -> "Block":
+        """Return the block of these requests; at least one, all of one project.
+
+        Args:
+            head: The item before the first ticket.
+            requests: The requests, in the order of their numbers.
+            assigned_at: The date of each ticket.
+            salt: Returns a new salt at each call.
+        """
+        tickets: list[NewTicket] = []
+        previous = head.chain
+        for number, request in enumerate(requests, head.next_number):
+            ticket_salt = salt()
+            previous = chain_of(
+                previous,
+                project_id=request.project_id,
+                number=number,
+                idempotency_key=request.idempotency_key,
+                commitment=commitment_of(ticket_salt, request.fingerprint),
+                assigned_at=assigned_at,
+            )
+            assignment = Assignment(number, request.fingerprint, assigned_at, previous)
+            tickets.append(NewTicket(request, assignment, ticket_salt))
+        return cls(requests[0].project_id, head, tickets)
 
     @property
-    def next_number(self) -> int:
-        """The number after the block."""
-        return self.first_number + len(self.requests)
+    def first_number(self) -> int:
+        """The number of its first ticket."""
+        return self.head.next_number
+
+    @property
+    def last(self) -> Head:
+        """Its last ticket: the head of the sequence once the block is committed."""
+        last = self.tickets[-1].assignment
+        return Head(last.number, last.assigned_at, last.chain or "")
+
+    @property
+    def requests(self) -> list[CreateTicket]:
+        """The requests, in the order of their numbers."""
+        return [ticket.request for ticket in self.tickets]
 
     def assignments(self) -> dict[RequestKey, Assignment]:
         """Return the assignments that a commit makes."""
-        return {
-            request.key: Assignment(number, request.fingerprint, self.assigned_at)
-            for number, request in enumerate(self.requests, self.first_number)
-        }
+        return {ticket.request.key: ticket.assignment for ticket in self.tickets}
 
 
 def take_block(

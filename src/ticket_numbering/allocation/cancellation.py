@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import Final
 
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -28,26 +29,26 @@ OBSTACLES: Final[Mapping[type[TransientError], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TryAt:
-    """Write the next block at this number: its predecessor is committed."""
+    """Write the next block after this item, which is committed."""
 
-    number: int
+    head: Head
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAgain:
-    """Read the last number: the reasons do not tell it."""
+    """Read the head: the reasons do not tell it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackOff:
-    """Wait, and then read the last number."""
+    """Wait, and then read the head."""
 
     error: TransientError
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Write less at once, at the same number: DynamoDB refuses one of the items."""
+    """Write less at once, after the same head: DynamoDB refuses one of the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ def _action(
         kind = kind_of(reasons)
         return BackOff(kind(OBSTACLES[kind]))
     if any(slot.is_taken for slot in slots):
-        return _past_taken(block, slots)
-    return TryAt(block.first_number)
+        return _past_taken(slots)
+    return TryAt(block.head)
 
 
 def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
@@ -110,16 +111,16 @@ def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
     return StoreUnavailableError
 
 
-def _past_taken(block: Block, slots: Sequence[Slot]) -> TryAt | ReadAgain:
+def _past_taken(slots: Sequence[Slot]) -> TryAt | ReadAgain:
     """Go past the run of taken numbers at the block's start.
 
     These are committed, for their own conditions failed.
     Only a read tells where the run has no start here, or no end, or a number is from
     elsewhere, and then the sequence does not go on right after it.
     """
-    if any(slot.is_elsewhere for slot in slots):
+    run = [slot.taken_by for slot in takewhile(lambda slot: slot.is_taken, slots)]
+    last = run[-1] if run else None
+    is_unclear = any(slot.is_taken and slot.taken_by is None for slot in slots)
+    if last is None or is_unclear or len(run) == len(slots):
         return ReadAgain()
-    run = len(list(takewhile(lambda slot: slot.is_taken, slots)))
-    if 0 < run < len(slots):
-        return TryAt(block.first_number + run)
-    return ReadAgain()
+    return TryAt(last)

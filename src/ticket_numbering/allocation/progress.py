@@ -1,8 +1,9 @@
 """The progress of one project's requests in a batch: pending, answered, refused."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 
 from ticket_numbering.allocation.block import (
@@ -11,6 +12,7 @@ from ticket_numbering.allocation.block import (
     is_too_large,
     take_block,
 )
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
 )
@@ -36,8 +38,8 @@ class Allocation:
     project_id: str
     pending: list[CreateTicket]
     """In the order of sending, each once; different ones can share a key."""
-    next_number: int | None = None
-    """None: to be read."""
+    head: Head | None = None
+    """The last item of the sequence, seen committed; None: to be read."""
     block_limit: int = MAX_BLOCK_REQUESTS
     attempts: int = 0
     """Since the last progress."""
@@ -57,6 +59,8 @@ class Allocation:
     """Blocks cancelled because a number was taken."""
     conflicts: int = 0
     """Blocks cancelled because another transaction held an item."""
+    damaged_dates: set[int] = field(default_factory=set)
+    """The tickets whose dates were not followed, by number."""
 
     def answer_to(self, request: CreateTicket) -> Assignment | Exception:
         """Return the answer to a request; a pending one has failed.
@@ -91,19 +95,22 @@ class Allocation:
         ]
         return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 
-    def block(self, first_number: int, assigned_at: str) -> Block:
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block to write: of each key, only its first request."""
+        if not head.can_be_followed(now):
+            self.damaged_dates.add(head.number)
         first: dict[RequestKey, CreateTicket] = {}
         for request in self.pending:
             first.setdefault(request.key, request)
-        accepting = [one for one in first.values() if one.accepts(first_number)]
-        requests = take_block(accepting[: self.block_limit], first_number)
-        return Block(self.project_id, first_number, assigned_at, requests)
+        number = head.next_number
+        accepting = [one for one in first.values() if one.accepts(number)]
+        requests = take_block(accepting[: self.block_limit], number)
+        return Block.of(head, requests, head.date_after(now), salt)
 
     def commit(self, block: Block) -> None:
         """Take over the numbers of a committed block."""
         self.attempts_per_block.append(self.attempts)
-        self.next_number = block.next_number
+        self.head = block.last
         self.assigned |= block.assignments()
         self._progress()
 

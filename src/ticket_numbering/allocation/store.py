@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
@@ -32,8 +33,9 @@ class Slot:
     key: Reason = Reason.NONE
     recorded: Assignment | DamagedKeyRecordError | None = None
     """The number that the request already has, where its key's condition failed."""
-    is_elsewhere: bool = False
-    """Whether the number was taken by a seed or an import, or by an unknown writer."""
+    taken_by: Head | None = None
+    """The ticket that has the number; None if a seed or import, or an unknown writer
+    took it: only a read tells how the sequence goes on."""
 
     @property
     def is_taken(self) -> bool:
@@ -68,8 +70,8 @@ class Refused:
 class TicketStore(Protocol):
     """The store that the algorithm needs."""
 
-    def last_number(self, project_id: str) -> int:
-        """Return the project's highest committed number, 0 if it has no ticket.
+    def head(self, project_id: str) -> Head:
+        """Return the item with the project's highest committed number.
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
@@ -61,6 +62,18 @@ KEY_ATTRIBUTES: Final = (
 )
 """The attributes of a key's record, but for its expiry."""
 
+CHAIN: Final = "chain"
+"""The hash of a ticket that the worker numbered; its key's record has it too."""
+
+SALT: Final = "salt"
+"""Of a ticket alone: what its chain adds to its text."""
+
+COMMITMENT: Final = "commitment"
+"""Only an erased ticket has it: what the chain covers in place of text and salt."""
+
+HEAD_ATTRIBUTES: Final = ("number", "assigned_at", CHAIN, ORIGIN)
+"""The attributes of a ticket that the next one depends on."""
+
 Fields = dict[str, Any]
 
 
@@ -69,34 +82,46 @@ def key_id(key: RequestKey) -> str:
     return f"{key.project_id}#{key.idempotency_key}"
 
 
-def ticket_item(request: CreateTicket, number: int, assigned_at: str) -> Fields:
-    """Return the ticket, without the request's defaults."""
-    return request.content() | {
-        "number": number,
+def ticket_item(
+    request: CreateTicket, assignment: Assignment, salt: str | None = None
+) -> Fields:
+    """Return the ticket, without the request's defaults.
+
+    Args:
+        request: The request.
+        assignment: The number that it has.
+        salt: The salt of the assignment's chain, if it has one.
+    """
+    item = request.content() | {
+        "number": assignment.number,
         "priority": request.priority,
-        "assigned_at": assigned_at,
+        "assigned_at": assignment.assigned_at,
     }
+    if assignment.chain and salt:
+        item |= {CHAIN: assignment.chain, SALT: salt}
+    return item
 
 
 def key_item(
-    request: CreateTicket, number: int, assigned_at: str, expires_at: int | None
+    request: CreateTicket, assignment: Assignment, expires_at: int | None
 ) -> Fields:
     """Return the record of the request's key.
 
     Args:
         request: Whose key it is.
-        number: The number that the request has.
-        assigned_at: When it got the number.
+        assignment: The number that it has.
         expires_at: When the record may be deleted, in epoch seconds; never if None.
     """
     record: Fields = {
         "id": key_id(request.key),
         "project_id": request.project_id,
         "idempotency_key": request.idempotency_key,
-        "number": number,
-        "fingerprint": request.fingerprint,
-        "assigned_at": assigned_at,
+        "number": assignment.number,
+        "fingerprint": assignment.fingerprint,
+        "assigned_at": assignment.assigned_at,
     }
+    if assignment.chain:
+        record[CHAIN] = assignment.chain
     if expires_at is not None:
         record["expires_at"] = expires_at
     return record
@@ -124,7 +149,8 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
             "fingerprint": {"S": str(fingerprint)},
             "assigned_at": {"S": str(assigned_at)},
         } if number.isdecimal() and int(number) and ":" in fingerprint:
-            return Assignment(int(number), fingerprint, assigned_at)
+            chain = valid_chain(item.get(CHAIN, {}).get("S")) or None
+            return Assignment(int(number), fingerprint, assigned_at, chain)
     # Never the values: another program wrote them, and they may be anything.
     item_id = item["id"]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from ticket_numbering.contract.field_types import (
+    Chain,
     EventSource,
     IdempotencyKey,
     Priority,
@@ -38,6 +39,11 @@ class AssignedTicket(BaseModel):
     priority: Priority = Field(description="The priority as requested, or the default.")
     assigned_at: Timestamp = Field(
         description="When the number was assigned, in UTC; the same in every repeat."
+    )
+    chain: Chain | SkipJsonSchema[None] = Field(
+        default=None,
+        description="The ticket's hash, which covers the hash of the number before it: "
+        "keep it as evidence. Absent from tickets without one.",
     )
 
 
@@ -114,6 +120,7 @@ class TicketNumberAssigned(TicketEvent):
             title=request.title,
             priority=request.priority,
             assigned_at=assigned_at,
+            chain=assignment.chain,
         )
         return cls(
             source=source, id=key, subject=key, time=assigned_at, data=data, **trace

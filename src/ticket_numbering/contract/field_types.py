@@ -1,10 +1,13 @@
 """The types of the fields: bounded, and without the characters that SQS forbids."""
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
+
+from ticket_numbering.contract.chain import CHAIN_PATTERN
 
 MAX_NUMBER: Final = 10**15
 """Still exact in JSON for every reader, and far beyond any project."""
@@ -81,7 +84,18 @@ AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TE
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Chain = Annotated[str, _without(_LINE_BREAK, pattern=CHAIN_PATTERN)]
 EventSource = Annotated[
     str, _without(_LINE_BREAK, pattern=r"^/ticket-numbering/[A-Za-z0-9-]+$")
 ]
 """Names the stack, because two stacks can have the same ticket key."""
+
+
+def timestamp(moment: datetime) -> str:
+    """Return the form of every time: 2026-11-22T10:00:00.000Z.
+
+    Args:
+        moment: Of any time zone, and aware of it.
+    """
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

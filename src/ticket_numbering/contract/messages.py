@@ -56,6 +56,8 @@ class Assignment:
     number: int
     fingerprint: str
     assigned_at: str
+    chain: str | None = None
+    """The ticket's hash; None if an earlier release, or a seed or import, wrote it."""
 
 
 class CreateTicket(BaseModel):

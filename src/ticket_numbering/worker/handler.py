@@ -6,7 +6,9 @@ from typing import Any, Final, assert_never
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.contract.errors import TransientError
+from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
     Assigned,
@@ -60,6 +62,8 @@ def build_handler(worker: Worker) -> LambdaHandler:
         _count(report)
         for result in report.results:
             _log(result)
+        for allocation in report.allocations:
+            _log_damaged_dates(allocation)
         return _response(records, report.results)
 
     handler: LambdaHandler = handle  # Powertools' decorators lose the type.
@@ -107,6 +111,15 @@ def _log(result: Result) -> None:
             _log_retry(result.error, line)
         case _:
             assert_never(result)
+
+
+def _log_damaged_dates(allocation: Allocation) -> None:
+    """Name the tickets, and not the dates: another program wrote them."""
+    for number in sorted(allocation.damaged_dates):
+        logger.error(
+            "date of a ticket is not followed: malformed, or over a day ahead",
+            extra={"ticket_key": ticket_key(allocation.project_id, number)},
+        )
 
 
 def _reason(error: Refusal) -> dict[str, str]:

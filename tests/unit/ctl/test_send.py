@@ -17,7 +17,7 @@ from tests.support.ctl_process import Ctl, command_context
 from tests.support.fakes import Clock
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import key_id, key_item
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.cli.errors import CloudError, InputError, Status
@@ -382,7 +382,8 @@ class Table:
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after some seconds."""
-        item = serialized(key_item(ticket, number, "2026-11-21T00:00:00.000Z", None))
+        assigned = Assignment(number, ticket.fingerprint, "2026-11-21T00:00:00.000Z")
+        item = serialized(key_item(ticket, assigned, None))
         self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
 
     def batch_get_item(
@@ -548,7 +549,7 @@ class TestDelivery:
 
         assert status == Status.FOUND
         ended = capsys.readouterr()
-        assert ended.out.startswith("PROJ-7  key-")
+        assert ended.out.startswith("PROJ-7  request-")
         assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
 
     def test_status_is_1_when_a_request_is_refused_at_its_cap(
@@ -571,7 +572,7 @@ class TestDelivery:
         Delivery(FakeStack(Queue()), as_json=True).run(requests(1))
 
         [line] = map(json.loads, capsys.readouterr().out.splitlines())
-        assert line["idempotency_key"].startswith("key-")
+        assert line["idempotency_key"].startswith("request-")
         assert (line["project_id"], line["message_id"], line["line"]) == (
             "PROJ",
             "m",

@@ -20,6 +20,7 @@ from tests.support.template_loader import (
     worker_as_written,
 )
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.messages import Assignment
 from ticket_numbering.function.settings import Settings
 
 DAY = 24 * 60 * 60
@@ -29,8 +30,10 @@ TABLES = ["TicketsTable", "IdempotencyKeysTable"]
 QUEUE_TYPES = ["standard", "fifo"]
 
 STAMP = "2026-11-21T05:53:00.123Z"
-TICKET = ticket_item(create_ticket(), 1, STAMP)
-KEY_RECORD = key_item(create_ticket(), 1, STAMP, expires_at=1)
+REQUEST = create_ticket()
+ASSIGNMENT = Assignment(1, REQUEST.fingerprint, STAMP)
+TICKET = ticket_item(REQUEST, ASSIGNMENT)
+KEY_RECORD = key_item(REQUEST, ASSIGNMENT, expires_at=1)
 
 
 def worker(**chosen: str) -> Json:
@@ -190,7 +193,7 @@ class TestOncePerIdempotencyKey:
         expiry = properties("IdempotencyKeysTable")["TimeToLiveSpecification"]
 
         assert expiry["Enabled"] is True
-        forever = key_item(create_ticket(), 1, STAMP, expires_at=None)
+        forever = key_item(REQUEST, ASSIGNMENT, expires_at=None)
         assert KEY_RECORD.keys() - forever.keys() == {expiry["AttributeName"]}
 
     def test_keys_are_kept_for_ever_or_longer_than_any_message(self) -> None:

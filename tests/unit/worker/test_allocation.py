@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.support.builders import create_ticket, create_tickets
+from tests.support.builders import ASSIGNED_AT, create_ticket, create_tickets
 from tests.support.cases import cases
 from tests.support.fakes import (
     FakeTicketStore,
@@ -37,6 +37,7 @@ from ticket_numbering.allocation.block import (
     REQUEST_OVERHEAD_BYTES,
     Block,
 )
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
@@ -56,7 +57,7 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 
-TAKEN = Slot(ticket=Reason.CONDITION_FAILED)
+TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=Head(1, ASSIGNED_AT))
 FREE = Slot()
 THROTTLED = everywhere(ticket=Reason.THROTTLED)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -110,7 +111,7 @@ class Environment:
     @property
     def reads(self) -> int:
         """How often it read the last number."""
-        return self.store.calls.count("last_number")
+        return self.store.calls.count("head")
 
     @property
     def firsts(self) -> list[int]:
@@ -305,7 +306,7 @@ class TestOncePerKey:
         assert numbers(allocation) == [1, 2, 3, 4, 5]
         assert environment.store.numbers() == list(range(1, 11))
         assert len(environment.store.blocks) == 1
-        assert environment.cache.next_number("PROJ", environment.clock) is None
+        assert environment.cache.head("PROJ", environment.clock) is None
 
     @pytest.mark.parametrize(
         "ticket", [Reason.CONFLICT, Reason.THROTTLED, Reason.INVALID]
@@ -419,7 +420,7 @@ class TestBounds:
 
         answer = environment.allocate([request]).answer_to(request)
 
-        assert environment.store.calls == ["last_number"]
+        assert environment.store.calls == ["head"]
         assert isinstance(answer, NotAttemptedError)
 
     @pytest.mark.parametrize("error", [StoreRefusedError, DamagedSequenceError])
@@ -431,7 +432,7 @@ class TestBounds:
         with pytest.raises(error):
             environment.allocate([create_ticket()])
 
-        assert environment.store.calls == ["last_number"]
+        assert environment.store.calls == ["head"]
         assert environment.time.slept == []
 
 
@@ -467,10 +468,10 @@ class TestDelay:
         assert len(environment.store.blocks) == len(slept) + 1
 
     @pytest.mark.parametrize(("share", "firsts"), [(1.0, [1, 1]), (0.99, [1])])
-    def test_allocate_tries_again_only_when_the_shortest_delay_is_left(
+    def test_allocate_tries_again_only_when_time_for_a_delay_is_left(
         self, share: float, firsts: list[int]
     ) -> None:
-        time = FakeTime(left=BASE_DELAY_SECONDS * share)
+        time = FakeTime(left=MIN_SPARE_SECONDS * share)
         environment = Environment(time=time, reserve=0.0)
 
         environment.allocate(create_tickets(1), held)

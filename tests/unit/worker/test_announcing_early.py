@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.builders import (
     SOURCE,
+    block_of,
     create_ticket,
     create_tickets,
     queue_record,
@@ -40,7 +41,6 @@ from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
 
-THEN = "2026-11-21T06:00:00.000Z"
 START = FakeTime().left
 
 THROTTLED = in_project("HOT", everywhere(Reason.THROTTLED))
@@ -131,7 +131,7 @@ class TestAnswersSoFar:
     ) -> None:
         """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
         replayed = create_ticket("QUIET")
-        system.store.put(Block("QUIET", 1, THEN, [replayed]))
+        system.store.put(block_of([replayed]))
         invalid = queue_record(json.dumps(ticket_fields(component="unknown")))
         full = queue_record(create_ticket("QUIET", max_number=1))
         quiet = queue_record(create_ticket("QUIET"))
@@ -167,7 +167,7 @@ class TestAnswersSoFar:
         rival = create_ticket("HOT", "k", title="Another")
 
         def numbered_elsewhere(_: Block) -> None:
-            system.store.put(Block("HOT", 2, THEN, [equal]))
+            system.store.put(block_of([equal], 2))
 
         report = system.handle(
             queue_record(capped),

@@ -6,9 +6,14 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from tests.support.builders import announcement, create_ticket, plenty, queue_record
+from tests.support.builders import (
+    announcement,
+    block_of,
+    create_ticket,
+    plenty,
+    queue_record,
+)
 from tests.support.canned_aws import parameters
-from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
@@ -72,10 +77,10 @@ def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, 
     _answer(clients["sns"], "publish_batch", batch)
     _answer(clients["sqs"], "send_message_batch", batch)
     request = create_ticket()
-    letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
-    worker.allocator.store.write_block(Block("PROJ", 1, STAMP, [request]))
+    dead_letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
+    worker.allocator.store.write_block(block_of([request]))
     worker.publisher.publish([announcement(request)], plenty)
-    worker.dead_letters.send([letter], plenty)
+    worker.dead_letters.send([dead_letter], plenty)
     return calls
 
 

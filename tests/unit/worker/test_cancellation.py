@@ -1,10 +1,11 @@
 """The next step after a cancelled block, as a table: no store, no clock, no chance."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.support.builders import create_tickets
+from tests.support.builders import block_of, create_tickets
 from tests.support.cases import cases
-from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import (
     BackOff,
     ReadAgain,
@@ -12,6 +13,7 @@ from ticket_numbering.allocation.cancellation import (
     TryAt,
     next_step,
 )
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -22,10 +24,12 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import Assignment
 
 REQUESTS = create_tickets(3)
-BLOCK = Block("PROJ", 5, "2026-11-21T12:00:00.000Z", REQUESTS)
+BLOCK = block_of(REQUESTS, 5)
 FREE = Slot()
-TAKEN = Slot(ticket=Reason.CONDITION_FAILED)
-ELSEWHERE = Slot(ticket=Reason.CONDITION_FAILED, is_elsewhere=True)
+ONE, OTHER = Head(5, chain="v1:one"), Head(6, chain="v1:other")
+TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=ONE)
+NEXT_TAKEN = replace(TAKEN, taken_by=OTHER)
+ELSEWHERE = replace(TAKEN, taken_by=None)
 HELD = Slot(ticket=Reason.CONFLICT)
 KEY_HELD = Slot(key=Reason.CONFLICT)
 THROTTLED = Slot(ticket=Reason.THROTTLED)
@@ -34,7 +38,9 @@ INVALID = Slot(ticket=Reason.INVALID)
 INVALID_KEY = Slot(key=Reason.INVALID)
 RECORDED = Assignment(2, "v1:abc", "2026-01-01T00:00:00.000Z")
 REPLAY = Slot(key=Reason.CONDITION_FAILED, recorded=RECORDED)
-TAKEN_REPLAY = Slot(Reason.CONDITION_FAILED, Reason.CONDITION_FAILED, RECORDED)
+TAKEN_REPLAY = Slot(
+    Reason.CONDITION_FAILED, Reason.CONDITION_FAILED, RECORDED, taken_by=OTHER
+)
 DAMAGE = DamagedKeyRecordError("damaged")
 DAMAGED = Slot(key=Reason.CONDITION_FAILED, recorded=DAMAGE)
 INVALID_REPLAY = Slot(Reason.INVALID, Reason.CONDITION_FAILED, RECORDED)
@@ -50,9 +56,9 @@ FAILURE = StoreUnavailableError
     ("slots", "action", "flags"),
     cases(
         {
-            "first-taken": ((TAKEN, FREE, FREE), TryAt(6), COLLIDED),
-            "run-taken": ((TAKEN, TAKEN, FREE), TryAt(7), COLLIDED),
-            "run-with-replay": ((TAKEN, TAKEN_REPLAY, FREE), TryAt(7), COLLIDED),
+            "first-taken": ((TAKEN, FREE, FREE), TryAt(ONE), COLLIDED),
+            "run-taken": ((TAKEN, NEXT_TAKEN, FREE), TryAt(OTHER), COLLIDED),
+            "run-with-replay": ((TAKEN, TAKEN_REPLAY, FREE), TryAt(OTHER), COLLIDED),
             "all-taken": ((TAKEN, TAKEN, TAKEN), ReadAgain(), COLLIDED),
             "taken-behind-a-free-one": ((FREE, TAKEN, FREE), ReadAgain(), COLLIDED),
             "elsewhere-first": ((ELSEWHERE, FREE, FREE), ReadAgain(), COLLIDED),
@@ -67,11 +73,11 @@ FAILURE = StoreUnavailableError
             "unknown": ((FREE, UNKNOWN, FREE), FAILURE, set()),
             "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), FAILURE, COLLIDED),
             "no-reason": ((FREE, FREE, FREE), FAILURE, set()),
-            "replay": ((FREE, REPLAY, FREE), TryAt(5), set()),
+            "replay": ((FREE, REPLAY, FREE), TryAt(BLOCK.head), set()),
             "invalid": ((FREE, INVALID, FREE), Split(), set()),
             "invalid-key": ((FREE, INVALID_KEY, FREE), Split(), set()),
             "invalid-and-held": ((HELD, INVALID, FREE), Split(), CONFLICTED),
-            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), TryAt(5), set()),
+            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), TryAt(BLOCK.head), set()),
         }
     ),
 )

@@ -12,6 +12,7 @@ from tests.support.builders import create_tickets, plenty
 from tests.support.fakes import BlockAnswer, FakeTicketStore, held, unanswered
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, SequenceCache
 from ticket_numbering.contract.messages import Assignment, CreateTicket
@@ -30,9 +31,9 @@ class UnreliableStore(FakeTicketStore):
         self._random = random.Random(seed)  # noqa: S311 - a test that can be repeated.
         self._lock = threading.Lock()
 
-    def last_number(self, project_id: str) -> int:
+    def head(self, project_id: str) -> Head:
         with self._lock:
-            return super().last_number(project_id)
+            return super().head(project_id)
 
     def write_block(self, block: Block) -> BlockAnswer:
         with self._lock:
@@ -97,7 +98,7 @@ def test_workers_leave_no_gap_and_share_no_number(
 def test_environments_leave_no_gap_when_their_projects_share_a_cache(seed: int) -> None:
     """Two environments, batch after batch; their caches are cleared meanwhile."""
     store = UnreliableStore(seed)
-    old = {f"OLD-{number}": (1, LONG_AGO) for number in range(MAX_PROJECTS - 2)}
+    old = {f"OLD-{number}": (Head(1), LONG_AGO) for number in range(MAX_PROJECTS - 2)}
 
     def run(environment: Allocator) -> None:
         for _ in range(5):

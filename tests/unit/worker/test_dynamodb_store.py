@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,14 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.builders import create_ticket, create_tickets, ticket_fields
+from tests.support.builders import (
+    SALT,
+    block_of,
+    create_ticket,
+    create_tickets,
+    ticket_fields,
+    unchained_block,
+)
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
@@ -22,6 +30,7 @@ from ticket_numbering.allocation.block import (
     Block,
     is_too_large,
 )
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     Cancelled,
@@ -66,6 +75,13 @@ RECORD: dict[str, Any] = {
     "expires_at": {"N": "1800000000"},
 }
 RECORDED = TAKEN | {"Item": RECORD}
+CHAIN = "v1:" + "a" * 43
+TAKER = Head(1, "")
+LAST = {
+    "number": {"N": "41"},
+    "assigned_at": {"S": ASSIGNED_AT},
+    "chain": {"S": CHAIN},
+}
 ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT)
 UNKNOWN = Slot(Reason.UNKNOWN, Reason.UNKNOWN)
 
@@ -102,7 +118,7 @@ Call = Callable[[DynamoDBTicketStore], object]
 EVERY_READ = pytest.mark.parametrize(
     "call",
     [
-        lambda store: store.last_number("PROJ"),
+        lambda store: store.head("PROJ"),
         lambda store: store.read_keys([KEY]),
         lambda store: store.read_keys_in_transaction([KEY]),
     ],
@@ -112,7 +128,7 @@ EVERY_CALL = pytest.mark.parametrize(
     cases(
         {
             "read": (
-                lambda store: store.last_number("PROJ"),
+                lambda store: store.head("PROJ"),
                 "Query of the last number",
             ),
             "lookup": (
@@ -170,7 +186,7 @@ def cancelled(*reasons: Mapping[str, Any]) -> Reply:
 
 def block(requests: list[CreateTicket], first_number: int = 1) -> Block:
     """Return a block of project PROJ."""
-    return Block("PROJ", first_number, ASSIGNED_AT, requests)
+    return unchained_block(requests, first_number)
 
 
 def slots_of(count: int, *reasons: Mapping[str, Any]) -> list[Slot]:
@@ -199,25 +215,57 @@ def assert_is_damaged(answer: object) -> None:
     assert str(answer) == "damaged record of an idempotency key: PROJ#order-7"
 
 
-class TestLastNumber:
-    """The last number is read consistently, at the price of one item."""
+class TestHead:
+    """The head is read consistently, at the price of one item."""
 
     @pytest.mark.parametrize(
-        ("items", "number"), [([], 0), ([{"number": {"N": "41"}}], 41)]
+        ("items", "head"),
+        cases(
+            {
+                "no-ticket": ([], Head()),
+                "highest": ([{"number": {"N": str(10**15)}}], Head(10**15, "")),
+                "ticket": ([LAST], Head(41, ASSIGNED_AT, CHAIN)),
+                "later-release": (
+                    [LAST | {"chain": {"S": "v12:a_-"}}],
+                    Head(41, ASSIGNED_AT, "v12:a_-"),
+                ),
+                "from-elsewhere": ([LAST | ELSEWHERE], Head(41, None, CHAIN)),
+                "bare": ([{"number": {"N": "41"}}], Head(41, "")),
+                "other-types": (
+                    [LAST | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}}],
+                    Head(41, ""),
+                ),
+                "no-chain": ([LAST | {"chain": {"S": "chain"}}], Head(41, ASSIGNED_AT)),
+                "long-chain": (
+                    [LAST | {"chain": {"S": "v1:" + "a" * 87}}],
+                    Head(41, ASSIGNED_AT),
+                ),
+                "chain-and-line-break": (
+                    [LAST | {"chain": {"S": CHAIN + "\n"}}],
+                    Head(41, ASSIGNED_AT),
+                ),
+            }
+        ),
     )
-    def test_last_number_asks_for_the_highest_sort_key(
-        self, items: list[Any], number: int
+    def test_head_is_the_item_with_the_highest_sort_key(
+        self, items: list[Any], head: Head
     ) -> None:
+        """Whatever another program wrote there, it fails no request."""
         store, wire = store_on(Reply({"Items": items}))
 
-        assert store.last_number("PROJ") == number
+        assert store.head("PROJ") == head
         assert wire.requests == [
             {
                 "TableName": "tickets",
                 "KeyConditionExpression": "project_id = :project",
                 "ExpressionAttributeValues": {":project": {"S": "PROJ"}},
-                "ProjectionExpression": "#number",
-                "ExpressionAttributeNames": {"#number": "number"},
+                "ProjectionExpression": "#number, #assigned_at, #chain, #origin",
+                "ExpressionAttributeNames": {
+                    "#number": "number",
+                    "#assigned_at": "assigned_at",
+                    "#chain": "chain",
+                    "#origin": "origin",
+                },
                 "ScanIndexForward": False,
                 "Limit": 1,
                 "ConsistentRead": True,
@@ -365,6 +413,21 @@ class TestBlockRequest:
             },
         ]
 
+    def test_write_block_puts_the_chain_into_both_items_and_the_salt_into_one(
+        self,
+    ) -> None:
+        """Whoever reads the key's record alone can test no guess of the text."""
+        store, wire = store_on(Reply())
+        chained = block_of([create_ticket()])
+
+        store.write_block(chained)
+
+        ticket, key = puts_of(wire)
+        chain = {"S": chained.last.chain}
+        assert ticket["Item"]["chain"] == key["Item"]["chain"] == chain
+        assert ticket["Item"]["salt"] == {"S": SALT}
+        assert not key["Item"].keys() & {"salt", "commitment"}
+
     def test_write_block_leaves_out_what_a_request_leaves_at_its_default(self) -> None:
         store, wire = store_on(Reply())
 
@@ -442,7 +505,7 @@ class TestCancellation:
         """A number counts as a worker's only if DynamoDB shows its ticket."""
         [slot] = slots_of(1, TAKEN | shown, NONE)
 
-        assert slot == Slot(Reason.CONDITION_FAILED, is_elsewhere=True)
+        assert slot == Slot(Reason.CONDITION_FAILED, taken_by=None)
 
     @pytest.mark.parametrize("damage", DAMAGES)
     def test_write_block_reads_the_neighbours_when_a_record_is_damaged(
@@ -473,8 +536,13 @@ class TestCancellation:
         )
 
         assert slots == [
-            Slot(ticket=Reason.CONDITION_FAILED),
-            Slot(Reason.CONDITION_FAILED, Reason.CONDITION_FAILED, ASSIGNMENT),
+            Slot(Reason.CONDITION_FAILED, taken_by=TAKER),
+            Slot(
+                Reason.CONDITION_FAILED,
+                Reason.CONDITION_FAILED,
+                ASSIGNMENT,
+                replace(TAKER, number=2),
+            ),
             Slot(key=Reason.CONFLICT),
             Slot(Reason.THROTTLED, Reason.INVALID),
             Slot(),
@@ -556,7 +624,7 @@ class TestFailure:
 
     @pytest.mark.parametrize(
         "call",
-        [lambda store: store.last_number("P"), lambda store: store.read_keys([KEY])],
+        [lambda store: store.head("P"), lambda store: store.read_keys([KEY])],
     )
     def test_read_is_unavailable_when_its_answer_is_cut_off(self, call: Call) -> None:
         """Nothing read is not the same as nothing there."""
@@ -605,7 +673,7 @@ class TestFailure:
         store, _ = store_on(Reply({"Items": [{"number": {"N": number}}]}))
 
         with pytest.raises(DamagedSequenceError, match=rf"PROJ has .* {number}$"):
-            store.last_number("PROJ")
+            store.head("PROJ")
 
     def test_error_classes_are_read_once_when_the_store_is_built(self) -> None:
         """Botocore builds them at first use without a lock; threads would race."""
@@ -685,9 +753,11 @@ def compact(fields: dict[str, Any]) -> str:
 
 def item_sizes(request: CreateTicket) -> list[int]:
     """Return the sizes of a request's two items, by DynamoDB's documented rules."""
+    block = block_of([request], MAX_NUMBER)
+    [assigned] = block.assignments().values()
     items = [
-        ticket_item(request, MAX_NUMBER, ASSIGNED_AT),
-        key_item(request, MAX_NUMBER, ASSIGNED_AT, expires_at=2_000_000_000),
+        ticket_item(request, assigned, SALT),
+        key_item(request, assigned, expires_at=2_000_000_000),
     ]
     # A map has three bytes and one more for each member; an item has neither.
     return [_size(TypeSerializer().serialize(item)) - 3 - len(item) for item in items]

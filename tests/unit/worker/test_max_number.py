@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.builders import (
     SOURCE,
+    block_of,
     create_ticket,
     create_tickets,
     plenty,
@@ -74,7 +75,7 @@ class TestGapless:
 
         allocate(store, *[capped(1) for _ in range(3)])
 
-        assert store.calls == ["last_number", "read_keys"]
+        assert store.calls == ["head", "read_keys"]
 
     def test_neighbours_take_the_next_numbers_when_one_is_refused(self) -> None:
         store = FakeTicketStore()
@@ -177,7 +178,7 @@ class TestRivals:
 
         def another_worker_numbers_it(_: Block) -> None:
             uncapped = create_ticket(idempotency_key="mine", title="A")
-            store.put(Block("PROJ", 2, "then", [uncapped]))
+            store.put(block_of([uncapped], 2))
 
         store.faults.append(another_worker_numbers_it)
 

@@ -1,9 +1,10 @@
-"""The next number that an execution environment caches after its own last block."""
+"""The head that an execution environment caches after its own last block."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, TTL, SequenceCache
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -13,7 +14,7 @@ A_MICROSECOND = timedelta(microseconds=1)
 def cached(number: int, project_id: str = "PROJ") -> SequenceCache:
     """Return a cache of a number whose predecessor was committed at noon."""
     cache = SequenceCache()
-    cache.committed(project_id, number, NOON)
+    cache.committed(project_id, Head(number), NOON)
     return cache
 
 
@@ -29,22 +30,22 @@ def cached(number: int, project_id: str = "PROJ") -> SequenceCache:
         (timedelta(hours=-1), None),
     ],
 )
-def test_number_is_known_until_it_is_older_than_the_ttl(
+def test_head_is_known_until_it_is_older_than_the_ttl(
     age: timedelta, number: int | None
 ) -> None:
-    assert cached(8).next_number("PROJ", NOON + age) == number
+    assert cached(8).head("PROJ", NOON + age) == (Head(number) if number else None)
 
 
-def test_number_is_the_latest_when_blocks_follow_each_other() -> None:
+def test_head_is_the_latest_when_blocks_follow_each_other() -> None:
     cache = cached(8)
-    cache.committed("PROJ", 9, NOON + TTL)
+    cache.committed("PROJ", Head(9), NOON + TTL)
 
-    assert cache.next_number("PROJ", NOON + 2 * TTL) == 9
+    assert cache.head("PROJ", NOON + 2 * TTL) == Head(9)
 
 
 @pytest.mark.parametrize("other", ["OTHER", "proj", "PROJ-1"])
-def test_number_is_unknown_when_it_is_another_projects(other: str) -> None:
-    assert cached(8).next_number(other, NOON) is None
+def test_head_is_unknown_when_it_is_another_projects(other: str) -> None:
+    assert cached(8).head(other, NOON) is None
 
 
 @pytest.mark.parametrize(("others", "number"), [(-1, 9), (0, None)])
@@ -53,9 +54,9 @@ def test_cache_starts_again_when_there_is_a_project_too_many(
 ) -> None:
     cache = cached(8, "first")
     for place in range(MAX_PROJECTS + others):
-        cache.committed(f"P{place}", 2, NOON)
+        cache.committed(f"P{place}", Head(1), NOON)
     if number:
-        cache.committed("first", number, NOON)
+        cache.committed("first", Head(number), NOON)
 
-    assert cache.next_number("first", NOON) == number
+    assert cache.head("first", NOON) == (Head(number) if number else None)
     assert len(cache.entries) == (MAX_PROJECTS if number else 1)

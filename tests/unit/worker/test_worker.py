@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.builders import SOURCE, create_ticket, create_tickets, queue_record
+from tests.support.builders import (
+    SOURCE,
+    block_of,
+    create_ticket,
+    create_tickets,
+    queue_record,
+)
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
@@ -166,7 +172,7 @@ class TestGaplessAndInOrder:
         report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))
 
         assert outcomes(report) == ["PROJ-1"]
-        assert system.store.calls == ["last_number", "write_block"]
+        assert system.store.calls == ["head", "write_block"]
 
 
 class TestOncePerKey:
@@ -406,7 +412,7 @@ class TestOneBadMessageHarmsOnlyItself:
         system.store = store = _SlowLookups(system.time)
         requests = create_tickets(900)
         for start in range(0, 900, 50):
-            store.put(Block("PROJ", start + 1, STAMP, requests[start : start + 50]))
+            store.put(block_of(requests[start : start + 50], start + 1))
         repeats = [queue_record(request, receive_count=2) for request in requests]
         store.seconds_a_call = 4.0
         system.time.left = 48.0

@@ -1,0 +1,49 @@
+"""The head of a sequence: its last item, as far as the next ticket depends on it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from ticket_numbering.contract.field_types import timestamp
+
+MAX_AHEAD: Final = timedelta(days=1)
+"""Of a date that the next ticket follows: clocks are right within a day.
+
+A date further ahead is damaged, and would date every later ticket.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last item of a sequence, seen committed. The number alone decides numbers."""
+
+    number: int = 0
+    """0 if the sequence has no item."""
+    assigned_at: str | None = None
+    """None if there is no item, or it is from elsewhere: no date to follow."""
+    chain: str = ""
+    """The hash that the next ticket's covers; "" if the item has none."""
+
+    @property
+    def next_number(self) -> int:
+        """The number after it."""
+        return self.number + 1
+
+    def date_after(self, now: datetime) -> str:
+        """Return the next ticket's date: now, or this one's if that is later."""
+        own = timestamp(now)
+        return max(own, self.assigned_at or own) if self.can_be_followed(now) else own
+
+    def can_be_followed(self, now: datetime) -> bool:
+        """Tell whether the next ticket can have the date, if there is one.
+
+        Another program may have written anything in its place.
+        """
+        if self.assigned_at is None:
+            return True
+        try:
+            moment = datetime.fromisoformat(self.assigned_at)
+        except ValueError:
+            return False
+        is_exact = moment.tzinfo is not None and timestamp(moment) == self.assigned_at
+        return is_exact and moment - now <= MAX_AHEAD

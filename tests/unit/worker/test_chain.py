@@ -1,0 +1,146 @@
+"""The hash chain: its form, the part that it covers, and the values it follows."""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.builders import SALT, block_of, create_ticket, create_tickets
+from tests.support.cases import cases
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.head import Head
+from ticket_numbering.contract.chain import (
+    chain_of,
+    commitment_of,
+    new_salt,
+    valid_chain,
+)
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+OWN = "2026-11-22T12:00:00.000Z"
+COVERED: dict[str, Any] = {
+    "previous": "v1:" + "a" * 43,
+    "project_id": "PROJ",
+    "number": 2,
+    "idempotency_key": 'key-"2"/\\',
+    "commitment": "0" * 64,
+    "assigned_at": OWN,
+}
+
+
+def sha256(text: str) -> bytes:
+    """Return the digest of a text."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+class TestForm:
+    """Whoever has the page alone computes the same hashes."""
+
+    def test_chain_is_the_digest_of_a_json_array_without_blanks(self) -> None:
+        array = (
+            f'["v1:{"a" * 43}","PROJ",2,"key-\\"2\\"/\\\\","{"0" * 64}",'
+            '"2026-11-22T12:00:00.000Z"]'
+        )
+
+        expected = urlsafe_b64encode(sha256(array)).decode().rstrip("=")
+
+        assert chain_of(**COVERED) == f"v1:{expected}"
+        assert valid_chain(chain_of(**COVERED))
+
+    def test_commitment_is_the_digest_of_salt_and_fingerprint(self) -> None:
+        array = json.dumps([SALT, "v1:abc"], separators=(",", ":"))
+
+        assert commitment_of(SALT, "v1:abc") == sha256(array).hex()
+
+    @pytest.mark.parametrize("name", COVERED)
+    def test_chain_changes_with_each_field(self, name: str) -> None:
+        other = COVERED[name] * 2
+
+        assert chain_of(**COVERED | {name: other}) != chain_of(**COVERED)
+
+    def test_salt_is_128_random_bits(self) -> None:
+        salts = {new_salt() for _ in range(100)}
+
+        assert len(salts) == 100
+        assert {len(salt) for salt in salts} == {22}
+
+
+class TestBlock:
+    """Each ticket of a block covers the one before it."""
+
+    def test_block_chains_each_ticket_to_its_predecessor(self) -> None:
+        requests = create_tickets(3)
+        previous = "v7:of-a-later-release"
+
+        block = block_of(requests, 5, previous=previous)
+
+        for number, ticket in enumerate(block.tickets, 5):
+            previous = chain_of(
+                previous,
+                project_id="PROJ",
+                number=number,
+                idempotency_key=ticket.request.idempotency_key,
+                commitment=commitment_of(SALT, ticket.request.fingerprint),
+                assigned_at=ticket.assignment.assigned_at,
+            )
+            assert ticket.assignment.chain == previous
+        assert block.last == Head(7, block.tickets[-1].assignment.assigned_at, previous)
+
+    def test_each_ticket_of_a_block_has_a_salt_of_its_own(self) -> None:
+        """The salt of a neighbour would stay when one ticket is erased."""
+        block = Block.of(Head(), create_tickets(3), OWN, new_salt)
+
+        assert len({ticket.salt for ticket in block.tickets}) == 3
+
+    def test_equal_texts_have_different_chains_when_salts_differ(self) -> None:
+        request = create_ticket(idempotency_key="same")
+
+        blocks = [Block.of(Head(), [request], OWN, new_salt) for _ in "12"]
+
+        assert blocks[0].last.chain != blocks[1].last.chain
+
+
+DATES = cases(
+    {
+        "earlier": ("2026-11-22T11:59:59.999Z", OWN, True),
+        "later": ("2026-11-22T12:00:00.001Z", "2026-11-22T12:00:00.001Z", True),
+        "a-day-ahead": ("2026-11-23T12:00:00.000Z", "2026-11-23T12:00:00.000Z", True),
+        "over-a-day-ahead": ("2026-11-23T12:00:00.001Z", OWN, False),
+        "far": ("2099-01-01T00:00:00.000Z", OWN, False),
+        "the-last-moment": ("9999-12-31T23:59:59.999Z", OWN, False),
+        "no-date": ("zzz", OWN, False),
+        "missing": ("", OWN, False),
+        "no-hour": ("2026-11-22T99:00:00.000Z", OWN, False),
+        "without-milliseconds": ("2026-11-22T13:00:00Z", OWN, False),
+        "another-time-zone": ("2026-11-22T13:00:00.000+00:00", OWN, False),
+        "without-a-time-zone": ("2026-11-22T13:00:00.000", OWN, False),
+        "from-elsewhere": (None, OWN, True),
+    }
+)
+
+
+class TestDates:
+    """Dates do not run against numbers, and no date stops a project."""
+
+    @pytest.mark.parametrize(("date", "expected", "can_be_followed"), DATES)
+    def test_date_follows_the_last_ticket_when_that_is_a_date_of_ours(
+        self, date: str | None, expected: str, *, can_be_followed: bool
+    ) -> None:
+        head = Head(1, date)
+
+        assert head.date_after(NOON) == expected
+        assert head.can_be_followed(NOON) == can_be_followed
+
+    def test_date_is_utc_when_the_clock_is_not(self) -> None:
+        local = NOON.astimezone() + timedelta(microseconds=999)
+
+        assert Head().date_after(local) == OWN
+
+    def test_head_counts_for_its_number_alone(self) -> None:
+        head = Head(41, "zzz", "v1:zzz")
+
+        assert head.next_number == replace(head, assigned_at=None).next_number == 42
