@@ -1,0 +1,48 @@
+"""Applies the SAM transform to a packaged template, for tools that refuse transforms.
+
+    python -m tools.translate packaged.yaml translated.json [--gradual]
+
+The transform decides on gradual deployments, so the result has them or lacks them,
+whatever parameters it is deployed with; it refuses the other value.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from boto3.session import Session
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+from samtranslator.yaml_helper import yaml_parse
+
+Json = dict[str, Any]
+
+
+def translate(template: Json, gradual_deployment: str) -> Json:
+    """Return the template after the transform, with what it decided fixed."""
+    # The Region decides nothing but the partition; without one the transform fails.
+    session = Session(region_name="eu-west-1")
+    translator = Translator(None, Parser(), boto_session=session)
+    values = {"GradualDeployment": gradual_deployment}
+    translated: Json = translator.translate(template, values)
+    translated.pop("Transform", None)
+    parameters = translated["Parameters"]
+    choice = {"Default": gradual_deployment, "AllowedValues": [gradual_deployment]}
+    parameters["GradualDeployment"] |= choice
+    # Nothing else reads it.
+    del parameters["GradualDeploymentType"]
+    return translated
+
+
+def main(packaged: str, translated: str, gradual: str = "") -> None:
+    """Write the translated template."""
+    template = yaml_parse(Path(packaged).read_text(encoding="utf-8"))
+    result = translate(template, "true" if gradual == "--gradual" else "false")
+    # YAML reads an unquoted policy version as a date.
+    text = json.dumps(result, default=str, indent=1)
+    Path(translated).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
