@@ -12,6 +12,7 @@ PROFILE ?= measured
 TIMES ?=
 REPORT ?= .build/aws-report.json
 YES ?=
+TAG ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -30,7 +31,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel format contracts requirements pictures setup clean
+.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +141,12 @@ wheel:  ## Build the wheel, install it in an environment of its own, and import 
 	.build/wheel/bin/python -I tools/import_all.py
 	.build/wheel/bin/ticketctl --help > /dev/null
 
+release: release-versions wheel package  ## Write the files of a release to dist/: wheel, function, templates, checksums; TAG=v1.2.3 must fit.
+	$(BIN)/python -m tools.release write .build/wheel/*.whl .aws-sam/build/NumberingWorker dist
+
+release-versions: .venv/ready
+	@$(BIN)/python -m tools.release check $(TAG)
+
 format: .venv/ready  ## Format the code, and apply ruff's fixes.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -188,4 +195,4 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage

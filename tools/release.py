@@ -1,0 +1,106 @@
+"""Checks the versions of a release, and writes its files: `make release`.
+
+    python -m tools.release check [TAG]
+    python -m tools.release write WHEEL FUNCTION DIRECTORY
+
+Nothing is published.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from samtranslator.yaml_helper import yaml_parse
+
+from tools.translate import translate
+
+ROOT: Final = Path(__file__).parents[1]
+NAME: Final = "ticket-numbering"
+CODE: Final = "CodeUri: src/"
+BESIDE: Final = ("LICENSE", "README.md")
+"""What the template names for the Serverless Application Repository."""
+
+CODE_PARAMETERS: Final = {
+    "CodeBucket": "Bucket of the function's zip file, in the Region of the stack.",
+    "CodeKey": "Key of the function's zip file.",
+}
+
+
+def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
+    """Yield the places that name another version than `pyproject.toml`."""
+    version = version_of(root)
+    metadata = _template(root)["Metadata"]["AWS::ServerlessRepo::Application"]
+    if (found := metadata["SemanticVersion"]) != version:
+        yield f"template.yaml has the SemanticVersion {found}, not {version}"
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    heading = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$"
+    if not re.search(heading, changelog, re.MULTILINE):
+        yield f"CHANGELOG.md has no heading `## [{version}] - YYYY-MM-DD`"
+    if tag and tag != f"v{version}":
+        yield f"the tag is {tag}, not v{version}"
+
+
+def version_of(root: Path = ROOT) -> str:
+    """Return the version of the wheel."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    version: str = project["project"]["version"]
+    return version
+
+
+def write(wheel: Path, function: Path, directory: Path) -> None:
+    """Write the wheel, the function, both templates and their checksums.
+
+    Args:
+        wheel: The wheel.
+        function: The directory of the built function.
+        directory: The directory of the release; what it holds goes.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    shutil.copy(wheel, directory)
+    base = f"{NAME}-{version_of()}"
+    shutil.make_archive(str(directory / base), "zip", function)
+    source = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    packaged = source.replace(CODE, f"CodeUri: {base}.zip")
+    (directory / f"{base}.yaml").write_text(packaged, encoding="utf-8")
+    for name in BESIDE:
+        shutil.copy(ROOT / name, directory)
+    text = json.dumps(_translated(), default=str, indent=1)
+    translated = directory / f"{base}-translated.json"
+    translated.write_text(f"{text}\n", encoding="utf-8")
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in sorted(directory.iterdir())
+    ]
+    (directory / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+
+
+def _translated() -> dict[str, Any]:
+    """Return the template without a transform, and its code's place as parameters."""
+    template = _template()
+    worker = template["Resources"]["NumberingWorker"]["Properties"]
+    worker["CodeUri"] = {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Ref": "CodeKey"}}
+    template["Parameters"] |= {
+        name: {"Type": "String", "MinLength": 1, "Description": text}
+        for name, text in CODE_PARAMETERS.items()
+    }
+    return translate(template, "false")
+
+
+def _template(root: Path = ROOT) -> dict[str, Any]:
+    text = (root / "template.yaml").read_text(encoding="utf-8")
+    template: dict[str, Any] = yaml_parse(text)
+    return template
+
+
+if __name__ == "__main__":
+    command, *arguments = sys.argv[1:]
+    if command == "check":
+        sys.exit("\n".join(problems("".join(arguments))) or None)
+    write(*map(Path, arguments))
