@@ -108,17 +108,18 @@ def _check(backend: Backend, admin: Meter, seconds: float) -> dict[str, Any]:
     alone = Contention(backend, ALONE, 1)
     one = Contention(backend, ["ONE"], WORKERS)
     ten = Contention(backend, PROJECTS, WORKERS)
+    probe = Probe(Contention(backend, ["PROBE"], 1))
     for part, share in ((alone, 1 / 6), (one, 1 / 2), (ten, 1 / 2)):
         remark(f"workers: {part.workers}, projects: {len(part.projects)}")
-        part.run(seconds * share)
+        part.run(seconds * share, part.reader.look)
     remark("transactional reads of tickets that are about to be created")
-    probe = Probe(backend)
-    probe.run(seconds / 6)
+    probe.writer.run(seconds / 6, probe.look)
     remark("audit")
     items = Items.read(backend)
     contention = {"alone": alone, "one_project": one, "ten_projects": ten}
     found: dict[str, Any] = _about(backend) | {
-        "latencies_ms": probe.meter.latencies_ms() | alone.meter.latencies_ms(),
+        "latencies_ms": probe.writer.reading.latencies_ms()
+        | alone.meter.latencies_ms(),
         "conformance": {"cases": len(CASES), "contradictions": different},
         "contention": {
             name: of_contention(part, items) for name, part in contention.items()
@@ -126,7 +127,8 @@ def _check(backend: Backend, admin: Meter, seconds: float) -> dict[str, Any]:
         "transactional_read": probe.report(),
         "tables": of_tables(backend, items),
     }
-    found |= _cost([admin, probe.meter, *alone.meters, *one.meters, *ten.meters])
+    parts = (*contention.values(), probe.writer)
+    found |= _cost([admin, *(meter for part in parts for meter in part.meters)])
     return found | {"contradicted": [*contradictions(found)]}
 
 

@@ -33,18 +33,6 @@ _LIMITS: Final = (
 )
 
 
-def run_for(seconds: float, stop: Event, *loops: Callable[[], None]) -> None:
-    """Run loops side by side for a time, or until Ctrl-C; then stop them."""
-    with ThreadPoolExecutor(len(loops)) as pool:
-        try:
-            running = [pool.submit(loop) for loop in loops]
-            stop.wait(seconds)
-        finally:
-            stop.set()
-        for loop in running:
-            loop.result()
-
-
 @dataclass
 class Reader:
     """Queries a project again and again while others write."""
@@ -129,15 +117,23 @@ class Contention:
         """The calls of the workers, and those of the reader."""
         return self.meter, self.reading
 
-    def run(self, seconds: float) -> None:
-        """Work for a time, or until Ctrl-C."""
+    def run(self, seconds: float, look: Callable[[], None]) -> None:
+        """Work and look for a time, or until Ctrl-C."""
         start = time.monotonic()
-        run_for(seconds, self._stop, self._watch, *[self._work] * self.workers)
+        with ThreadPoolExecutor(self.workers + 1) as pool:
+            try:
+                parts = [pool.submit(self._work) for _ in range(self.workers)]
+                parts.append(pool.submit(self._repeat, look))
+                self._stop.wait(seconds)
+            finally:
+                self._stop.set()
+            for part in parts:
+                part.result()
         self.seconds = time.monotonic() - start
 
-    def _watch(self) -> None:
+    def _repeat(self, look: Callable[[], None]) -> None:
         while not self._stop.is_set():
-            self.reader.look()
+            look()
 
     def _work(self) -> None:
         allocator = Allocator(self._store, *_LIMITS)
@@ -164,7 +160,7 @@ class Contention:
     def _batch(self, project_id: str) -> list[CreateTicket]:
         """Return new requests, or those of another worker again."""
         sent = self._sent[project_id]
-        if sent and secrets.randbelow(REPEATED) == 0:
+        if sent and self.workers > 1 and secrets.randbelow(REPEATED) == 0:
             return secrets.choice(sent[-self.workers :])
         sent.append(create_tickets(BATCH, project_id))
         return sent[-1]

@@ -16,7 +16,8 @@ from benchmarks.counting import percentile
 from tests.integration.conformance.case import CANCELLED
 
 PERCENTILES: Final = (50, 90, 99)
-WRITES: Final = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"})
+BLOCK: Final = "TransactWriteItems"
+WRITES: Final = frozenset({BLOCK, "PutItem", "UpdateItem", "DeleteItem"})
 UNITS_A_PUT: Final = 2
 """Of an item of up to 1 KB in a transaction; guide, "Read and write operations"."""
 
@@ -29,6 +30,15 @@ class Cancelled:
     reasons: Sequence[Mapping[str, Any]]
 
 
+@dataclass(frozen=True)
+class Pending:
+    """A transaction without an answer."""
+
+    ticket: dict[str, Any]
+    """The first that it puts."""
+    since: float
+
+
 @dataclass
 class Meter:
     """Counts the calls of the clients that it gives."""
@@ -38,6 +48,8 @@ class Meter:
     read_units: float = 0.0
     write_units: float = 0.0
     cancelled: list[Cancelled] = field(default_factory=list)
+    pending: Pending | None = None
+    """The transaction of a single writer."""
     _lock: Lock = field(default_factory=Lock)
 
     def client(self, config: Config | None = None) -> Any:
@@ -77,23 +89,23 @@ class Meter:
         if "ReturnConsumedCapacity" in model.input_shape.members:
             params["ReturnConsumedCapacity"] = "TOTAL"
 
-    def _start(self, context: dict[str, Any], **_: Any) -> None:
-        context["numbering_start"] = time.monotonic()
+    def _start(self, model: Any, context: dict[str, Any], **_: Any) -> None:
+        context["numbering_start"] = now = time.monotonic()
+        if model.name == BLOCK:
+            self.pending = Pending(_items(context)[0], now)
 
     def _end(
         self, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
     ) -> None:
         seconds = time.monotonic() - context["numbering_start"]
+        self.pending = None
         with self._lock:
             self.seconds[model.name].append(seconds)
             self._count(model.name, parsed.get("ConsumedCapacity") or [])
-            if (
-                model.name == "TransactWriteItems"
-                and parsed.get("Error", {}).get("Code") == CANCELLED
-            ):
-                actions = context["numbering_params"]["TransactItems"]
-                items = [action["Put"]["Item"] for action in actions]
-                self.cancelled.append(Cancelled(items, parsed["CancellationReasons"]))
+            is_cancelled = parsed.get("Error", {}).get("Code") == CANCELLED
+            if is_cancelled and model.name == BLOCK:
+                reasons = parsed["CancellationReasons"]
+                self.cancelled.append(Cancelled(_items(context), reasons))
 
     def _count(self, operation: str, capacity: Any) -> None:
         tables = capacity if isinstance(capacity, list) else [capacity]
@@ -102,6 +114,12 @@ class Meter:
             self.write_units += units
         else:
             self.read_units += units
+
+
+def _items(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the items that a transaction puts."""
+    actions = context["numbering_params"]["TransactItems"]
+    return [action["Put"]["Item"] for action in actions]
 
 
 def quantiles(seconds: Sequence[float]) -> dict[str, float]:

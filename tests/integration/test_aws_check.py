@@ -95,7 +95,7 @@ class TestRun:
             part for part in report["contention"].values() if part["projects"] == 1
         ]
         assert one["cancellations"]["failed_conditions"] > 0 < one["reads"]["queries"]
-        assert report["transactional_read"]["blocks"] > 0
+        assert report["transactional_read"]["tickets"] > 0
         assert owner.client("dynamodb").list_tables()["TableNames"] == []
 
     def test_tables_are_deleted_when_it_is_interrupted(
