@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import Ticket
-from ticketctl.sequences.marking import ERASE, ERASED_TITLE, KEPT
+from ticketctl.sequences.marking import ERASED_TITLE, KEPT
 
 _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
 """What a ticket loses when it is erased, among the attributes of this release."""
@@ -84,7 +84,7 @@ def has_unknown_attributes(ticket: Ticket) -> bool:
 
 
 def _of_erased(ticket: Ticket) -> Iterator[Kind]:
-    left = {*ERASE.removed_from(ticket)}
+    left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
         yield Kind.ERASED_WITH_TEXT
     elif left:

@@ -61,6 +61,9 @@ SALT: Final = "salt"
 COMMITMENT: Final = "commitment"
 """Only an erased ticket has it: what the chain covers in place of text and salt."""
 
+ERASED_FINGERPRINT: Final = f"{ERASED}:"
+"""Of an erased ticket's key: its version is unknown, so the key alone is trusted."""
+
 HEAD_ATTRIBUTES: Final = ("number", "assigned_at", CHAIN, ORIGIN)
 """The attributes of a ticket that the next one depends on."""
 
