@@ -1,15 +1,17 @@
 """A ticket and the record of its key agree in the fields that both have."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, ERASED
+from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    COMMITMENT,
+    ERASED,
+    ERASED_FINGERPRINT,
+)
 from ticket_numbering.contract.messages import FINGERPRINT_VERSION
 from ticketctl.audit.chain import has_unknown_attributes
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import KeyRecord, Ticket
-
-ERASED_FINGERPRINT: Final = f"{ERASED}:"
-"""In the record of an erased ticket's key."""
 
 
 class Shared(NamedTuple):

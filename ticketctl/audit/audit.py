@@ -4,7 +4,7 @@ It may run while the worker writes: a suspect is read again before it is reporte
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -102,17 +102,38 @@ class AuditReport:
         return [*heads_of(reading.reader, reading.plan.tickets_table, wanted, when)]
 
 
-def audit_stack(stack: System, plan: AuditPlan, rate: int | None = None) -> AuditReport:
-    """Check the keys of the tables, then audit them at a rate of read units."""
+def audit_stack(
+    stack: System,
+    plan: AuditPlan,
+    rate: int | None = None,
+    show: Callable[[str], None] = lambda _: None,
+) -> AuditReport:
+    """Check the keys of the tables, then audit them.
+
+    Args:
+        stack: The system.
+        plan: The tables.
+        rate: Read units a second, at most.
+        show: Shows how far the audit is.
+    """
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
-    reader.check_key(plan.tickets_table, "project_id", "number")
-    reader.check_key(plan.keys_table, "id")
-    return audit_tables(reader, plan)
+    tickets = reader.check_key(plan.tickets_table, "project_id", "number")
+    keys = reader.check_key(plan.keys_table, "id")
+    about = "" if plan.projects else f" of about {tickets:,} and {keys:,}"
+
+    def progress(reading: AuditReading) -> None:
+        show(f"{reading.tickets_read:,} tickets and {reading.keys_read:,} keys{about}")
+
+    return audit_tables(reader, plan, progress)
 
 
-def audit_tables(reader: TableReader, plan: AuditPlan) -> AuditReport:
+def audit_tables(
+    reader: TableReader,
+    plan: AuditPlan,
+    progress: Callable[[AuditReading], None] = lambda _: None,
+) -> AuditReport:
     """Read the tables of a plan, and compare tickets and keys."""
-    reading = AuditReading(reader, plan)
+    reading = AuditReading(reader, plan, progress)
     reading.read()
     found = [
         *recheck(reading),

@@ -5,7 +5,7 @@ then the common doubt on a live system, and is looked up page by page.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -46,6 +46,8 @@ class AuditReading:
 
     reader: TableReader
     plan: AuditPlan
+    progress: Callable[["AuditReading"], None] = lambda _: None
+    """Takes it after each page."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     projects: dict[str, ProjectNumbers] = field(
         default_factory=lambda: defaultdict(ProjectNumbers)
@@ -118,6 +120,7 @@ class AuditReading:
             self._take(found)
             if not found.is_malformed and found.idempotency_key is not None:
                 keys.add(RequestKey(found.project_id, found.idempotency_key))
+        self.progress(self)
         return keys
 
     def _take(self, found: Ticket, check: ChainCheck | None = None) -> None:
@@ -162,6 +165,7 @@ class AuditReading:
             if numbers is None or not numbers.match(record):
                 lost.append(record)
         self._doubt(lost)
+        self.progress(self)
 
     def _doubt(self, lost: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""

@@ -32,8 +32,11 @@ class TableReader:
     sleep: Callable[[float], None] = time.sleep
     units: float = 0.0
 
-    def check_key(self, table: str, *key: str) -> None:
+    def check_key(self, table: str, *key: str) -> int:
         """Check that a table has this key.
+
+        Returns:
+            The count of its items, which DynamoDB updates every six hours or so.
 
         Raises:
             InputError: Its key is another one.
@@ -45,6 +48,7 @@ class TableReader:
                 f"the table {table} cannot be meant: "
                 f"its key is {', '.join(actual)}, not {', '.join(key)}"
             )
+        return int(found.get("ItemCount", 0))
 
     def scan(self, table: str) -> Iterator[Sequence[Item]]:
         """Read the whole table, page by page."""

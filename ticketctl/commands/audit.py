@@ -88,8 +88,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         heads=[*heads, *last.values()],
         since={name: head.number for name, head in last.items()},
     )
-    with notes().status("reading both tables"):
-        report = audit_stack(stack, plan, rate)
+    with notes().status("reading both tables") as status:
+        report = audit_stack(stack, plan, rate, status.update)
         if save:
             add_heads(save, report.heads(known))
     if as_document:

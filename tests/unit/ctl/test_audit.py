@@ -355,6 +355,17 @@ class TestLargeTables:
         assert (reading.tickets_read, reading.keys_read) == (20_000, 20_000)
         assert len(pickle.dumps(kept)) < 20 * 20_000
 
+    def test_audit_says_after_each_page_how_far_it_is(self) -> None:
+        tables, seen = sequence(1, 2), list[tuple[int, int]]()
+
+        audit_tables(
+            TableReader(tables),
+            AuditPlan("tickets", "keys"),
+            lambda reading: seen.append((reading.tickets_read, reading.keys_read)),
+        )
+
+        assert seen == [(1, 0), (2, 0), (2, 1), (2, 2)]
+
     @pytest.mark.parametrize("table", ["tickets", "keys"])
     def test_audit_stops_when_the_tables_do_not_belong_together(
         self, table: str

@@ -156,6 +156,12 @@ class TestFalseAlarms:
 
         assert not found(tables, *projects)
 
+    def test_segment_behind_a_gap_does_not_restart_the_chain(self) -> None:
+        tables = chained(2)
+        add_block(tables, 2, 4)
+
+        assert found(tables) == [(Kind.GAP, 3, 3)]
+
     def test_ticket_that_shows_late_is_checked_too(self) -> None:
         tables = chained(6)
         late = ticket_of(tables, 3)
@@ -202,6 +208,7 @@ class TestFalseAlarms:
         [project] = report_json(report, "here")["projects"]
         assert only(report).is_clean
         assert project["lost"] == [3]
+        assert [head.number for head in report.heads()] == [2, 4]
         assert "hash: A-3" in capsys.readouterr().out
 
     def test_erased_ticket_verifies_by_its_commitment(self) -> None:
@@ -370,6 +377,14 @@ class TestHeads:
         assert finding.numbers == (3,)
         assert detail in str(finding)
 
+    def test_head_holds_when_the_chain_restarts_at_its_ticket(self) -> None:
+        """Somebody put the hash of the ticket before back: the head says no more."""
+        tables = chained(1)
+        add_block(tables, 1, 2)
+        head = Head("A", 2, ticket_of(tables, 2)[CHAIN]["S"])
+
+        assert found(tables, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
+
     def test_head_cannot_be_verified_when_its_ticket_cannot(self) -> None:
         tables = chained(1)
         heads = heads_of(tables)
@@ -456,6 +471,7 @@ class TestSince:
         add_block(tables, 3, 51, heads[0].chain)
         tables.page = 100
         tables.requests.clear()
+        tables.on_pause = pytest.fail
 
         report = audited(tables, "A", **since(heads))
 

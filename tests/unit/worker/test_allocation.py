@@ -623,6 +623,7 @@ class TestRefusedTicket:
         assert type(answer) is StoreRefusedError
         assert str(answer).startswith("DynamoDB refuses the ticket: ")
         assert environment.store.keys_in_order() == [good.idempotency_key]
+        assert environment.reads == 1
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(
         self, environment: Environment
