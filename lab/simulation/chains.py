@@ -38,7 +38,7 @@ class Chains:
         if not self.monitor.has_key_records:
             return  # An algorithm of the textbook has no chain.
         records = {
-            str(plain(item["id"])): item
+            (str(plain(item["project_id"])), int(plain(item["number"]))): item
             for address, item in writes.items()
             if address.table == KEYS and item
         }
@@ -47,7 +47,7 @@ class Chains:
             ticket = {name: plain(value) for name, value in item.items()}
             self.tickets[project, number] = ticket
             if is_new and "origin" not in ticket:
-                record = records[f"{project}#{ticket['idempotency_key']}"]
+                record = records[project, number]
                 self._check_new(f"{project}-{number}", ticket, record)
 
     def _check_new(self, name: str, ticket: dict[str, Any], record: Item) -> None:

@@ -35,10 +35,10 @@ def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextSt
 def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take a number that another worker attempts for one that is taken."""
     taken = [
-        replace(slot, ticket=Reason.CONDITION_FAILED)
+        replace(slot, ticket=Reason.CONDITION_FAILED, taken_by=Head(number))
         if slot.ticket is Reason.CONFLICT
         else slot
-        for slot in slots
+        for number, slot in enumerate(slots, block.first_number)
     ]
     return next_step(block, taken)
 
