@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,7 @@ CODE_PARAMETERS: Final = {
 
 
 def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
-    """Yield the places that name another version than `pyproject.toml`."""
+    """Yield the places that name another version than the command line."""
     version = version_of(root)
     metadata = _template(root)["Metadata"]["AWS::ServerlessRepo::Application"]
     if (found := metadata["SemanticVersion"]) != version:
@@ -48,9 +47,9 @@ def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
 
 def version_of(root: Path = ROOT) -> str:
     """Return the version of the wheel."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    version: str = project["project"]["version"]
-    return version
+    package = (root / "ticketctl" / "__init__.py").read_text(encoding="utf-8")
+    [version] = re.findall(r'^__version__ = "(.+)"$', package, re.MULTILINE)
+    return str(version)
 
 
 def write(wheel: Path, function: Path, directory: Path) -> None:

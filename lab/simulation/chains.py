@@ -7,12 +7,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
+from simulation.history import actor
 from simulation.monitor import Monitor, broken
 
 CHAIN: Final = re.compile(r"v[0-9]+:[A-Za-z0-9_-]{1,86}")
@@ -24,8 +25,8 @@ class Chains:
     """Checks that each ticket covers the one before it and is not dated before it."""
 
     monitor: Monitor
-    has_earlier_release: bool = False
-    """Whether some workers write no chain."""
+    unchained: Collection[str] = ()
+    """The pollers whose release neither writes nor announces a chain."""
     tickets: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     """Every ticket's attributes, by project and number."""
     links: int = 0
@@ -54,7 +55,7 @@ class Chains:
         if ("chain" in ticket) != ("chain" in record):
             broken(f"{name} and its key's record differ in their chains")
         if "chain" not in ticket:
-            if not self.has_earlier_release:
+            if not self._is_unchained():
                 broken(f"{name} has no chain")
             return
         if ticket["chain"] != plain(record["chain"]):
@@ -67,6 +68,9 @@ class Chains:
         self.links += bool(previous)
         self.segments += not previous
         self._check_date(name, ticket, before)
+
+    def _is_unchained(self) -> bool:
+        return actor().partition(".")[0] in self.unchained
 
     def _check_date(
         self, name: str, ticket: dict[str, Any], before: dict[str, Any]
@@ -81,10 +85,9 @@ class Chains:
         """See an announcement: it tells the chain of its ticket."""
         data = event["data"]
         ticket = self.tickets.get((data["project_id"], data["number"]), {})
-        chains = {data.get("chain"), ticket.get("chain")}
-        if self.has_earlier_release:
-            chains.discard(None)  # It announces none.
-        if self.monitor.has_key_records and len(chains) > 1:
+        if "chain" not in data and self._is_unchained():
+            return
+        if self.monitor.has_key_records and data.get("chain") != ticket.get("chain"):
             broken(f"{event['id']} was announced with another chain")
 
 

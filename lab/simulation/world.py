@@ -48,6 +48,11 @@ class Outcome:
     conditions: Sequence[Condition]
 
 
+def poller_name(number: int) -> str:
+    """Return the name of a poller, with which those of its invocations begin."""
+    return f"worker{number}"
+
+
 class World:
     """The services, workers and outside parties of one history."""
 
@@ -81,7 +86,14 @@ class World:
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
-        self.chains = Chains(self.monitor, scenario.earlier_version > 0)
+        self.chains = Chains(
+            self.monitor,
+            unchained=[
+                poller_name(number)
+                for number in range(scenario.pollers)
+                if self._algorithm_of(number) is EARLIER_VERSION
+            ],
+        )
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.monitor.dead_lettered
@@ -213,7 +225,7 @@ class World:
         )
         algorithm = self._algorithm_of(number)
         poller = Poller(
-            f"worker{number}",
+            poller_name(number),
             self.scheduler,
             self.faults,
             self.history,

@@ -41,9 +41,10 @@ class Head:
         """
         if self.assigned_at is None:
             return True
+        if not self.assigned_at.endswith("Z"):
+            return False
         try:
             moment = datetime.fromisoformat(self.assigned_at)
         except ValueError:
             return False
-        is_exact = moment.tzinfo is not None and timestamp(moment) == self.assigned_at
-        return is_exact and moment - now <= MAX_AHEAD
+        return timestamp(moment) == self.assigned_at and moment - now <= MAX_AHEAD

@@ -12,14 +12,15 @@ from samtranslator.yaml_helper import yaml_parse
 from tools.release import CODE_PARAMETERS, ROOT, problems, version_of, write
 
 VERSION = version_of()
-CHECKED = ("pyproject.toml", "template.yaml", "CHANGELOG.md")
+CHECKED = ("ticketctl/__init__.py", "template.yaml", "CHANGELOG.md")
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a checkout that can be released."""
     for name in CHECKED:
-        shutil.copy(ROOT / name, tmp_path)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     changelog = tmp_path / "CHANGELOG.md"
     heading = f"\n## [{VERSION}] - 2026-11-22\n"
     changelog.write_text(changelog.read_text() + heading)
