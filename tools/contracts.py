@@ -82,14 +82,14 @@ _MARKED: Final = Ticket(
 
 
 class _Generator(GenerateJsonSchema):
-    """Leaves out noise, and requires what every event has."""
+    """Leaves out noise, and requires the members that every event has."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's.
         """Never: a title made from a field's name says nothing more."""
         return False
 
     def field_is_required(self, field: Any, total: Any) -> bool:
-        """Of an event every member, those with a default too, but what may be None."""
+        """Tell whether an event always has the member: unless it may be None."""
         is_event = self.mode == "serialization"
         may_be_none = field["schema"].get("default", ...) is None
         required = super().field_is_required(field, total)

@@ -5,20 +5,17 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from simulation.aws.clients import with_puts
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
-from simulation.aws.network import Request
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.monitor import FOREIGN
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -32,8 +29,6 @@ from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
 from ticket_numbering.worker.worker import Worker
-
-NEXT_RETENTION_DAYS: Final = 365
 
 SALT: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 """Of every ticket: a random one would make equal states differ."""
@@ -113,7 +108,7 @@ class ExecutionEnvironment:
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def cache_state(self) -> Hashable:
-        """Return what stands for the sequence cache.
+        """Return the state of the sequence cache.
 
         The backoff is left out: where the state is asked for, nothing takes time.
         """
@@ -182,17 +177,3 @@ class Algorithm:
 
 
 SHIPPED = Algorithm("shipped", ExecutionEnvironment.handler)
-
-
-def _next_version(environment: ExecutionEnvironment) -> Handler:
-    """Build a worker that writes attributes which this version does not know."""
-
-    def change(put: Request) -> Request:
-        return {**put, "Item": {**put["Item"], FOREIGN: {"S": "yes"}}}
-
-    store = partial(DynamoDBTicketStore, retention_days=NEXT_RETENTION_DAYS)
-    changed = replace(environment, dynamodb=with_puts(environment.dynamodb, change))
-    return changed.handler(store=store)
-
-
-NEXT_VERSION = Algorithm("a later release: other items, other settings", _next_version)

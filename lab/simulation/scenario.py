@@ -26,6 +26,7 @@ FAIR_FIFO_DAYS: Final = 0.3
 FAILING_REFUSALS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
+EARLIER_VERSIONS: Final = 0.2
 OUTAGES: Final = 0.15
 LARGE_TICKETS: Final = 0.05
 """The shares of days with such a thing; below, each value is as likely as another."""
@@ -75,6 +76,8 @@ class Scenario:
     """The times at which an operator redrives the dead letters."""
     next_version: int = 0
     """The number of pollers that run the next version of the worker."""
+    earlier_version: int = 0
+    """The number of pollers that run a version before the chain."""
     partition_units: float = PARTITION_UNITS
     partial_reasons: float = 0.0
     """The share of cancellations that report only some of their reasons."""
@@ -102,6 +105,7 @@ def random_scenario(choices: Choices) -> Scenario:
         return one_of(choices, FAIR_KINDS_OF_DAY)(choices)
     pollers = 1 + choices.pick(5)
     latency = one_of(choices, LATENCIES)
+    has_earlier = choices.chance(EARLIER_VERSIONS)
     is_hot = choices.chance(HOT_PROJECTS)
     return Scenario(
         sendings=[*_producers(choices, is_hot=is_hot).sendings()],
@@ -119,6 +123,7 @@ def random_scenario(choices: Choices) -> Scenario:
         outages=_outages(choices),
         clock_error=one_of(choices, CLOCK_ERRORS),
         cache_ttl=one_of(choices, CACHE_TTLS),
+        earlier_version=choices.pick(pollers) if has_earlier else 0,
     )
 
 

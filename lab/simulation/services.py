@@ -57,7 +57,7 @@ class Services:
         self.dynamodb = DynamoDB(self.tables)
 
     def state(self) -> Hashable:
-        """Return what stands for the state of all services.
+        """Return the state of all services.
 
         The used throughput is left out: configurations stay far below its limit.
         """

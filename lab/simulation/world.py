@@ -12,13 +12,13 @@ from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import HandlerError, Poller
 from simulation.aws.messages import reason_of
 from simulation.aws.tables import SCHEMA, TICKETS
+from simulation.chains import Chains
 from simulation.checks import Caps, Neighbours, check_costs
 from simulation.coverage import Condition, conditions_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import (
-    NEXT_VERSION,
     SHIPPED,
     Algorithm,
     Clock,
@@ -28,6 +28,7 @@ from simulation.execution_environment import (
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation
 from simulation.refusals import Refusals, check_order, check_poison_last
+from simulation.releases import EARLIER_VERSION, NEXT_VERSION
 from simulation.scenario import Scenario
 from simulation.services import Services
 from ticket_numbering.allocation.sequence_cache import SequenceCache
@@ -75,10 +76,12 @@ class World:
             self.services.dead_letters,
             has_key_records=algorithm.has_key_records,
             forbids_deletion=not algorithm.deletes_tickets,
+            may_lack_chain=scenario.earlier_version > 0,
         )
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
+        self.chains = Chains(self.monitor, scenario.earlier_version > 0)
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.monitor.dead_lettered
@@ -116,9 +119,9 @@ class World:
                 bound, units = self.scenario.max_attempts, tables.units_written
                 check_costs(self.history, bound, units)
                 check_poison_last(self.history)
-            letters = self.services.dead_letters.arrived
+            dead_letters = self.services.dead_letters.arrived
             # A message that was received too often lets others pass it.
-            if self.scenario.fifo and all(map(reason_of, letters)):
+            if self.scenario.fifo and all(map(reason_of, dead_letters)):
                 check_order(self.monitor, self.refusals.at_caps)
         except (HandlerError, Violation) as error:
             return str(error)
@@ -127,7 +130,7 @@ class World:
         return None
 
     def state(self) -> Hashable:
-        """Return what stands for everything that can still happen."""
+        """Return the state, on which all later events depend."""
         return (
             self.scheduler.now,
             self.scheduler.state(),
@@ -143,6 +146,8 @@ class World:
                 "histories": 1,
                 "messages delivered to the queue": len(self.services.queue.arrived),
                 "tickets": len(self.monitor.numbered),
+                "tickets chained to the one before": self.chains.links,
+                "segments of the chain": self.chains.segments,
                 "calls to AWS": self.services.network.calls,
                 "scheduling points": self.scheduler.steps,
                 "faults": faults.total(),
@@ -168,12 +173,27 @@ class World:
             self.history.note("commits", tickets)
         self.monitor.decided(writes)
         self.caps.decided(writes)
+        self.chains.decided(writes)
 
     def _announced(self, event: Any) -> None:
         """Log and check an announcement."""
         self.history.note("announces", event["id"])
-        is_refusal = "number" not in event["data"]
-        (self.refusals if is_refusal else self.monitor).announced(event)
+        if "number" in event["data"]:
+            self.monitor.announced(event)
+            self.chains.announced(event)
+        else:
+            self.refusals.announced(event)
+
+    def _algorithm_of(self, poller: int) -> Algorithm:
+        """Return the release that a poller runs."""
+        scenario = self.scenario
+        if self.algorithm is not SHIPPED:
+            return self.algorithm
+        if poller < scenario.next_version:
+            return NEXT_VERSION
+        if poller >= scenario.pollers - scenario.earlier_version:
+            return EARLIER_VERSION
+        return SHIPPED
 
     def _make_poller(self, number: int) -> Poller:
         services, scenario = self.services, self.scenario
@@ -189,8 +209,7 @@ class World:
             SequenceCache(scenario.cache_ttl),
             dead_letter_queue=f"dead-letters{'.fifo' if scenario.fifo else ''}",
         )
-        is_next = self.algorithm is SHIPPED and number < scenario.next_version
-        algorithm = NEXT_VERSION if is_next else self.algorithm
+        algorithm = self._algorithm_of(number)
         poller = Poller(
             f"worker{number}",
             self.scheduler,
@@ -210,8 +229,8 @@ class World:
         """Send every message; send some of them twice."""
         queue = self.services.queue
         for sending in sorted(self.scenario.sendings, key=lambda sending: sending.at):
-            if pause := sending.at - self.scheduler.now:
-                self.scheduler.sleep(pause)
+            if delay := sending.at - self.scheduler.now:
+                self.scheduler.sleep(delay)
             request = self.monitor.requested(sending.body)
             self.history.note("sends", sending.body[:80])
             project = request.id[0] if request else "-"

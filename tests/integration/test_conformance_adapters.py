@@ -16,7 +16,7 @@ from ticket_numbering.worker.ports import DeadLetter
 MIB = 1024 * 1024
 
 
-def letter(body: str, **overrides: Any) -> DeadLetter:
+def dead_letter(body: str, **overrides: Any) -> DeadLetter:
     """Return a dead letter."""
     error = InvalidMessageError("not JSON: \x00 \ud800")
     return DeadLetter(queue_record(body, **overrides), error)
@@ -46,14 +46,16 @@ class TestDeadLetters:
     def test_dead_letters_are_parked_when_one_call_cannot_take_them(
         self, backend: Backend
     ) -> None:
-        letters = [letter(f"not JSON {n}", group_id="PROJ") for n in range(12)]
+        dead_letters = [
+            dead_letter(f"not JSON {n}", group_id="PROJ") for n in range(12)
+        ]
 
-        failures = SQSDeadLetters(backend.sqs, backend.dead).send(letters, plenty)
+        failures = SQSDeadLetters(backend.sqs, backend.dead).send(dead_letters, plenty)
 
         parked = self.parked(backend)
         assert failures == {}
         assert sorted(message["Body"] for message in parked) == sorted(
-            str(letter.record.body) for letter in letters
+            str(dead_letter.record.body) for dead_letter in dead_letters
         )
         for message in parked:
             reason = message["MessageAttributes"]["ErrorMessage"]["StringValue"]
@@ -73,10 +75,10 @@ class TestDeadLetters:
     def test_dead_letter_fails_alone_when_the_queue_does_not_take_it(
         self, backend: Backend, body: str, *, is_taken_by_moto: bool
     ) -> None:
-        bad = letter(body)
-        letters = [letter("before"), bad, letter("after")]
+        bad = dead_letter(body)
+        dead_letters = [dead_letter("before"), bad, dead_letter("after")]
 
-        failures = SQSDeadLetters(backend.sqs, backend.dead).send(letters, plenty)
+        failures = SQSDeadLetters(backend.sqs, backend.dead).send(dead_letters, plenty)
 
         is_taken = is_taken_by_moto and backend.name == "moto"
         assert [*failures] == ([] if is_taken else [bad.record.message_id])

@@ -59,15 +59,15 @@ def test_event_does_in_a_container_what_the_table_of_expectations_says(
     assert invocation.outcomes.keys() == {
         record["messageId"] for record in event["Records"]
     }
-    if expected.letter:
-        kind, field = expected.letter
+    if expected.dead_letter:
+        kind, field = expected.dead_letter
         look_until(system, lambda: bool(system.dead_letters))
-        [letter] = system.dead_letters
+        [dead_letter] = system.dead_letters
         poison = event["Records"][-1]
-        assert letter.body == poison["body"]
-        assert letter.attributes["ErrorType"] == kind.__name__
-        assert letter.attributes["ErrorMessage"].startswith(f"{field}: ")
-        assert letter.attributes["SourceMessageId"] == poison["messageId"]
+        assert dead_letter.body == poison["body"]
+        assert dead_letter.attributes["ErrorType"] == kind.__name__
+        assert dead_letter.attributes["ErrorMessage"].startswith(f"{field}: ")
+        assert dead_letter.attributes["SourceMessageId"] == poison["messageId"]
 
 
 def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
@@ -134,10 +134,10 @@ class TestGeneratedEvent:
         invocation = give({"Records": records}, 2)
 
         look_until(system, lambda: bool(system.dead_letters))
-        [letter] = system.dead_letters
+        [dead_letter] = system.dead_letters
         assert invocation.response == NO_FAILURE
         assert [*invocation.outcomes.values()].count("assigned") == 2
         assert invocation.outcomes["message-2"] == "poison"
-        assert letter.body == "Hello from SQS!"
+        assert dead_letter.body == "Hello from SQS!"
         assert system.audit("ODD").numbers == (1, 2)
         assert system.audit("ODD").is_clean

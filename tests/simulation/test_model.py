@@ -9,6 +9,7 @@ import pytest
 
 from simulation.aws import actions, dynamodb, items
 from simulation.aws.errors import ServiceError
+from simulation.aws.faults import CALLS_OF_OTHERS, SERVICES, Effect, Fault, possible
 from simulation.aws.items import Address, Item
 from simulation.aws.latency import Latency
 from simulation.aws.tables import Tables
@@ -59,6 +60,17 @@ class Stage:
     def state(self) -> tuple[set[Address], int, list[int]]:
         """Return what is locked, the number of decisions, and project P's numbers."""
         return {*self.tables.locked}, len(self.decisions), [*self.numbers()]
+
+
+class TestFaults:
+    """A fault does something to the call that has it."""
+
+    def test_fault_has_an_effect_when_a_worker_calls(self) -> None:
+        """Of the other callers, the code of their calls has it."""
+        idle = {fault for fault in Fault if fault.value.effect is Effect.NONE}
+
+        for call in {call for calls in SERVICES.values() for call in calls}:
+            assert call in CALLS_OF_OTHERS or not idle & {*possible(call)}
 
 
 class TestPartition:

@@ -22,8 +22,8 @@ _serial = count(1)
 def ticket_fields(
     project_id: str = "PROJ", idempotency_key: str | None = None, **fields: Any
 ) -> dict[str, Any]:
-    """Return a create-ticket message as a dict, with a key of its own."""
-    key = idempotency_key or f"key-{next(_serial)}"
+    """Return a create-ticket message as a dict, with a key that nothing else has."""
+    key = idempotency_key or f"request-{next(_serial)}"
     return {
         "project_id": project_id,
         "idempotency_key": key,

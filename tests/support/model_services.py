@@ -72,7 +72,7 @@ class ModelServices:
         return answers[0]
 
     def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
-        """Plan an action, so many seconds from now."""
+        """Plan an action, a number of seconds from now."""
         process = Process(f"caller{next(self._serials)}")
         self.scheduler.spawn(process, process.name, action, at)
 

@@ -51,7 +51,7 @@ class SeededMonitor(Monitor):
         return sorted(taken | self.reserved[project])
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See a mark, a seed, an import, or what a worker wrote."""
+        """See the write of a mark, a seed, an import or a worker."""
         tickets = {
             address: item
             for address, item in writes.items()

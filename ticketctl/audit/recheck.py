@@ -1,7 +1,7 @@
-"""Reads the suspects again, after a pause, before they are reported.
+"""Reads the suspects again, after a delay, before they are reported.
 
 The scans of the two tables are not one moment, and a scan may see the middle of a
-transaction. After the pause that transaction is complete.
+transaction. After the delay that transaction is complete.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -64,7 +64,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     were saved show what was written again or cut off, even with new hashes.
 
     It reads both tables, consistently, and may run while the worker writes: a suspect
-    is read again, after a pause, before it is reported. An audit of single
+    is read again, after a delay, before it is reported. An audit of single
     projects does not look for keys without a ticket, and reads a unit for each key.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found.

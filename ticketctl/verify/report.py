@@ -11,8 +11,9 @@ from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible
+from ticketctl.verify.observed import Project
 from ticketctl.verify.run import Run
-from ticketctl.verify.verdict import Project, Verdict
+from ticketctl.verify.verdict import Verdict
 
 _BODY_WIDTH: Final = 60
 _TOO_OFTEN: Final = "received too often"

@@ -17,8 +17,9 @@ from ticketctl.aws.sender import send
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import tickets_above
+from ticketctl.verify.observed import Announced, Observed, Project, Sent
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import Announced, Observed, Project, Sent, Verdict, judge
+from ticketctl.verify.verdict import Verdict, judge
 from ticketctl.watch.announcements import (
     ASSIGNED,
     REFUSED,

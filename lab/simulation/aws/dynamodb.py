@@ -59,7 +59,7 @@ class DynamoDB:
         return operations[operation](request)
 
     def state(self) -> Hashable:
-        """Return what stands for the remembered tokens."""
+        """Return the remembered tokens and their transactions."""
         return self._transactions.state()
 
     def _query(self, request: Request) -> Answer:

@@ -44,7 +44,9 @@ class Effect(Enum):
     """The point at which a fault ends a call."""
 
     NONE = auto()
-    """It does not: the caller gets an answer."""
+    """It does not: Lambda or a producer does something else."""
+    PARTLY = auto()
+    """It does not: the service does a part of a batch, and answers 200."""
     BEFORE = auto()
     """The service does not receive the call."""
     DURING = auto()
@@ -125,7 +127,12 @@ class Fault(Enum):
     KILLED_DURING = Kind("the caller was killed while it waited", Effect.DURING)
     KILLED_AFTER = Kind("the caller was killed before it saw the answer", Effect.AFTER)
     # A batch fails in part as often as in the other ways that lose nothing.
-    PARTIAL = Kind("some entries failed in an answer of 200", calls=BATCHES, odds=3)
+    PARTIAL = Kind(
+        "some entries failed in an answer of 200",
+        Effect.PARTLY,
+        calls=BATCHES,
+        odds=3,
+    )
     DUPLICATED = Kind(
         "a message was delivered while it was being worked on", calls=("receive",)
     )

@@ -105,9 +105,8 @@ class Network:
             self.scheduler.observe(fault.name)
             if fault.value.effect is Effect.BEFORE:
                 self._end(fault, self._wait_in_vain(fault))
-        serve = partial(
-            service.serve, operation, request, partly=fault is Fault.PARTIAL
-        )
+        partly = fault is not None and fault.value.effect is Effect.PARTLY
+        serve = partial(service.serve, operation, request, partly=partly)
         answer = self._answer(operation, serve, fault)
         if fault and fault.value.effect is Effect.AFTER:
             self._end(fault)

@@ -116,7 +116,7 @@ class Queue:
             queue.send(message.body, message.attributes, message.group, message.token)
 
     def state(self) -> Hashable:
-        """Return what stands for the queue's state."""
+        """Return the messages and their visibility."""
         return tuple(
             sorted(
                 (

@@ -103,7 +103,7 @@ class Tables:
         return list(self._items.get(table, {}).values())
 
     def state(self) -> Hashable:
-        """Return what stands for the tables' state, but for their throughput."""
+        """Return the items of the tables, without the used throughput."""
         held = sorted(
             (name, str(key), str(item))
             for name, table in self._items.items()

@@ -61,7 +61,7 @@ class Transactions:
         return answer
 
     def state(self) -> Hashable:
-        """Return what stands for the remembered tokens."""
+        """Return the remembered tokens and their transactions."""
         return tuple(
             sorted((token, str(entry)) for token, entry in self._tokens.items())
         )

@@ -120,7 +120,7 @@ class Scheduler:
         return self._running().process
 
     def state(self) -> Hashable:
-        """Return what stands for everything that the tasks will do.
+        """Return the state of all tasks.
 
         A task's state is a function of the responses it received and of the number of
         its turns, so these stand for the task.

@@ -74,7 +74,7 @@ class ExhaustiveChoices(Choices, ABC):
         """
 
     def chance(self, probability: float) -> bool:
-        """Return False: what may happen is a choice, or does not happen."""
+        """Return False: an event is a choice, or it does not happen."""
         del probability
         return False
 

@@ -21,7 +21,7 @@ from simulation.world import World
 
 
 class Comparison:
-    """Compares what walks meet with the graph of a complete exploration."""
+    """Compares the states of walks with the graph of a complete exploration."""
 
     def __init__(self, graph: Graph) -> None:
         self.missing_states: set[bytes] = set()

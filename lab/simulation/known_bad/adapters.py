@@ -65,10 +65,10 @@ class NoDeadLetters:
     """Takes a refusal that is announced for answered."""
 
     def send(
-        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send nothing."""
-        del letters, time_left
+        del dead_letters, time_left
         return {}
 
 
@@ -80,14 +80,14 @@ class HastyDeadLetters:
     real: SQSDeadLetters
 
     def send(
-        self, letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Delete the messages, and send them."""
-        for letter in letters:
+        for dead_letter in dead_letters:
             self.source.delete_message(
-                QueueUrl="queue", ReceiptHandle=letter.record.message_id
+                QueueUrl="queue", ReceiptHandle=dead_letter.record.message_id
             )
-        return self.real.send(letters, time_left)
+        return self.real.send(dead_letters, time_left)
 
 
 def deleting_too_early(environment: ExecutionEnvironment) -> Handler:

@@ -9,7 +9,10 @@ from simulation.execution_environment import (
     Algorithm,
     ExecutionEnvironment,
 )
-from simulation.known_bad import adapters, allocation, samples, workers
+from simulation.known_bad import adapters, allocation, chains, samples, workers
+
+FITS_NOT: Final = "does not fit"
+TOO_EARLY: Final = "is dated before its predecessor"
 
 
 def _with(name: str, breaks: str = "", **parts: Any) -> Algorithm:
@@ -53,6 +56,21 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         "was committed after",
         cache=allocation.OneForAll,
     ),
+    _with("a cache without the chain", FITS_NOT, cache=chains.CacheWithoutChain),
+    _with("a cache without the date", TOO_EARLY, cache=chains.CacheWithoutDate),
+    _with(
+        "a tried block's chain past a taken run",
+        FITS_NOT,
+        decide=chains.own_chain_past_a_run,
+    ),
+    _with("the chain of a run's first ticket", FITS_NOT, decide=chains.first_of_a_run),
+    _with(
+        "a tried block's chain after a replay",
+        FITS_NOT,
+        decide=chains.tried_chain_after_a_replay,
+    ),
+    _with("a fresh number with a stale chain", FITS_NOT, store=chains.StaleChains),
+    _with("the worker's own clock", TOO_EARLY, allocator=chains.OwnClock),
     _by_record(
         "the textbook loop: query, put, plus one", "has two numbers", samples.textbook
     ),

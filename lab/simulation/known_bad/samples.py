@@ -59,8 +59,8 @@ class RecordByRecord:
             request = parsed.parse()
             number = self.number(self.environment, request)
         except PoisonMessageError as error:
-            letter = DeadLetter(parsed, error)
-            failures = self.environment.dead_letters().send([letter], left)
+            dead_letter = DeadLetter(parsed, error)
+            failures = self.environment.dead_letters().send([dead_letter], left)
         else:
             envelope = _announcement(request, number)
             failures = self.environment.publisher().publish([envelope], left)

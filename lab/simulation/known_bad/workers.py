@@ -36,7 +36,7 @@ class HoldsGroups(Worker):
     """Lets a refusal that is not announced hold the later messages of its group."""
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
-        """Process the batch, and hold back what follows such a refusal."""
+        """Process the batch, and hold back the records after such a refusal."""
         report = Worker.handle(self, records, time_left)
         # A dead letter that is not out holds nothing here either.
         results = [
@@ -57,12 +57,12 @@ class PoisonFirst(Worker):
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Send the poison, and process the batch."""
-        letters = []
+        dead_letters = []
         for record in records:
             try:
                 record.parse()
             except PoisonMessageError as error:
-                letters.append(DeadLetter(record, error))
-        if letters:
-            self.dead_letters.send(letters, time_left)
+                dead_letters.append(DeadLetter(record, error))
+        if dead_letters:
+            self.dead_letters.send(dead_letters, time_left)
         return Worker.handle(self, records, time_left)

@@ -31,8 +31,8 @@ def with_event(result: Result, source: str) -> Result:
     """Return a refusal with its event, if project and key can be read."""
     if not isinstance(result, Refused | Poison):
         return result
-    record, request = result.record, result.request
-    key = request.key if request else CreateTicket.key_of(record.body or "")
+    record = result.record
+    key = CreateTicket.key_of(record.body or "")
     if key is None:
         return result
     refused = RefusedRequest(

@@ -131,10 +131,10 @@ def moved(backend: Backend) -> Any:
     """Receive three times; return the counts, and whether the dead letter is equal."""
     send_one(backend)
     seen = [receive_all(backend, hidden_seconds=0) for _ in range(3)]
-    [letter] = receive_all(backend, backend.dead)
+    [dead_letter] = receive_all(backend, backend.dead)
     return (
-        [counts(messages) for messages in [*seen, [letter]]],
-        contents(letter) == contents(seen[0][0]),
+        [counts(messages) for messages in [*seen, [dead_letter]]],
+        contents(dead_letter) == contents(seen[0][0]),
     )
 
 

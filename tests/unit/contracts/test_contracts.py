@@ -303,9 +303,9 @@ class TestDeadLetters:
         self, kind: type[errors.PoisonMessageError]
     ) -> None:
         client: Any = Client()
-        letter = DeadLetter(queue_record(), kind("title: " + "x" * 5_000))
+        dead_letter = DeadLetter(queue_record(), kind("title: " + "x" * 5_000))
 
-        SQSDeadLetters(client, "queue").send([letter], plenty)
+        SQSDeadLetters(client, "queue").send([dead_letter], plenty)
 
         check_headers("PoisonMessage", client.headers())
 

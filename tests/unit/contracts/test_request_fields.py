@@ -81,6 +81,12 @@ class TestFields:
         """The title is replaced; a field that holds text of a person must not stay."""
         assert FIELDS.keys() & KEPT == {*IDENTITY, "title", "priority"}
 
+    def test_simulation_knows_the_default_of_every_optional_field(self) -> None:
+        """Without it every request that lacks the field counts as poison."""
+        optional = FIELDS.keys() - {*REQUIRED, CAP}
+
+        assert {name: FIELDS[name].default for name in optional} == requests.OPTIONAL
+
     @pytest.mark.parametrize("place", [*PLACES, "ticketctl/sequences/marking.py"])
     def test_recipe_names_the_place(self, place: str) -> None:
         recipe = page("CONTRIBUTING.md").partition("**A field to the request.**")[2]

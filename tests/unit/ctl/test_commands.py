@@ -1,13 +1,18 @@
-"""A new command must be imported, and appear in the README."""
+"""A new command must be imported, tested end to end, and appear in the README."""
 
 import ast
 import re
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from tests.support.markdown_commands import ROOT
 from ticketctl import commands
+
+END_TO_END: Final = ROOT / "tests/e2e/ctl"
+IN_THE_TOUR: Final = {"sample"}
+"""Called as the README shows it."""
 
 
 def command_names() -> set[str]:
@@ -36,3 +41,15 @@ def test_command_stands_in_the_first_column_of_the_readme() -> None:
     named = {name for cell in cells for name in re.findall(r"`([a-z-]+)", cell)}
 
     assert command_names() <= named
+
+
+def test_command_is_called_by_an_end_to_end_test() -> None:
+    tests = [path.read_text(encoding="utf-8") for path in END_TO_END.glob("*.py")]
+    texts = {
+        node.value
+        for test in tests
+        for node in ast.walk(ast.parse(test))
+        if isinstance(node, ast.Constant)
+    }
+
+    assert command_names() - IN_THE_TOUR <= texts

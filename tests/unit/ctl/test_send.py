@@ -549,7 +549,7 @@ class TestDelivery:
 
         assert status == Status.FOUND
         ended = capsys.readouterr()
-        assert ended.out.startswith("PROJ-7  key-")
+        assert ended.out.startswith("PROJ-7  request-")
         assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
 
     def test_status_is_1_when_a_request_is_refused_at_its_cap(
@@ -572,7 +572,7 @@ class TestDelivery:
         Delivery(FakeStack(Queue()), as_json=True).run(requests(1))
 
         [line] = map(json.loads, capsys.readouterr().out.splitlines())
-        assert line["idempotency_key"].startswith("key-")
+        assert line["idempotency_key"].startswith("request-")
         assert (line["project_id"], line["message_id"], line["line"]) == (
             "PROJ",
             "m",

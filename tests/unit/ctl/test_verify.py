@@ -22,9 +22,10 @@ from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
+from ticketctl.verify.observed import Announced, Observed, Project, Sent
 from ticketctl.verify.report import as_json
 from ticketctl.verify.run import Run, take_own
-from ticketctl.verify.verdict import Announced, Observed, Project, Sent, judge
+from ticketctl.verify.verdict import judge
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
 FULL = "SequenceFullError"

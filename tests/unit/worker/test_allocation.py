@@ -468,10 +468,10 @@ class TestDelay:
         assert len(environment.store.blocks) == len(slept) + 1
 
     @pytest.mark.parametrize(("share", "firsts"), [(1.0, [1, 1]), (0.99, [1])])
-    def test_allocate_tries_again_only_when_the_shortest_delay_is_left(
+    def test_allocate_tries_again_only_when_time_for_a_delay_is_left(
         self, share: float, firsts: list[int]
     ) -> None:
-        time = FakeTime(left=BASE_DELAY_SECONDS * share)
+        time = FakeTime(left=MIN_SPARE_SECONDS * share)
         environment = Environment(time=time, reserve=0.0)
 
         environment.allocate(create_tickets(1), held)

@@ -77,10 +77,10 @@ def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, 
     _answer(clients["sns"], "publish_batch", batch)
     _answer(clients["sqs"], "send_message_batch", batch)
     request = create_ticket()
-    letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
+    dead_letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
     worker.allocator.store.write_block(block_of([request]))
     worker.publisher.publish([announcement(request)], plenty)
-    worker.dead_letters.send([letter], plenty)
+    worker.dead_letters.send([dead_letter], plenty)
     return calls
 
 

@@ -223,6 +223,7 @@ class TestHead:
         cases(
             {
                 "no-ticket": ([], Head()),
+                "highest": ([{"number": {"N": str(10**15)}}], Head(10**15, "")),
                 "ticket": ([LAST], Head(41, ASSIGNED_AT, CHAIN)),
                 "later-release": (
                     [LAST | {"chain": {"S": "v12:a_-"}}],

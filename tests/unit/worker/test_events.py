@@ -33,13 +33,13 @@ class Expected:
     """The outcome of an event on empty tables."""
 
     numbers: Mapping[str, list[int]] = field(default_factory=dict)
-    letter: tuple[type[PoisonMessageError], str] | None = None
+    dead_letter: tuple[type[PoisonMessageError], str] | None = None
     """The dead letter's error, and the field that its reason names."""
 
 
 def invalid(name: str) -> Expected:
     """Expect a dead letter and no number."""
-    return Expected(letter=(InvalidMessageError, name))
+    return Expected(dead_letter=(InvalidMessageError, name))
 
 
 EXPECTED = {
@@ -49,7 +49,7 @@ EXPECTED = {
     "poison-reused-key.json": Expected(
         {"PROJ": [1]}, (IdempotencyMismatchError, "idempotency_key")
     ),
-    "poison-too-large.json": Expected(letter=(TicketTooLargeError, "body")),
+    "poison-too-large.json": Expected(dead_letter=(TicketTooLargeError, "body")),
     "poison-not-json.json": invalid("body"),
     "poison-not-an-object.json": invalid("body"),
     "poison-byte-order-mark.json": invalid("body"),
@@ -129,12 +129,12 @@ class TestEveryFile:
         assert function.numbers() == numbers
         announced = {one for one in function.publisher.ids if "refused/" not in one}
         assert announced == keys
-        assert len(function.dead_letters.sent) == bool(expected.letter)
-        for letter in function.dead_letters.sent:
-            name = str(letter.error).partition(": ")[0]
-            assert (type(letter.error), name) == expected.letter
-            assert letter.record.message_id == last["messageId"]
-            assert letter.record.body == last["body"]
+        assert len(function.dead_letters.sent) == bool(expected.dead_letter)
+        for dead_letter in function.dead_letters.sent:
+            name = str(dead_letter.error).partition(": ")[0]
+            assert (type(dead_letter.error), name) == expected.dead_letter
+            assert dead_letter.record.message_id == last["messageId"]
+            assert dead_letter.record.body == last["body"]
 
     def test_records_have_the_form_that_sqs_delivers(self, path: Path) -> None:
         """Ids are random UUIDs, each its own; `md5OfBody` is the body's."""

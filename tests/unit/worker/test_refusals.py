@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.support.builders import (
     SOURCE,
@@ -67,7 +68,7 @@ def full(**overrides: Any) -> SQSRecord:
 
 def invalid(**fields: Any) -> SQSRecord:
     """Return a record with a field that the worker does not know."""
-    return queue_record(json.dumps(ticket_fields(component=SECRET, **fields)))
+    return queue_record(json.dumps(ticket_fields(no_such_field=SECRET, **fields)))
 
 
 class TestEvent:
@@ -138,7 +139,7 @@ class TestEvent:
         [event] = system.refusals
         assert (event["data"]["error_type"], event["data"]["field"]) == (error, culprit)
         assert SECRET not in json.dumps(event)
-        assert "component" not in json.dumps(event)
+        assert "no_such_field" not in json.dumps(event)
         assert len(system.dead_letters.sent) == 1
 
     @pytest.mark.parametrize(
@@ -182,22 +183,27 @@ class TestEvent:
         assert first.message == again.message
 
     def test_neighbours_are_numbered_when_a_refusal_cannot_be_built(
-        self, system: System
+        self, system: System, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Poison is a dead letter alone; a request at its cap has no other answer."""
         system.store.fill(1)
-        unknown: Any = 7
+        body = json.dumps(ticket_fields(component=SECRET))
 
         poison, capped, neighbour = system.handle(
-            invalid(messageId=unknown),
-            full(messageId=unknown),
+            queue_record(body, messageId=7),
+            full(messageId=8),
             queue_record(create_ticket()),
         )
 
         assert isinstance(poison, Poison)
         assert isinstance(capped, Retry)
+        assert isinstance(capped.error, ValidationError)
         assert not isinstance(neighbour, Retry)
         assert len(system.dead_letters.sent) == 1
+        assert len(caplog.records) == 2
+        for line in caplog.records:
+            assert line.message == "a refusal cannot be announced"
+            assert line.exc_info
 
 
 class TestAllowedProjects:
@@ -219,6 +225,8 @@ class TestAllowedProjects:
         assert system.store.numbers(project) == ([1] if is_allowed else [])
         fields = [event["data"]["field"] for event in system.refusals]
         assert fields == ([] if is_allowed else ["project_id"])
+        reason = "project_id: not among the allowed projects"
+        assert system.dead_letters.reasons == ([] if is_allowed else [reason])
 
 
 class TestOrder:
@@ -268,7 +276,7 @@ class TestOrder:
     ) -> None:
         """Then its dead letter goes alone, for SQS would move it without a reason."""
         record = queue_record(
-            json.dumps(ticket_fields(component=SECRET)), receive_count=deliveries
+            json.dumps(ticket_fields(no_such_field=SECRET)), receive_count=deliveries
         )
         refusal = f"refused/{record.message_id}/InvalidMessageError/body"
         system.publisher.refused.add(refusal)

@@ -1,0 +1,94 @@
+"""Known-bad chains: the numbers are right, and the evidence is not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.cancellation import NextStep, TryAt, next_step
+from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.sequence_cache import SequenceCache
+from ticket_numbering.allocation.store import Slot
+from ticket_numbering.contract.messages import CreateTicket
+
+
+class CacheWithoutChain(SequenceCache):
+    """Caches number and date."""
+
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+        """Cache the head without its chain."""
+        SequenceCache.committed(self, project_id, replace(head, chain=""), now)
+
+
+class CacheWithoutDate(SequenceCache):
+    """Caches number and chain."""
+
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+        """Cache the head without its date."""
+        SequenceCache.committed(self, project_id, replace(head, assigned_at=None), now)
+
+
+def own_chain_past_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Go past the taken run with the chain of the own tried ticket at its end."""
+    step = next_step(block, slots)
+    if not step.collided or not isinstance(step.action, TryAt):
+        return step
+    number = step.action.head.number
+    tried = block.tickets[number - block.first_number].assignment
+    return _at(step, replace(step.action.head, chain=tried.chain or ""))
+
+
+def first_of_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Go past the taken run with the chain of its first ticket."""
+    step = next_step(block, slots)
+    first = slots[0].taken_by
+    if first is None or not isinstance(step.action, TryAt):
+        return step
+    return _at(step, replace(first, number=step.action.head.number))
+
+
+def tried_chain_after_a_replay(block: Block, slots: Sequence[Slot]) -> NextStep:
+    """Write the block again with the chain of the one that was tried."""
+    step = next_step(block, slots)
+    if step.action != TryAt(block.head):
+        return step
+    return _at(step, replace(block.head, chain=block.last.chain))
+
+
+def _at(step: NextStep, head: Head) -> NextStep:
+    return replace(step, action=TryAt(head))
+
+
+class StaleChains(DynamoDBTicketStore):
+    """Reads the number, and keeps the chain that it read first."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._chains: dict[str, str] = {}
+
+    def head(self, project_id: str) -> Head:
+        """Return the last number with an older ticket's chain."""
+        head = super().head(project_id)
+        first = self._chains.setdefault(project_id, head.chain)
+        return replace(head, chain=first)
+
+
+class DatesByItsClock(Allocation):
+    """Dates each ticket by the worker's clock alone."""
+
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
+        """Return the next block without a look at the last date."""
+        return Allocation.block(self, replace(head, assigned_at=None), now, salt)
+
+
+class OwnClock(Allocator):
+    """Allocates by its own clock."""
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        cached = self.cache.head(project_id, self.now())
+        return DatesByItsClock(project_id, list(requests), cached)

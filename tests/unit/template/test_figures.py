@@ -1,0 +1,36 @@
+"""The pages name the constants of the timing, and count alarms and metrics."""
+
+import pytest
+
+from tests.support.markdown_commands import ROOT
+from tests.support.template_loader import ids_of
+from ticket_numbering.allocation.backoff import BASE_DELAY_SECONDS, MIN_DELAY_SECONDS
+from ticket_numbering.allocation.sequence_cache import TTL
+from ticket_numbering.worker.observability import Metric
+
+COLD_START_METRICS = 1
+EVENT_COUNT_METRICS = 5
+"""Of the event source; Lambda Developer Guide, "Types of metrics"."""
+
+BASE = f"starts at {BASE_DELAY_SECONDS * 1000:g} ms"
+LEAST = f"down to {MIN_DELAY_SECONDS * 1000:g} ms"
+AGE = f"{TTL.total_seconds() * 1000:g}"
+METRICS = len(Metric) + COLD_START_METRICS + EVENT_COUNT_METRICS
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("docs/decisions.md", BASE),
+        ("docs/performance.md", BASE),
+        ("docs/decisions.md", LEAST),
+        ("docs/performance.md", LEAST),
+        ("README.md", f"the last {AGE} milliseconds"),
+        ("docs/decisions.md", f"the next number for {AGE} ms"),
+        ("docs/performance.md", f"its own last block for {AGE} ms"),
+        ("docs/scaling.md", f"| metrics | {METRICS} |"),
+        ("docs/scaling.md", f"| alarms | {len(ids_of('AWS::CloudWatch::Alarm'))} |"),
+    ],
+)
+def test_page_names_the_figure_of_the_code(page: str, words: str) -> None:
+    assert words in (ROOT / page).read_text(encoding="utf-8")
