@@ -32,6 +32,12 @@ TIMES: Final = {status: f"{status}_at" for status in (RESERVED, VOIDED, ERASED)}
 REASONS: Final = {status: f"{status}_reason" for status in TIMES}
 """The attribute with the reason for a status."""
 
+CALLERS: Final = {status: f"{status}_by" for status in TIMES}
+"""The attribute with the ARN of the caller who set a status."""
+
+IMPORTED_BY: Final = "imported_by"
+"""The attribute with the ARN of the caller who imported a ticket."""
+
 RESERVED_UP_TO: Final = "reserved_up_to"
 """The last number of the seed that took the number."""
 
@@ -70,6 +76,9 @@ SALT: Final = "salt"
 
 COMMITMENT: Final = "commitment"
 """Only an erased ticket has it: what the chain covers in place of text and salt."""
+
+ERASED_FINGERPRINT: Final = f"{ERASED}:"
+"""Of an erased ticket's key: its version is unknown, so the key alone is trusted."""
 
 HEAD_ATTRIBUTES: Final = ("number", "assigned_at", CHAIN, ORIGIN)
 """The attributes of a ticket that the next one depends on."""
