@@ -7,6 +7,7 @@ and run again, by up to three operators at a time.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -18,6 +19,8 @@ from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.producers import Sending, request
 from simulation.scenario import LATENCIES, Scenario, random_scenario
+from tests.support.builders import SALT
+from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 
@@ -134,7 +137,7 @@ class SecondStepFirst(Wrapping):
 
 
 class CreatingTickets(Wrapping):
-    """An operator's client that voids and erases the next ticket, there or not."""
+    """An operator's client that voids the next ticket, there or not."""
 
     def update_item(self, **request: Any) -> Any:
         """Update another item, without the condition."""
@@ -149,9 +152,39 @@ class ForgettingOrigin(Wrapping):
 
     def update_item(self, **request: Any) -> Any:
         """Remove the origin, too."""
-        change = request["UpdateExpression"]
-        change += ", origin" if "REMOVE" in change else " REMOVE origin"
+        change = request["UpdateExpression"] + " REMOVE origin"
         return self.real.update_item(**request | {"UpdateExpression": change})
+
+
+@dataclass(frozen=True)
+class ErasingWrongly(Wrapping):
+    """An operator's client that changes the transactions which erase."""
+
+    change: Callable[[list[Any]], object]
+
+    def transact_write_items(self, **request: Any) -> Any:
+        """Change the actions on an erased ticket and the record of its key."""
+        actions = [{"Put": dict(action["Put"])} for action in request["TransactItems"]]
+        ticket = actions[0]["Put"]
+        if ticket["Item"].get("status") == {"S": ERASED}:
+            ticket["Item"] = dict(ticket["Item"])
+            self.change(actions)
+        return self.real.transact_write_items(TransactItems=actions)
+
+
+def forget_record(actions: list[Any]) -> None:
+    """Erase the ticket, and leave the record of its key as it is."""
+    actions.pop()
+
+
+def commit_to_nothing(actions: list[Any]) -> None:
+    """Erase the ticket so that its chain does not fit."""
+    actions[0]["Put"]["Item"].pop("commitment", None)
+
+
+def keep_salt(actions: list[Any]) -> None:
+    """Leave that with which a guess of the text can be tested."""
+    actions[0]["Put"]["Item"]["salt"] = {"S": SALT}
 
 
 @dataclass(frozen=True)
@@ -241,9 +274,18 @@ class TestKnownBad:
 
     @pytest.mark.parametrize(
         ("wrapper", "violation"),
-        [(CreatingTickets, "was no ticket"), (ForgettingOrigin, "['origin'] changed")],
+        [
+            (CreatingTickets, "was no ticket"),
+            (ForgettingOrigin, "['origin'] changed"),
+            (
+                partial(ErasingWrongly, change=forget_record),
+                "the record of its key is not",
+            ),
+            (partial(ErasingWrongly, change=commit_to_nothing), "is erased, and has"),
+            (partial(ErasingWrongly, change=keep_salt), "is erased, and has"),
+        ],
     )
-    def test_mark_is_caught_when_it_changes_the_numbers(
+    def test_mark_is_caught_when_it_changes_what_it_must_not(
         self, wrapper: Wrapper, violation: str
     ) -> None:
         caught = play(BUSY_DAYS, wrapper=wrapper)

@@ -13,6 +13,7 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 SOURCE: Final = "/ticket-numbering/test"
+CALLER: Final = "arn:aws:sts::123456789012:assumed-role/operators/ann"
 SALT: Final = "AAECAwQFBgcICQoLDA0ODw"
 ASSIGNED_AT: Final = "2026-11-21T06:00:00.000Z"
 

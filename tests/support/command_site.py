@@ -11,11 +11,15 @@ import pytest
 import typer
 from botocore.exceptions import ClientError
 
-from tests.support.builders import SOURCE
+from tests.support.builders import CALLER, SOURCE, block_of
 from tests.support.ctl_process import Ended, command_context
 from tests.support.seed_items import ticket_item
-from ticketctl.aws.items import plain
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import Status
+from ticketctl.sequences.importing import Import
+from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
@@ -64,20 +68,55 @@ class Site:
         }
 
     def client(self, service_name: str) -> Any:
-        """Return a client; SNS is played by the site itself."""
-        return {"dynamodb": self.one_at_a_time, "sns": self}[service_name]
+        """Return a client; SNS and STS are played by the site itself."""
+        return {"dynamodb": self.one_at_a_time, "sns": self, "sts": self}[service_name]
 
     def publish(self, **request: Any) -> None:
         self.published.append(request)
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Arn": CALLER}
+
+    def seed(self, last: int, reason: str = "", **retry: Any) -> Seed:
+        return Seed(self, "PROJ", last, CALLER, reason, without_sleep(**retry))
+
+    def importer(self, **retry: Any) -> Import:
+        return Import(self, CALLER, retry=without_sleep(**retry))
 
     def tickets(self) -> dict[int, dict[str, Any]]:
         items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
         return {int(item["number"]): item for item in items}
 
+    def give(self, request: CreateTicket, number: int = 1) -> None:
+        """Write a chained ticket and the record of its key, as a worker does."""
+        [new] = block_of([request], number).tickets
+        ticket = dynamodb_items.ticket_item(request, new.assignment, new.salt)
+        record = dynamodb_items.key_item(request, new.assignment, expires_at=None)
+        self.dynamodb.put_item(TableName="tickets", Item=serialized(ticket))
+        self.dynamodb.put_item(TableName="keys", Item=serialized(record))
+
+    def change_ticket(self, number: int, **fields: Any) -> None:
+        item = serialized(self.tickets()[number] | fields)
+        self.dynamodb.put_item(TableName="tickets", Item=item)
+
+    def change_record(self, key: str, **fields: Any) -> None:
+        """Change the record of a key, or delete it if nothing is given."""
+        where = {"id": {"S": f"PROJ#{key}"}}
+        found = self.dynamodb.get_item(TableName="keys", Key=where)["Item"]
+        if fields:
+            item = found | serialized(fields)
+            self.dynamodb.put_item(TableName="keys", Item=item)
+        else:
+            self.dynamodb.delete_item(TableName="keys", Key=where)
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the records by their idempotency keys."""
+        items = map(plain, self.dynamodb.scan(TableName="keys")["Items"])
+        return {item["idempotency_key"]: item for item in items}
+
     def recorded(self) -> list[int]:
         """Return the numbers that the records of keys name."""
-        items = map(plain, self.dynamodb.scan(TableName="keys")["Items"])
-        return sorted(int(item["number"]) for item in items)
+        return sorted(int(item["number"]) for item in self.records().values())
 
     def given(self) -> list[int]:
         """Return the numbers that have a ticket, not only a reservation."""
@@ -92,7 +131,7 @@ class Site:
 
     def interrupt_seed(self, last: int, after: int) -> None:
         """Leave the tables as a seed does that is killed after its first step."""
-        item = Seed(self, "PROJ", last).item(last, reserved_after=after)
+        item = self.seed(last).item(last, reserved_after=after)
         self.dynamodb.put_item(TableName="tickets", Item=item)
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
@@ -123,8 +162,22 @@ class Site:
         return Ended(status, *self.printed.readouterr())
 
 
+def without_sleep(attempts: int = 40) -> RetryPolicy:
+    """Return a policy that waits for nobody."""
+    return RetryPolicy(attempts, sleep=lambda _: None)
+
+
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "number": number, "title": "t"} | fields
+
+
+def fail(code: str, **_: Any) -> None:
+    """Fail as boto3 does when DynamoDB refuses a write.
+
+    Raises:
+        ClientError: Always.
+    """
+    raise ClientError({"Error": {"Code": code}}, "UpdateItem")
 
 
 def cancel(*codes: str, **_: Any) -> None:

@@ -1,22 +1,14 @@
 """The monitor of sequences that operators write to: no number is given between."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.monitor import Monitor, broken
-from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
+from simulation.monitor import broken
+from tests.support.mark_monitor import MarkMonitor
 from ticketctl.sequences.seeding import Seeded
-
-MARKS: Final = {VOIDED, ERASED}
-KEPT: Final = (
-    *("project_id", "number", "idempotency_key", "assigned_at"),
-    *("origin", "reserved_up_to", "reserved_after"),
-)
-"""The attributes that neither `void` nor `erase` may add, change or remove."""
 
 
 @dataclass
@@ -34,56 +26,27 @@ class Jump:
 
 
 @dataclass
-class SeededMonitor(Monitor):
-    """Accepts the jumps of seeds, imported tickets, and tickets that are marked."""
+class SeededMonitor(MarkMonitor):
+    """Accepts the jumps of seeds, and imported tickets."""
 
     jumps: dict[str, list[Jump]] = field(default_factory=lambda: defaultdict(list))
     reserved: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     imported: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    items: dict[Address, Item] = field(default_factory=dict)
-    """Every item of the tickets' table as it was last decided."""
-    marked: Counter[str] = field(default_factory=Counter)
-    """By status and origin."""
 
     def numbers_of(self, project: str) -> list[int]:
         """Return the numbers of a project that have an item."""
         taken = self.issued[project] | self.imported[project]
         return sorted(taken | self.reserved[project])
 
-    def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See the write of a mark, a seed, an import or a worker."""
-        tickets = {
-            address: item
-            for address, item in writes.items()
-            if address.table == TICKETS and item
-        }
-        marks = {a: item for a, item in tickets.items() if _status(item) in MARKS}
-        for address, item in marks.items():
-            self._see_mark(address, item)
-        if not marks:
-            self._see_numbers(writes, tickets)
-        self.items |= tickets
-
-    def _see_mark(self, address: Address, item: Item) -> None:
-        before = self.items.get(address)
-        if before is None or _status(before) == RESERVED:
-            broken(f"{address.key} is {_status(item)}, and was no ticket")
-        lost = [name for name in KEPT if before.get(name) != item.get(name)]
-        if lost:
-            broken(f"{address.key} is {_status(item)}, and its {lost} changed")
-        origin = "elsewhere" if "origin" in item else "here"
-        self.marked[f"{_status(item)} {origin}"] += 1
-
-    def _see_numbers(
-        self, writes: Mapping[Address, Item | None], tickets: Mapping[Address, Item]
-    ) -> None:
+    def _see_numbers(self, writes: Mapping[Address, Item | None]) -> None:
+        """See a seed, an import, or what a worker wrote."""
         elsewhere = {
             (str(address.key[0]), int(address.key[1])): item
-            for address, item in tickets.items()
-            if "origin" in item
+            for address, item in writes.items()
+            if address.table == TICKETS and item and "origin" in item
         }
         if not elsewhere:
-            super().decided(writes)
+            super()._see_numbers(writes)
         for (project, number), item in elsewhere.items():
             if number in self.issued[project] | self.imported[project]:
                 broken(f"{project}-{number} was a ticket, and was overwritten")
@@ -164,7 +127,3 @@ class SeededMonitor(Monitor):
                 broken(f"{project}: the table lacks a number from elsewhere")
             if jumps := self.open_jumps(project):
                 broken(f"{project}: a worker may still write {jumps[0].open_at}")
-
-
-def _status(item: Item) -> str:
-    return str(plain(item["status"])) if "status" in item else ""

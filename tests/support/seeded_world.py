@@ -19,14 +19,14 @@ from simulation.history import OUTSIDE
 from simulation.monitor import broken
 from simulation.scenario import Scenario
 from simulation.world import Outcome, World
-from tests.support.builders import SOURCE
+from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.sequences.import_lines import Existing
 from ticketctl.sequences.import_run import seed_for_import
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
-from ticketctl.sequences.marking import ERASE, VOID, Mark, mark_ticket
+from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
@@ -168,16 +168,17 @@ class SeededWorld(World):
 
     def _mark(self, number: int, mark: Mark) -> None:
         found = find_ticket(self.stack, PROJECT, number)
-        mark_ticket(self.stack, found, mark, REASON)
+        Marking(self.stack, mark, REASON, CALLER, self.retry).apply(found)
 
     def _seed(self, last: int) -> None:
-        self.monitor.done(Seed(self.stack, PROJECT, last, retry=self.retry).apply())
+        target = Seed(self.stack, PROJECT, last, CALLER, retry=self.retry)
+        self.monitor.done(target.apply())
 
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
-        seeded = seed_for_import(self.stack, PROJECT, numbers[-1], self.retry)
+        target = Import(self.stack, CALLER, retry=self.retry)
+        seeded = seed_for_import(target, PROJECT, numbers[-1])
         if seeded:
             self.monitor.done(seeded)
-        target = Import(self.stack, retry=self.retry)
         for number in numbers:
             fate = target.write(_existing(name, number))
             self.outcomes[fate] += 1

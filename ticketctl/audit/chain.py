@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import Ticket
-from ticketctl.sequences.marking import ERASED_TITLE, KEPT
+from ticketctl.sequences.erasing import ERASED_TITLE, KEPT
 
 _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
 """What a ticket loses when it is erased, among the attributes of this release."""

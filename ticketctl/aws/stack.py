@@ -134,6 +134,12 @@ def event_source(stack: System) -> str:
     raise CloudError("the stack has no output EventSource: deploy this release first")
 
 
+def caller_arn(stack: System) -> str:
+    """Return the ARN of the caller; asking for it needs no right."""
+    arn: str = stack.client("sts").get_caller_identity()["Arn"]
+    return arn
+
+
 def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
     """Return the outputs of a stack that CloudFormation describes."""
     outputs = description.get("Outputs", [])

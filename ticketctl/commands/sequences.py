@@ -7,6 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticketctl.aws.stack import caller_arn
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, remark, visible
@@ -26,10 +27,9 @@ from ticketctl.sequences.marking import (
     ERASE,
     VOID,
     Mark,
+    Marking,
     announce,
-    check_markable,
     checked_reason,
-    mark_ticket,
 )
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
@@ -70,8 +70,9 @@ def seed(
     )
     if before < last:
         confirm(question, yes=yes)
+    target = Seed(stack, project, last, caller_arn(stack), reason)
     try:
-        seeded = Seed(stack, project, last, reason).apply()
+        seeded = target.apply()
     except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
         remark(f"{project} may be seeded in part: run it again")
         raise
@@ -133,7 +134,8 @@ def import_tickets(
         console().print(f"{planned}\n{there}", markup=False)
         return
     confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
-    import_all(Import(stack, stack.retention_days), tickets)
+    target = Import(stack, caller_arn(stack), stack.retention_days)
+    import_all(target, tickets)
 
 
 @app.command(
@@ -172,10 +174,10 @@ def erase(
     """Remove a ticket's text, and announce it: number, key and dates stay.
 
     The title becomes a fixed word; all other text goes, also in fields that this
-    release does not know. It cannot be undone. It does not reach backups, dead letters
-    and subscribers: docs/seeding.md. Run again with the same reason, it announces
-    again. Ends with status 1 if there is no such ticket, or it is malformed and could
-    not be announced.
+    release does not know, and the fingerprint of its key. It cannot be undone. It does
+    not reach backups, files, dead letters and subscribers: docs/operations.md. Run
+    again with the same reason, it announces again. Ends with status 1 if there is no
+    such ticket, or it is malformed and could not be announced.
     """
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 
@@ -187,10 +189,13 @@ def _mark(
     checked_reason(reason)
     stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
-    check_markable(stack, found, mark, reason)
+    marking = Marking(stack, mark, reason, caller_arn(stack))
+    marking.check(found)
     title = visible(str(found.fields.get("title", "")))
     confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
-    marked = mark_ticket(stack, found, mark, reason)
+    marked = marking.apply(found)
+    for problem in marked.remarks:
+        remark(problem)
     try:
         announce(stack, marked, mark)
     except BaseException:  # Ctrl-C as well.

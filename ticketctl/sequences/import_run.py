@@ -14,7 +14,6 @@ from ticketctl.cli.output import console, remark, visible, with_progress
 from ticketctl.send.request_file import read_lines, shown_name
 from ticketctl.sequences.import_lines import Existing, check_lines
 from ticketctl.sequences.importing import ALREADY, WRITTEN, Import, comparison
-from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
@@ -78,7 +77,7 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
     counts: Counter[str] = Counter()
     try:
         for project, number in _highest_numbers(tickets).items():
-            seeded = seed_for_import(target.stack, project, number, target.retry)
+            seeded = seed_for_import(target, project, number)
             for given in seeded.given_within if seeded else ():
                 remark(f"{project}-{given} was given by workers meanwhile")
         results = target.write_all(tickets)
@@ -98,15 +97,14 @@ def import_all(target: Import, tickets: Sequence[Existing]) -> None:
         raise typer.Exit(Status.FOUND)
 
 
-def seed_for_import(
-    stack: System, project: str, number: int, retry: RetryPolicy
-) -> Seeded | None:
+def seed_for_import(target: Import, project: str, number: int) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
+    stack, caller = target.stack, target.caller
     above = ticket_from(stack, project, number)
     if above and not above.ends_a_seed:
         return None
     last = above.number if above else number
-    return Seed(stack, project, last, "import", retry).apply()
+    return Seed(stack, project, last, caller, "import", target.retry).apply()
 
 
 def _highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:

@@ -10,10 +10,12 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
+    CALLERS,
     CHAIN,
     COMMITMENT,
     ELSEWHERE,
     ERASED,
+    IMPORTED_BY,
     ORIGIN,
     REASONS,
     RESERVED,
@@ -24,7 +26,7 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
 )
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import Ticket, key_record, plain, serialized
+from ticketctl.aws.items import Ticket, key_record, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below
 from ticketctl.cli.errors import NotThereError
@@ -40,17 +42,20 @@ ALREADY: Final = "there already"
 
 _ADDED: Final = SEED_ATTRIBUTES | {
     *(CHAIN, SALT, COMMITMENT),
-    *("number", "assigned_at", ORIGIN, STATUS, TIMES[VOIDED], REASONS[VOIDED]),
+    *("number", "assigned_at", ORIGIN, IMPORTED_BY, STATUS),
+    *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
 }
 """Attributes of a ticket that are not of its request."""
 
 
-def ticket_item(ticket: Existing, reserved: Ticket | None = None) -> dict[str, Any]:
-    """Return the ticket as the worker writes it, with its origin."""
+def ticket_item(
+    ticket: Existing, caller: str, reserved: Ticket | None = None
+) -> dict[str, Any]:
+    """Return the ticket as the worker writes it, with its origin and the caller."""
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
-    return serialized(item | kept | {ORIGIN: ELSEWHERE})
+    return serialized(item | kept | {ORIGIN: ELSEWHERE, IMPORTED_BY: caller})
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
@@ -69,6 +74,8 @@ class Import:
     """Writes tickets below the last numbers of their projects."""
 
     stack: System
+    caller: str
+    """The ARN of whoever imports."""
     retention_days: int = 0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
@@ -139,7 +146,7 @@ class Import:
         return (
             {
                 "TableName": outputs["TicketsTableName"],
-                "Item": ticket_item(ticket, reserved),
+                "Item": ticket_item(ticket, self.caller, reserved),
                 **condition,
             },
             {
@@ -155,7 +162,8 @@ def comparison(ticket: Existing, there: Ticket) -> str:
     """Return `ALREADY`, or how the ticket of that number differs."""
     is_own = there.idempotency_key == ticket.idempotency_key
     is_erased = is_own and there.status == ERASED
-    if is_erased or _asked_for(there.fields) == _asked_for(plain(ticket_item(ticket))):
+    wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
+    if is_erased or _asked_for(there.fields) == _asked_for(wanted):
         return ALREADY
     if is_own:
         return "the ticket of this number and idempotency_key says something else"

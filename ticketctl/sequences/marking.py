@@ -1,21 +1,18 @@
-"""Voids or erases a ticket: it keeps its number and its key, and says why."""
+"""Voids or erases a ticket: it keeps number and key, and says when, why and by whom."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.dynamodb_items import (
-    CHAIN,
-    COMMITMENT,
+    CALLERS,
     ERASED,
     REASONS,
     RESERVED,
-    SEED_ATTRIBUTES,
     STATUS,
-    TICKET_ATTRIBUTES,
     TIMES,
     VOIDED,
 )
@@ -26,21 +23,15 @@ from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
 from ticketctl.aws.queues import FIFO_SUFFIX
 from ticketctl.aws.stack import System, event_source
+from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
+from ticketctl.sequences.erasing import erase
+from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
-ERASED_TITLE: Final = "erased"
-
-KEPT: Final = frozenset(
-    {
-        *TICKET_ATTRIBUTES,
-        *SEED_ATTRIBUTES,
-        *("title", "priority", CHAIN, COMMITMENT),
-        *(TIMES[VOIDED], REASONS[VOIDED], TIMES[ERASED], REASONS[ERASED]),
-    }
-)
-"""The attributes that an erased ticket keeps; all others go, known or not."""
+Write = Callable[[System, Ticket, Mapping[str, str]], tuple[Ticket, list[str]]]
+"""Sets marks on a ticket as it was found; returns it, and what could not be done."""
 
 
 @dataclass(frozen=True)
@@ -50,27 +41,35 @@ class Mark:
     verb: str
     status: str
     event: type[TicketVoided | TicketErased]
+    write: Write
     replaces: Sequence[str] = ()
     """The statuses that it replaces, besides none."""
-    title: str | None = None
-    """The new title; None to keep the title."""
-    keeps: Collection[str] | None = None
-    """The attributes to keep; None for all."""
-
-    def removed_from(self, found: Ticket) -> list[str]:
-        """Return the attributes to remove from a ticket."""
-        return [] if self.keeps is None else sorted(found.fields.keys() - self.keeps)
 
 
-VOID: Final = Mark("void", VOIDED, TicketVoided)
-ERASE: Final = Mark(
-    "erase",
-    ERASED,
-    TicketErased,
-    replaces=(VOIDED,),
-    title=ERASED_TITLE,
-    keeps=KEPT,
-)
+def _void(
+    stack: System, found: Ticket, marks: Mapping[str, str]
+) -> tuple[Ticket, list[str]]:
+    """Void a ticket that has no status; all that it has stays."""
+    if not marks:
+        return found, []
+    answer = stack.client("dynamodb").update_item(
+        TableName=stack.outputs["TicketsTableName"],
+        Key=serialized({"project_id": found.project_id, "number": found.number}),
+        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
+        ConditionExpression=(
+            "attribute_exists(project_id) AND attribute_not_exists(#status)"
+        ),
+        ExpressionAttributeNames={f"#{name}": name for name in marks},
+        ExpressionAttributeValues=serialized(
+            {f":{name}": text for name, text in marks.items()}
+        ),
+        ReturnValues="ALL_NEW",
+    )
+    return ticket(answer["Attributes"]), []
+
+
+VOID: Final = Mark("void", VOIDED, TicketVoided, _void)
+ERASE: Final = Mark("erase", ERASED, TicketErased, erase, replaces=(VOIDED,))
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,99 @@ class Marked:
     ticket: Ticket
     was_already: bool
     """Whether it was marked earlier: its announcement may be a repeat."""
+    remarks: Sequence[str] = ()
+    """What could not be done."""
+
+
+@dataclass(frozen=True)
+class Marking:
+    """A mark that a caller sets for a reason."""
+
+    stack: System
+    mark: Mark
+    reason: str
+    caller: str
+    """The caller's ARN."""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def check(self, found: Ticket) -> None:
+        """Check that a ticket can be marked, or was for this very reason.
+
+        A marked ticket must be announceable.
+
+        Raises:
+            InputError: It cannot.
+            NotThereError: It is no ticket as the system writes it.
+            CloudError: The stack is of an earlier release.
+        """
+        mark = self.mark
+        if found.status == RESERVED:
+            raise InputError(
+                f"{found.ticket_key} is only reserved: it stands for a number that "
+                f"was used elsewhere, and there is no ticket to {mark.verb}"
+            )
+        if found.status == ERASED and mark.status != ERASED:
+            raise InputError(
+                f"{found.ticket_key} is erased; an erased ticket cannot be voided"
+            )
+        marked = found
+        if found.status in {None, *mark.replaces}:
+            marked = replace(found, fields={**found.fields, **self._marks()})
+        if marked.status != mark.status or not _is_announceable(
+            self.stack, marked, mark
+        ):
+            raise NotThereError(
+                f"{found.ticket_key} is malformed and could not be announced; "
+                f"see: ticketctl show {found.ticket_key}"
+            )
+        recorded = marked.fields[REASONS[mark.status]]
+        if recorded != self.reason:
+            raise InputError(
+                f"{found.ticket_key} was {mark.status} at "
+                f"{marked.fields[TIMES[mark.status]]} for another reason: "
+                f"{visible(recorded)}"
+            )
+
+    def apply(self, found: Ticket) -> Marked:
+        """Mark a ticket, unless it is marked for this reason.
+
+        A ticket that an earlier release erased loses what that release has kept.
+
+        Raises:
+            InputError: It is reserved, or marked for another reason.
+            NotThereError: There is no such ticket any more, or it is malformed.
+            BusyError: Others kept writing it or its key.
+        """
+        return self.retry.until(
+            lambda: self._attempt(found.project_id, found.number),
+            f"{found.ticket_key}: others kept writing it or its key",
+        )
+
+    def _attempt(self, project_id: str, number: int) -> Marked | None:
+        """Mark the ticket as it is now; return None if another writer was faster."""
+        found = get_ticket(self.stack, project_id, number)
+        if found is None:
+            raise NotThereError(f"there is no ticket {project_id}-{number} any more")
+        self.check(found)
+        was_already = found.status == self.mark.status
+        marks = {} if was_already else self._marks()
+        try:
+            marked, remarks = self.mark.write(self.stack, found, marks)
+        except ClientError as error:
+            if error_code(error) not in FORESTALLED:
+                raise
+            return None
+        return Marked(marked, was_already, remarks)
+
+    def _marks(self) -> dict[str, str]:
+        """Return the attributes that the mark sets."""
+        status = self.mark.status
+        return {
+            STATUS: status,
+            REASONS[status]: self.reason,
+            TIMES[status]: timestamp(),
+            CALLERS[status]: self.caller,
+        }
 
 
 def checked_reason(reason: str) -> str:
@@ -93,52 +185,6 @@ def checked_reason(reason: str) -> str:
     raise InputError(f"--reason: give one line of 1 to {MAX_REASON} visible characters")
 
 
-def check_markable(stack: System, found: Ticket, mark: Mark, reason: str) -> None:
-    """Check that a ticket can be marked, or was for this very reason.
-
-    Call before marking: a marked ticket must be announceable.
-
-    Raises:
-        InputError: It cannot.
-        NotThereError: It is no ticket as the system writes it.
-        CloudError: The stack is of an earlier release.
-    """
-    if found.status == RESERVED:
-        raise InputError(
-            f"{found.ticket_key} is only reserved: it stands for a number that was "
-            f"used elsewhere, and there is no ticket to {mark.verb}"
-        )
-    if found.status == ERASED and mark.status != ERASED:
-        raise InputError(
-            f"{found.ticket_key} is erased; an erased ticket cannot be voided"
-        )
-    marked = found
-    if found.status in {None, *mark.replaces}:
-        marked = replace(found, fields={**found.fields, **_marks(mark, reason)})
-    if marked.status != mark.status or not _is_announceable(stack, marked, mark):
-        raise NotThereError(
-            f"{found.ticket_key} is malformed and could not be announced; "
-            f"see: ticketctl show {found.ticket_key}"
-        )
-    recorded = marked.fields[REASONS[mark.status]]
-    if recorded != reason:
-        raise InputError(
-            f"{found.ticket_key} was {mark.status} at "
-            f"{marked.fields[TIMES[mark.status]]} for another reason: "
-            f"{visible(recorded)}"
-        )
-
-
-def _marks(mark: Mark, reason: str) -> dict[str, str]:
-    """Return the attributes that a mark sets."""
-    marks = {
-        STATUS: mark.status,
-        REASONS[mark.status]: reason,
-        TIMES[mark.status]: timestamp(),
-    }
-    return marks | ({"title": mark.title} if mark.title else {})
-
-
 def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
         mark.event.of(marked, event_source(stack))
@@ -149,59 +195,6 @@ def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
 
 def _priority(found: Ticket) -> Any:
     return found.fields.get("priority", "medium")
-
-
-def mark_ticket(stack: System, found: Ticket, mark: Mark, reason: str) -> Marked:
-    """Mark a ticket that was found, unless it is marked for this reason.
-
-    A ticket that an earlier release erased loses what that release has kept.
-
-    Raises:
-        InputError: It is reserved, or marked for another reason.
-        NotThereError: There is no such ticket any more, or it is malformed.
-    """
-    check_markable(stack, found, mark, reason)
-    was_already = found.status == mark.status
-    if was_already and not mark.removed_from(found):
-        return Marked(found, was_already)
-    try:
-        answer = stack.client("dynamodb").update_item(
-            TableName=stack.outputs["TicketsTableName"],
-            Key=serialized({"project_id": found.project_id, "number": found.number}),
-            **_update(found, mark, reason),
-            ReturnValues="ALL_NEW",
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-        )
-    except ClientError as error:
-        if error_code(error) != "ConditionalCheckFailedException":
-            raise
-        response: dict[str, Any] = {**error.response}
-        if "Item" not in response:
-            raise NotThereError(f"there is no ticket {found.ticket_key}") from error
-        return mark_ticket(stack, ticket(response["Item"]), mark, reason)
-    return Marked(ticket(answer["Attributes"]), was_already)
-
-
-def _update(found: Ticket, mark: Mark, reason: str) -> dict[str, Any]:
-    """Return the expressions that mark a ticket, if its status is as it was found."""
-    marks = {} if found.status == mark.status else _marks(mark, reason)
-    # Numbered: an attribute that others wrote may have any name.
-    removed = {f"#{place}": name for place, name in enumerate(mark.removed_from(found))}
-    names = {"#status": STATUS} | {f"#{name}": name for name in marks} | removed
-    values = {f":{name}": text for name, text in marks.items()}
-    condition = "attribute_exists(project_id) AND attribute_not_exists(#status)"
-    if STATUS in found.fields:
-        condition = "#status = :found"
-        values[":found"] = found.fields[STATUS]
-    clauses = {"SET": [f"#{name} = :{name}" for name in marks], "REMOVE": [*removed]}
-    return {
-        "UpdateExpression": " ".join(
-            f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts
-        ),
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": serialized(values),
-    }
 
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:

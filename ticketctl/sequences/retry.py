@@ -4,11 +4,20 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ticketctl.cli.errors import BusyError
 
 Result = TypeVar("Result")
+
+FORESTALLED: Final = frozenset(
+    {
+        "ConditionalCheckFailedException",
+        "TransactionConflictException",
+        "TransactionCanceledException",
+    }
+)
+"""Codes of a write that another writer forestalled, or is about to."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ number: whoever holds it collides, sees that it is from elsewhere, and reads aga
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from ticket_numbering.contract.dynamodb_items import (
+    CALLERS,
     ELSEWHERE,
     ORIGIN,
     REASONS,
@@ -33,10 +34,7 @@ from ticketctl.aws.tickets import (
     tickets_below,
 )
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.retry import RetryPolicy
-
-_TAKEN: Final = {"ConditionalCheckFailedException", "TransactionConflictException"}
-"""The number is taken, or a worker's transaction is about to take it."""
+from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Seed:
     stack: System
     project_id: str
     last: int
+    caller: str
+    """The ARN of whoever seeds."""
     reason: str = ""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
@@ -106,22 +106,23 @@ class Seed:
     def _close(self) -> bool | None:
         """Reserve the number that a worker with an older read may still write.
 
-        That is the number after the last ticket given here and, where an earlier seed
-        or import went up to a number below this one, the number after that.
+        That is the number after the last ticket given here and, where earlier seeds or
+        imports went up to numbers below this one, the number after each of these.
 
         Returns:
             None if a worker was faster, and it is to be read again.
         """
-        end, above, highest = 0, self.last, None
+        end, above = 0, self.last
+        following: list[int] = []
         for item in tickets_below(self.stack, self.project_id, self.last):
-            highest = highest or item
             if not item.is_from_elsewhere:
                 end = item.number
                 break
+            if item.ends_a_seed and item.number + 1 < above:
+                following.append(item.number + 1)
             above = item.number
-        following = [end + 1] if end + 1 < above else []
-        if highest and highest.ends_a_seed:
-            following += {highest.number + 1} - {self.last}
+        if end + 1 < above:
+            following.append(end + 1)
         return all(self._reserve(number) for number in following) or None
 
     def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
@@ -132,6 +133,7 @@ class Seed:
             STATUS: RESERVED,
             ORIGIN: ELSEWHERE,
             TIMES[RESERVED]: timestamp(),
+            CALLERS[RESERVED]: self.caller,
             RESERVED_UP_TO: self.last,
         }
         if self.reason:
@@ -149,7 +151,7 @@ class Seed:
                 ConditionExpression="attribute_not_exists(project_id)",
             )
         except ClientError as error:
-            if error_code(error) not in _TAKEN:
+            if error_code(error) not in FORESTALLED:
                 raise
             return False
         return True

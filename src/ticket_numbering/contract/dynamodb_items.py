@@ -32,6 +32,12 @@ TIMES: Final = {status: f"{status}_at" for status in (RESERVED, VOIDED, ERASED)}
 REASONS: Final = {status: f"{status}_reason" for status in TIMES}
 """The attribute with the reason for a status."""
 
+CALLERS: Final = {status: f"{status}_by" for status in TIMES}
+"""The attribute with the ARN of the caller who set a status."""
+
+IMPORTED_BY: Final = "imported_by"
+"""The attribute with the ARN of the caller who imported a ticket."""
+
 RESERVED_UP_TO: Final = "reserved_up_to"
 """The last number of the seed that took the number."""
 
@@ -40,17 +46,6 @@ RESERVED_AFTER: Final = "reserved_after"
 
 SEED_ATTRIBUTES: Final = frozenset({RESERVED_UP_TO, RESERVED_AFTER})
 """The seed of a reserved item; a ticket imported in its place keeps them."""
-
-TICKET_ATTRIBUTES: Final = (
-    "project_id",
-    "number",
-    "idempotency_key",
-    "assigned_at",
-    STATUS,
-    ORIGIN,
-    RESERVED_UP_TO,
-)
-"""The attributes that give a ticket its place in the sequence."""
 
 CHAIN: Final = "chain"
 """The hash of a ticket that the worker numbered; its key's record has it too."""

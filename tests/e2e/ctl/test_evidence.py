@@ -38,7 +38,7 @@ from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import plain
 from ticketctl.cli.errors import Status
 from ticketctl.local.stack import LocalStack
-from ticketctl.sequences.marking import ERASED_TITLE
+from ticketctl.sequences.erasing import ERASED_TITLE
 
 pytestmark = pytest.mark.emulator
 

@@ -88,6 +88,7 @@ def test_next_number_follows_when_the_last_ticket_is_voided(
     ]
     assert voided.attributes["priority"] == "urgent"
     assert json.loads(voided.body)["data"]["reason"] == "spam"
+    assert ctl("show", f"{project}-1", "--json").json["voided_by"].startswith("arn:")
     assert ctl("audit", "--project", project).status == Status.OK
 
 
@@ -101,9 +102,19 @@ def test_repeat_keeps_its_number_when_the_ticket_was_erased(
     number(system, project, request)
     system.wait_for(lambda: len(system.events(project)) >= 3)
 
-    assert ended.status == Status.OK
-    shown = ctl("show", f"{project}-1", "--json").json
-    assert (shown["title"], shown["status"]) == ("erased", "erased")
-    assert "description" not in shown
+    assert (ended.status, ended.err) == (Status.OK, "")
+    found = ctl("find", project, "k-1", "--json").json
+    ticket, record = found["ticket"], found["record"]
+    assert (ticket["title"], ticket["status"]) == ("erased", "erased")
+    assert ticket["erased_by"].startswith("arn:")
+    assert not {"description", "salt"} & ticket.keys()
+    assert record["fingerprint"] == "erased:"
+    first, again = (
+        event["data"]
+        for event in system.events(project)
+        if "assigned_at" in event["data"]
+    )
+    assert first == again
+    assert first["chain"] == ticket["chain"] == record["chain"]
     assert {event["subject"] for event in system.events(project)} == {f"{project}-1"}
     assert ctl("audit", "--project", project).status == Status.OK

@@ -12,7 +12,7 @@ from simulation import producers, requests
 from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.commands.send import send
-from ticketctl.sequences.marking import KEPT
+from ticketctl.sequences.erasing import KEPT
 
 FIELDS: Final = CreateTicket.model_fields
 IDENTITY: Final = {"project_id", "idempotency_key"}
@@ -87,7 +87,7 @@ class TestFields:
 
         assert {name: FIELDS[name].default for name in optional} == requests.OPTIONAL
 
-    @pytest.mark.parametrize("place", [*PLACES, "ticketctl/sequences/marking.py"])
+    @pytest.mark.parametrize("place", [*PLACES, "ticketctl/sequences/erasing.py"])
     def test_recipe_names_the_place(self, place: str) -> None:
         recipe = page("CONTRIBUTING.md").partition("**A field to the request.**")[2]
 

@@ -28,7 +28,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.marking import ERASED_TITLE
+from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 

@@ -36,7 +36,7 @@ from ticketctl.audit.findings import Kind
 from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.sequences.marking import ERASED_TITLE
+from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import create_ticket
+from tests.support.builders import CALLER, create_ticket
 from tests.support.command_site import Site, cancel, line
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.commands import sequences
 from ticketctl.send.request_file import json_lines
 from ticketctl.sequences.import_lines import Existing, check_lines
-from ticketctl.sequences.importing import Import, key_item
-from ticketctl.sequences.retry import RetryPolicy
-from ticketctl.sequences.seeding import Seed
+from ticketctl.sequences.importing import key_item
 
 NOW = "2026-11-21T06:30:00.123Z"
 
@@ -131,7 +129,23 @@ class TestImport:
         assert third == second
         assert site.given() == [*range(1, 21)]
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
+        assert {item["imported_by"] for item in second.values()} == {CALLER}
         assert site.recorded() == [*range(1, 21)]
+
+    def test_own_tickets_are_there_already_when_they_are_imported(
+        self, site: Site
+    ) -> None:
+        """With all that the worker, an import and a mark add to the request."""
+        request = create_ticket(description="a text")
+        site.give(request, 1)
+        site.call(sequences.import_tickets, site.file(2))
+        for key in ("PROJ-1", "PROJ-2"):
+            site.call(sequences.void, key, reason="spam")
+        path = site.file(request.content() | {"number": 1}, 2)
+
+        ended = site.call(sequences.import_tickets, path)
+
+        assert "imported 0, there already 2, refused 0" in ended.out
 
     def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
         path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
@@ -193,7 +207,7 @@ class TestImport:
         site.put(12)
         before = site.tickets()
 
-        result = Import(site).write(existing(number))
+        result = site.importer().write(existing(number))
 
         assert "missing among numbers that were given here" in result
         assert site.tickets() == before
@@ -210,30 +224,26 @@ class TestImport:
 
     def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
         """The number was reserved, and is a ticket's by now."""
-        Seed(site, "PROJ", 5).apply()
+        site.seed(5).apply()
         site.before("TransactWriteItems", lambda: site.put(5, title="Theirs"))
 
-        result = Import(site).write(existing(5))
+        result = site.importer().write(existing(5))
 
         assert result == "another ticket has this number"
         assert site.tickets()[5]["title"] == "Theirs"
 
     def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
         """A conflict or a throttle says nothing about the ticket."""
-        Seed(site, "PROJ", 42).apply()
+        site.seed(42).apply()
         conflict = partial(cancel, "TransactionConflict", "None")
         site.before(
             "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
         )
 
-        target = Import(site, retry=RetryPolicy(sleep=lambda _: None))
-
-        assert target.write(existing()) == "written"
+        assert site.importer().write(existing()) == "written"
         site.before("TransactWriteItems", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
-            Import(site, retry=RetryPolicy(attempts=3, sleep=lambda _: None)).write(
-                existing(1)
-            )
+            site.importer(attempts=3).write(existing(1))
 
     @pytest.mark.parametrize(
         ("damage", "why"),
@@ -246,11 +256,11 @@ class TestImport:
     def test_ticket_is_refused_when_its_key_is_damaged(
         self, site: Site, damage: dict[str, Any], why: str
     ) -> None:
-        Seed(site, "PROJ", 42).apply()
+        site.seed(42).apply()
         ticket = existing()
         site.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
 
-        assert why in Import(site).write(ticket)
+        assert why in site.importer().write(ticket)
         assert site.given() == []
 
     def test_key_is_kept_from_the_import_on_when_keys_expire(self) -> None:

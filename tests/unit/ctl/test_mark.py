@@ -3,15 +3,20 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.builders import SOURCE
-from tests.support.command_site import Site, cancel, interrupt
-from ticketctl.cli.errors import CloudError, InputError, NotThereError
+from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
+from tests.support.cases import cases
+from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
+from ticket_numbering.contract.chain import commitment_of
+from ticketctl.cli.errors import BusyError, CloudError, InputError, NotThereError
 from ticketctl.commands import sequences
-from ticketctl.sequences.marking import KEPT, checked_reason
+from ticketctl.sequences.erasing import KEPT
+from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
+from ticketctl.show.lookup import find_ticket
 
 NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
@@ -39,6 +44,7 @@ class TestVoid:
         ticket = site.tickets()[42]
         assert (ticket["status"], ticket["title"]) == ("voided", "Ticket 42")
         assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
+        assert ticket["voided_by"] == CALLER
         [message] = {request["Message"] for request in site.published}
         event = json.loads(message)
         assert (event["source"], event["id"]) == (SOURCE, "PROJ-42/voided")
@@ -176,8 +182,11 @@ class TestErase:
         assert ended.out == "PROJ-42 is erased\n"
         assert before.keys() - after.keys() == {*text, "attributes"}
         changed = {name for name in after if after[name] != before.get(name)}
-        assert changed == {"title", "status", "erased_at", "erased_reason"}
+        assert changed == {
+            *("title", "status", "erased_at", "erased_reason", "erased_by")
+        }
         assert (after["title"], after["status"]) == ("erased", "erased")
+        assert after["erased_by"] == CALLER
         [request] = site.published
         event = json.loads(request["Message"])
         assert (event["id"], event["data"]["reason"]) == ("PROJ-42/erased", "asked to")
@@ -220,7 +229,9 @@ class TestErase:
 
     def test_ticket_is_erased_when_it_is_voided_in_between(self, site: Site) -> None:
         site.put(42)
-        site.before("UpdateItem", partial(site.put, 42, component="x", **VOIDED_BEFORE))
+        site.before(
+            "TransactWriteItems", partial(site.put, 42, component="x", **VOIDED_BEFORE)
+        )
 
         ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
 
@@ -233,7 +244,7 @@ class TestErase:
         self, site: Site
     ) -> None:
         site.put(42, **VOIDED_BEFORE)
-        site.before("UpdateItem", partial(site.put, 42, **ERASED_BEFORE))
+        site.before("TransactWriteItems", partial(site.put, 42, **ERASED_BEFORE))
 
         with pytest.raises(InputError, match="for another reason: asked to"):
             site.call(sequences.erase, "PROJ-42", reason="other")
@@ -256,6 +267,203 @@ class TestErase:
 
         with pytest.raises(InputError, match="PROJ-42 is erased"):
             site.call(sequences.void, "PROJ-42", reason="spam")
+
+
+REQUEST = create_ticket(
+    idempotency_key="k", priority="high", description="Ann is ill", reporter="Ann"
+)
+
+
+@pytest.fixture
+def given(site: Site) -> Site:
+    """Return a site with one chained ticket and the record of its key."""
+    site.give(REQUEST, 7)
+    return site
+
+
+def erased(site: Site) -> str:
+    """Erase the ticket; return the remarks."""
+    return site.call(sequences.erase, "PROJ-7", reason="asked to").err
+
+
+def commitment(fingerprint: str = REQUEST.fingerprint) -> str:
+    return commitment_of(SALT, fingerprint)
+
+
+class TestErasedChain:
+    """The sequence can be verified, and a guess of the text cannot be tested."""
+
+    def test_commitment_replaces_salt_and_fingerprint_when_erased(
+        self, given: Site
+    ) -> None:
+        [ticket], [record] = given.tickets().values(), given.records().values()
+
+        assert erased(given) == ""
+
+        [after] = given.tickets().values()
+        assert after.keys() <= KEPT
+        assert after["commitment"] == commitment()
+        assert after["chain"] == ticket["chain"]
+        assert given.records() == {"k": record | {"fingerprint": "erased:"}}
+        everything = f"{given.tickets()} {given.records()} {given.published}"
+        assert SALT not in everything
+        assert REQUEST.fingerprint not in everything
+
+    def test_repeat_is_trusted_and_others_too_when_erased(self, given: Site) -> None:
+        """The worker replays what it cannot compare."""
+        erased(given)
+
+        fingerprint = given.records()["k"]["fingerprint"]
+
+        assert REQUEST.matches(fingerprint)
+        assert create_ticket(idempotency_key="k", title="Other").matches(fingerprint)
+
+    @pytest.mark.parametrize(
+        ("change", "fingerprint"),
+        cases(
+            {
+                "record-of-a-later-release": ({"fingerprint": "v2:abc"}, "v2:abc"),
+                "ticket-restored": (
+                    {"fingerprint": "erased:"},
+                    REQUEST.fingerprint,
+                ),
+            }
+        ),
+    )
+    def test_commitment_is_to_the_fingerprint_that_the_chain_covers(
+        self, given: Site, change: dict[str, str], fingerprint: str
+    ) -> None:
+        """The record's; or the text's, if the record was erased before."""
+        given.change_record("k", **change)
+
+        assert erased(given) == ""
+
+        [ticket] = given.tickets().values()
+        assert ticket["commitment"] == commitment(fingerprint)
+        assert given.records()["k"]["fingerprint"] == "erased:"
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        cases(
+            {
+                "expired": ({}, "there is no record of its key, or no more"),
+                "another-ticket": ({"number": 8}, "its key is recorded for PROJ-8"),
+                "damaged": ({"fingerprint": "odd"}, "PROJ#k is malformed"),
+            }
+        ),
+    )
+    def test_ticket_alone_is_erased_when_the_record_is_not_its_own(
+        self, given: Site, change: dict[str, Any], why: str
+    ) -> None:
+        given.change_record("k", **change)
+        before = given.records()
+
+        said = erased(given)
+
+        assert "PROJ-7 alone is erased" in said
+        assert why in said
+        [ticket] = given.tickets().values()
+        assert ticket["commitment"] == commitment()
+        assert ticket.keys() <= KEPT
+        assert given.records() == before
+
+    def test_ticket_has_no_commitment_when_it_has_no_chain(self, site: Site) -> None:
+        site.put(7)
+
+        assert "chain" not in erased(site)
+
+        assert "commitment" not in site.tickets()[7]
+
+    def test_erasure_is_completed_when_an_earlier_release_left_something(
+        self, given: Site
+    ) -> None:
+        """It kept all that it did not know, and the record of the key."""
+        given.change_ticket(7, title="erased", **ERASED_BEFORE)
+
+        erased(given)
+        after = given.tickets(), given.records()
+
+        [ticket] = after[0].values()
+        assert ticket.keys() <= KEPT
+        assert ticket["commitment"] == commitment()
+        assert ERASED_BEFORE.items() <= ticket.items()
+        assert after[1]["k"]["fingerprint"] == "erased:"
+        assert erased(given) == ""
+        assert (given.tickets(), given.records()) == after
+
+    def test_record_is_erased_when_an_earlier_release_erased_the_ticket_alone(
+        self, given: Site
+    ) -> None:
+        erased(given)
+        given.change_record("k", fingerprint=REQUEST.fingerprint)
+        before = given.tickets()
+
+        assert erased(given) == ""
+
+        assert given.records()["k"]["fingerprint"] == "erased:"
+        assert given.tickets() == before
+
+    @pytest.mark.parametrize(
+        "lost",
+        cases({"text": {"title": "erased", **ERASED_BEFORE}, "salt": {"salt": 1}}),
+    )
+    def test_loss_is_told_when_the_commitment_cannot_be_computed(
+        self, given: Site, lost: dict[str, Any]
+    ) -> None:
+        """The text of an erased ticket is no longer that of the request."""
+        given.change_ticket(7, **lost)
+        given.change_record("k")
+
+        said = erased(given)
+
+        assert "PROJ-7: its salt or its fingerprint is lost" in said
+        [ticket] = given.tickets().values()
+        assert "commitment" not in ticket
+        assert ticket.keys() <= KEPT
+
+    def test_ticket_alone_is_erased_when_its_record_is_changed_in_between(
+        self, given: Site
+    ) -> None:
+        given.before("TransactWriteItems", lambda: given.change_record("k", number=8))
+
+        assert "its key is recorded for PROJ-8" in erased(given)
+
+        assert given.records()["k"]["fingerprint"] == REQUEST.fingerprint
+
+    def test_neither_is_erased_when_the_ticket_is_gone_in_between(
+        self, given: Site
+    ) -> None:
+        given.before("TransactWriteItems", partial(delete_ticket, given, 7))
+        before = given.records()
+
+        with pytest.raises(NotThereError, match="there is no ticket PROJ-7"):
+            erased(given)
+
+        assert given.records() == before
+
+
+@pytest.mark.parametrize(
+    ("mark", "operation", "failure"),
+    [
+        (VOID, "UpdateItem", partial(fail, "TransactionConflictException")),
+        (ERASE, "TransactWriteItems", partial(cancel, "None", "TransactionConflict")),
+    ],
+    ids=["void", "erase"],
+)
+def test_mark_is_retried_when_others_are_in_the_way(
+    given: Site, mark: Mark, operation: str, failure: Callable[[], None]
+) -> None:
+    """A repeat of the request tries to put the record of its key, say."""
+    given.before(operation, *[failure] * 3)
+    found = find_ticket(given, "PROJ", 7)
+
+    def marking(attempts: int) -> Marking:
+        return Marking(given, mark, "spam", CALLER, without_sleep(attempts))
+
+    with pytest.raises(BusyError, match=r"PROJ-7: others kept .* 2 times in a row"):
+        marking(2).apply(found)
+    assert given.tickets()[7]["title"] == REQUEST.title
+    assert marking(2).apply(found).ticket.status == mark.status
 
 
 @pytest.mark.parametrize("mark", [sequences.void, sequences.erase])

@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.support.builders import CALLER
 from tests.support.canned_aws import parameters
-from tests.support.command_site import Site, cancel, interrupt
+from tests.support.command_site import Site, fail, interrupt
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
-from ticketctl.sequences.retry import RetryPolicy
-from ticketctl.sequences.seeding import Seed, given_between
+from ticketctl.sequences.seeding import given_between
 
 
 class TestSeed:
@@ -28,7 +28,7 @@ class TestSeed:
         site.put(*range(1, tickets + 1))
         calls = parameters(site.dynamodb)
 
-        seeded = Seed(site, "PROJ", last, "moved").apply()
+        seeded = site.seed(last, "moved").apply()
 
         puts = [call["Item"] for call in calls if "Item" in call]
         assert [int(item["number"]["N"]) for item in puts] == reserved
@@ -36,15 +36,25 @@ class TestSeed:
         top = site.tickets()[last]
         assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
         assert top["reserved_reason"] == "moved"
+        assert {item["reserved_by"]["S"] for item in puts} == {CALLER}
         assert site.given() == [*range(1, tickets + 1)]
         assert seeded.next == last + 1
 
     def test_second_seed_reserves_the_number_after_the_first(self, site: Site) -> None:
-        Seed(site, "PROJ", 4).apply()
+        site.seed(4).apply()
 
-        Seed(site, "PROJ", 9).apply()
+        site.seed(9).apply()
 
         assert sorted(site.tickets()) == [1, 4, 5, 9]
+
+    def test_seed_closes_what_all_seeds_before_it_left_open(self, site: Site) -> None:
+        """One of them may have read before the others, and written after them."""
+        for last, before in ((1, 0), (100, 1), (7, 0)):
+            site.interrupt_seed(last, after=before)
+
+        site.seed(100).apply()
+
+        assert sorted(site.tickets()) == [1, 2, 7, 8, 100]
 
     @pytest.mark.parametrize("last", [1, 2, 3])
     def test_seed_is_refused_when_the_project_is_past_it(
@@ -97,7 +107,7 @@ class TestSeed:
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
         site.before("PutItem", lambda: None, lambda: site.put(1))
 
-        seeded = Seed(site, "PROJ", 4, retry=RetryPolicy(sleep=lambda _: None)).apply()
+        seeded = site.seed(4).apply()
 
         assert seeded.given_within == (1,)
         assert sorted(site.tickets()) == [1, 2, 4]
@@ -108,13 +118,16 @@ class TestSeed:
         site.before("PutItem", lambda: site.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            Seed(site, "PROJ", 3, retry=RetryPolicy(sleep=lambda _: None)).apply()
+            site.seed(3).apply()
 
         assert site.given() == [3] == sorted(site.tickets())
 
     @pytest.mark.parametrize(
         ("failure", "error"),
-        [(partial(cancel, "None"), ClientError), (interrupt, KeyboardInterrupt)],
+        [
+            (partial(fail, "InternalServerError"), ClientError),
+            (interrupt, KeyboardInterrupt),
+        ],
     )
     def test_seed_says_to_run_it_again_when_it_ends_in_between(
         self, site: Site, failure: Callable[[], None], error: type[BaseException]

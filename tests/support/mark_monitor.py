@@ -1,0 +1,159 @@
+"""The monitor of marked tickets: text, salt and fingerprint are erased at once."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simulation.aws.items import Address, Item, plain
+from simulation.aws.tables import KEYS, TICKETS
+from simulation.monitor import Monitor, broken
+from simulation.requests import RequestId
+
+VOIDED: Final = "voided"
+ERASED: Final = "erased"
+RESERVED: Final = "reserved"
+MARKED: Final = {
+    "status",
+    *("voided_at", "voided_reason", "voided_by"),
+    *("erased_at", "erased_reason", "erased_by"),
+}
+"""The attributes that `void` and `erase` set."""
+KEPT: Final = (
+    *("project_id", "number", "idempotency_key", "assigned_at", "priority"),
+    *("origin", "imported_by", "reserved_up_to", "reserved_after", "chain"),
+)
+"""The attributes that neither `void` nor `erase` may add, change or remove."""
+NO_TITLE: Final = {"S": "erased"}
+NO_FINGERPRINT: Final = {"S": "erased:"}
+TEXTS: Final = ("title", "priority")
+"""The fields of an announcement that repeat the request, and not its key."""
+
+Texts = tuple[str, ...]
+
+
+@dataclass
+class MarkMonitor(Monitor):
+    """Accepts marks of tickets, and replays of other requests under erased keys."""
+
+    items: dict[Address, Item] = field(default_factory=dict)
+    """Every item as it was last decided."""
+    commitments: dict[Address, str] = field(default_factory=dict)
+    """What each ticket's chain covers of its text."""
+    erased: set[RequestId] = field(default_factory=set)
+    told: set[tuple[RequestId, Texts]] = field(default_factory=set)
+    """The texts of each request's announcements."""
+    marked: Counter[str] = field(default_factory=Counter)
+    """By status and origin."""
+
+    def decided(self, writes: Mapping[Address, Item | None]) -> None:
+        """See a mark, or what gives numbers."""
+        tickets = {
+            address: item
+            for address, item in writes.items()
+            if address.table == TICKETS and item
+        }
+        marks = {a: i for a, i in tickets.items() if status(i) in {VOIDED, ERASED}}
+        for address, item in marks.items():
+            self._see_mark(address, item, writes)
+        if not marks:
+            self._see_numbers(writes)
+            for address, item in tickets.items():
+                if "chain" in item:
+                    record = writes[_address_of_record(item)]
+                    self.commitments[address] = _commitment(item, record or {})
+        self.items |= {address: item for address, item in writes.items() if item}
+
+    def _see_numbers(self, writes: Mapping[Address, Item | None]) -> None:
+        super().decided(writes)
+
+    def _see_mark(
+        self, address: Address, item: Item, writes: Mapping[Address, Item | None]
+    ) -> None:
+        before = self.items.get(address)
+        if before is None or status(before) == RESERVED:
+            broken(f"{address.key} is {status(item)}, and was no ticket")
+        lost = [name for name in KEPT if before.get(name) != item.get(name)]
+        if lost:
+            broken(f"{address.key} is {status(item)}, and its {lost} changed")
+        if status(item) == ERASED:
+            self._see_erasure(address, item, writes)
+        elif _unmarked(before) != _unmarked(item):
+            broken(f"{address.key} is voided, and more than that changed")
+        origin = "elsewhere" if "origin" in item else "here"
+        self.marked[f"{status(item)} {origin}"] += 1
+
+    def _see_erasure(
+        self, address: Address, item: Item, writes: Mapping[Address, Item | None]
+    ) -> None:
+        left = {n: value for n, value in _unmarked(item).items() if n not in KEPT}
+        due = {"title": NO_TITLE}
+        if address in self.commitments:
+            due["commitment"] = {"S": self.commitments[address]}
+        if left != due:
+            broken(f"{address.key} is erased, and has {left}, not {due}")
+        of_record = _address_of_record(item)
+        record = {**self.items[of_record], "fingerprint": NO_FINGERPRINT}
+        if writes.get(of_record) != record:
+            broken(f"{address.key} is erased, and the record of its key is not")
+        request = str(address.key[0]), plain(item["idempotency_key"])
+        if request in self.numbered:  # Imported requests are not.
+            self.erased.add(request)
+
+    def is_done(self, body: str) -> bool:
+        """Return whether it is answered; an erased key answers every request."""
+        request = self.sent[body]
+        if request is None or request.id not in self.erased:
+            return super().is_done(body)
+        return (request.id, _texts(json.loads(request.content))) in self.told
+
+    def announced(self, event: Any) -> None:
+        """See an announcement; under an erased key each request repeats its texts."""
+        data = event["data"]
+        request = data["project_id"], data["idempotency_key"]
+        asked = {_texts(json.loads(content)) for content in self.wanted[request]}
+        if request not in self.erased:
+            super().announced(event)
+        elif event["id"] != self._event_id(request) or _texts(data) not in asked:
+            broken(f"{event['id']} was announced as {data}")
+        self.told.add((request, _texts(data)))
+
+    def _words(self, message: str) -> str:
+        """Return the part of an event that all with its id share."""
+        data = json.loads(message)["data"]
+        words = super()._words(message)
+        if (data["project_id"], data["idempotency_key"]) not in self.erased:
+            return words
+        event = json.loads(words)
+        shared = {n: v for n, v in event["data"].items() if n not in TEXTS}
+        return json.dumps(event | {"data": shared})
+
+    def _event_id(self, request: RequestId) -> str:
+        return f"{request[0]}-{self.numbered[request][0]}"
+
+
+def status(item: Item) -> str:
+    """Return the item's status; "" if it has none."""
+    return str(plain(item["status"])) if "status" in item else ""
+
+
+def _address_of_record(ticket: Item) -> Address:
+    project, key = plain(ticket["project_id"]), plain(ticket["idempotency_key"])
+    return Address(KEYS, (f"{project}#{key}",))
+
+
+def _commitment(ticket: Item, record: Item) -> str:
+    """Compute it by the words of the contract, without the worker's code."""
+    covered = [plain(ticket["salt"]), plain(record["fingerprint"])]
+    text = json.dumps(covered, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unmarked(item: Item) -> Item:
+    return {name: value for name, value in item.items() if name not in MARKED}
+
+
+def _texts(fields: Mapping[str, Any]) -> Texts:
+    return tuple(str(fields[name]) for name in TEXTS)
