@@ -118,10 +118,10 @@ def erase(
     """Remove a ticket's text, and announce it: number, key and dates stay.
 
     The title becomes a fixed word; all other text goes, also in fields that this
-    release does not know. It cannot be undone. It does not reach backups, dead letters
-    and subscribers: docs/seeding.md. Run again with the same reason, it announces
-    again. Ends with status 1 if there is no such ticket, or it is malformed and could
-    not be announced.
+    release does not know, and the fingerprint of its key. It cannot be undone. It does
+    not reach backups, files, dead letters and subscribers: docs/operations.md. Run
+    again with the same reason, it announces again. Ends with status 1 if there is no
+    such ticket, or it is malformed and could not be announced.
     """
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 

@@ -47,17 +47,6 @@ RESERVED_AFTER: Final = "reserved_after"
 SEED_ATTRIBUTES: Final = frozenset({RESERVED_UP_TO, RESERVED_AFTER})
 """The seed of a reserved item; a ticket imported in its place keeps them."""
 
-TICKET_ATTRIBUTES: Final = (
-    "project_id",
-    "number",
-    "idempotency_key",
-    "assigned_at",
-    STATUS,
-    ORIGIN,
-    RESERVED_UP_TO,
-)
-"""The attributes that give a ticket its place in the sequence."""
-
 CHAIN: Final = "chain"
 """The hash of a ticket that the worker numbered; its key's record has it too."""
 

@@ -480,6 +480,17 @@ class TestSince:
         assert report.reading.tickets_read == 3
         assert "scan" not in " ".join(tables.requests)
 
+    def test_report_says_what_was_not_read(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        tables = chained(3)
+
+        print_report(audited(tables, "A", **since(heads_of(tables))), "here")
+
+        out = capsys.readouterr().out
+        assert "not those before, and no project without a head" in out
+        assert "keys without a ticket were not looked for" in out
+
     def test_nothing_new_is_no_finding(self) -> None:
         tables = chained(3)
 
