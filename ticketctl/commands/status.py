@@ -26,8 +26,8 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="End with status 1 if there are dead letters, an alarm is on or could "
-            "not sound, or the worker gets no messages.",
+            help="End with status 1 if there are dead letters, an alarm is on, could "
+            "not sound or notifies nobody, or the worker gets no messages.",
         ),
     ] = False,
     as_json: Json = False,

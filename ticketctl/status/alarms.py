@@ -60,6 +60,12 @@ def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{name} has no data since {alarm['since']}: {reason}"
         if not alarm["actions_enabled"] and alarm["state"] != MISSING:
             yield f"{name} is switched off: its actions are disabled"
+    there = [one for one in alarms if one["state"] != MISSING]
+    if silent := sum(not one["notifies"] for one in there):
+        yield (
+            f"{silent} of {len(there)} alarms notify nobody: "
+            "set AlarmEmail or AlarmTopicArn"
+        )
 
 
 def address_problems(
@@ -80,8 +86,15 @@ def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
         "since": utc(alarm["StateUpdatedTimestamp"]),
         "reason": alarm.get("StateReason", ""),
         "actions_enabled": alarm["ActionsEnabled"],
+        "notifies": bool(alarm.get("AlarmActions")),
     }
 
 
 def _gone() -> dict[str, Any]:
-    return {"state": MISSING, "since": None, "reason": "", "actions_enabled": False}
+    return {
+        "state": MISSING,
+        "since": None,
+        "reason": "",
+        "actions_enabled": False,
+        "notifies": False,
+    }

@@ -25,12 +25,15 @@ GONE = "ResourceNotFoundException"
 MAPPING = "2d5043e3-c152-4a31-b849-784dabf650b4"
 
 
-def alarm(state: str = "OK", reason: str = "", *, enabled: bool = True) -> Any:
+def alarm(
+    state: str = "OK", reason: str = "", *, enabled: bool = True, notifies: bool = True
+) -> Any:
     return {
         "StateValue": state,
         "StateReason": reason,
         "StateUpdatedTimestamp": NOW,
         "ActionsEnabled": enabled,
+        "AlarmActions": [ALARM_TOPIC] * notifies,
     }
 
 
@@ -207,6 +210,10 @@ PROBLEMS: dict[str, tuple[Account, str]] = {
     "alarm on": (Account({"A": alarm("ALARM")}), "A since"),
     "alarm without data": (Account({"A": alarm("INSUFFICIENT_DATA")}), "A has no data"),
     "alarm switched off": (Account({"A": alarm(enabled=False)}), "A is switched off"),
+    "alarm without a topic": (
+        Account({"A": alarm(notifies=False), "B": alarm()}),
+        "1 of 2 alarms notify nobody",
+    ),
     "alarm deleted": (Account({"A": alarm(), "B": None}), "B is missing"),
     "stopped": (Account(state="Disabled"), "stopped: its mapping is Disabled"),
     "stopping": (Account(state="Disabling"), "stopped: its mapping is Disabling"),

@@ -18,6 +18,20 @@ def example(name: str) -> Json:
     return found
 
 
+@pytest.mark.parametrize("name", ["backup.yaml", "heartbeat.yaml"])
+def test_every_role_has_the_boundary(name: str) -> None:
+    resources = example(name)["Resources"].values()
+    roles = [one for one in resources if one["Type"] == "AWS::IAM::Role"]
+
+    assert roles
+    for role in roles:
+        chosen = role["Properties"]["PermissionsBoundary"]["Fn::If"]
+        assert chosen[:2] == [
+            "HasPermissionsBoundary",
+            {"Ref": "PermissionsBoundaryArn"},
+        ]
+
+
 @pytest.fixture
 def heartbeat() -> Json:
     return {
@@ -33,6 +47,15 @@ def test_heartbeat_is_a_valid_request_in_its_projects_group(heartbeat: Json) -> 
 
     _, group, _ = target["SqsParameters"]["Fn::If"]
     assert group == {"MessageGroupId": request.project_id}
+
+
+def test_heartbeat_may_use_the_key_of_the_queue(heartbeat: Json) -> None:
+    [policy] = heartbeat["HeartbeatRole"]["Policies"]
+    _, on_key = policy["PolicyDocument"]["Statement"]
+
+    has_key, statement, _ = on_key["Fn::If"]
+    assert (has_key, statement["Resource"]) == ("HasKmsKey", {"Ref": "KmsKeyArn"})
+    assert {*statement["Action"]} == {"kms:GenerateDataKey", "kms:Decrypt"}
 
 
 def test_heartbeat_takes_outputs_that_the_stack_has() -> None:

@@ -1,8 +1,11 @@
 """The operators' page names every alarm, error, finding and right."""
 
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +14,12 @@ import typer
 from tests.support.aws_cli import called, sdk
 from tests.support.markdown_commands import (
     Shown,
+    blocks,
     commands,
 )
 from tests.support.rights import OPERATIONS as TEXT
 from tests.support.rights import Row, rows
-from tests.support.template_loader import ids_of
+from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.worker.observability import Metric
 from ticketctl.audit.findings import Kind
@@ -57,6 +61,46 @@ class TestAlarms:
         _, first, _ = table(section("Alarms"))[f"`{logical_id}`"]
 
         assert commands("ticketctl", first) + commands("aws", first)
+
+    @pytest.mark.parametrize(
+        "logical_id",
+        ["WorkerErrorsAlarm", "WorkerThrottlesAlarm", "AnnouncementsFailedAlarm"],
+    )
+    def test_remedy_stops_the_worker_when_each_delivery_counts(
+        self, logical_id: str
+    ) -> None:
+        _, _, remedy = table(section("Alarms"))[f"`{logical_id}`"]
+
+        assert "first [stop the worker](#stop-and-start-the-worker)" in remedy.lower()
+
+
+class TestVariables:
+    """The commands of the page find what their variables name."""
+
+    @pytest.mark.parametrize("value", ["INV-20[0-9]{2}|WEB[.].*", r"(A|B)\w$x", ".*"])
+    def test_value_is_the_output_when_the_shell_knows_its_characters(
+        self, value: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "outputs.txt").write_text(f"AllowedProjects\t{value}\n")
+        [line] = [one for one in TEXT.splitlines() if one.startswith("$ eval ")]
+        script = f'{line.removeprefix("$ ")}; test "$ALLOWED_PROJECTS" = '
+
+        subprocess.run(  # noqa: S603 - the page's own command.
+            ["/bin/bash", "-c", script + shlex.quote(value)], cwd=tmp_path, check=True
+        )
+
+    def test_every_variable_is_an_output_or_set_on_the_page(self) -> None:
+        code = "\n".join(blocks(TEXT, "console"))
+        outputs = {
+            re.sub("(?<!^)([A-Z])", r"_\1", name).upper()
+            for name in source()["Outputs"]
+        }
+        named = {*re.findall(r"`\$(\w+)`", section("Operations"))}
+        assigned = {*re.findall(r"\b([A-Z_]+)=", code)}
+
+        used = {*re.findall(r"\$([A-Z_]+)", code)}
+        known = outputs | named | assigned
+        assert {name for name in used - known if not name.startswith("OLD_")} == set()
 
 
 @pytest.mark.parametrize(

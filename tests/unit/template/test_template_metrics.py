@@ -42,6 +42,7 @@ AWS_METRICS = {
         "ApproximateNumberOfMessagesDelayed",
         "ApproximateAgeOfOldestMessage",
     },
+    ("AWS/SQS", "QueueName", "Minimum"): {"ApproximateNumberOfMessagesVisible"},
     # AWS Lambda Developer Guide, "Types of metrics for Lambda functions".
     ("AWS/Lambda", "FunctionName", "Sum"): {
         "Invocations",
@@ -208,6 +209,7 @@ CAUSES = {
     "OldestMessageAgeAlarm": {
         ("ApproximateAgeOfOldestMessage", "${CreateTicketQueue.QueueName}")
     },
+    "BacklogAlarm": {(WAITING, "${CreateTicketQueue.QueueName}")},
     "WorkerErrorsAlarm": {("Errors", "${NumberingWorker}")},
     "WorkerThrottlesAlarm": {("Throttles", "${NumberingWorker}")},
     "TransientFailuresAlarm": {(Metric.TRANSIENT, "app")},
@@ -224,8 +226,9 @@ SETS_OFF: dict[str, Sequence[Sequence[float]]] = {
     "DeadLettersAlarm": [[0, 1], [GAP, 1]],
     # While others wait; also after some of them were settled, and if SQS reports late.
     "MoreDeadLettersAlarm": [[1, 2], [3, 1, 2], [1, 2, 2], [1, 2, GAP]],
-    "OldDeadLettersAlarm": [[1] * 120, [0] + [2] * 60 + [1] * 60],
+    "OldDeadLettersAlarm": [[1] * 115, [2] * 60 + [GAP] + [1] * 59],
     "OldestMessageAgeAlarm": [[901] * 5],
+    "BacklogAlarm": [[0] + [1] * 24],
     "WorkerErrorsAlarm": [[0, 1]],
     "WorkerThrottlesAlarm": [[1, 0, 1, 0, 1]],
     "TransientFailuresAlarm": [[1, GAP, 0, 1]],
@@ -236,8 +239,9 @@ LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
     "DeadLettersAlarm": [[1, 0], [1, GAP]],
     # The first is the other alarm's; fewer are good news; a gap in the data is none.
     "MoreDeadLettersAlarm": [[0, 1], [GAP, 1], [1, 1, 1], [3, 2, 0], [1, GAP, 1]],
-    "OldDeadLettersAlarm": [[1] * 119, [1] * 60 + [0] + [1] * 59],
+    "OldDeadLettersAlarm": [[1] * 114, [1] * 60 + [0] * 6 + [1] * 54],
     "OldestMessageAgeAlarm": [[901] * 4 + [900]],
+    "BacklogAlarm": [[1] * 23, [9] * 12 + [0] + [9] * 11],
     "WorkerErrorsAlarm": [[1, 0], [GAP]],
     "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
     "TransientFailuresAlarm": [[1, 0, 0, 0]],
