@@ -180,20 +180,14 @@ def results_there(stack: System, tickets: Sequence[Existing]) -> dict[str, str]:
 
 
 def _is_taken(there: Ticket) -> bool:
-    """Return whether no ticket can be imported in place of the item.
-
-    The hash of a lost ticket is the only trace of it, and the next ticket covers it.
-    """
+    """Return whether no ticket can take its place; a lost one's hash must stay."""
     return there.status != RESERVED or CHAIN in there.fields
 
 
 def comparison(ticket: Existing, there: Ticket) -> str:
     """Return `ALREADY`, or how the ticket of that number differs."""
     if there.status == RESERVED:
-        return (
-            "a lost ticket has this number, of which only the hash is left; an import "
-            "would destroy it"
-        )
+        return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
     is_erased = is_own and there.status == ERASED
     wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
