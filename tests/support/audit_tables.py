@@ -39,7 +39,8 @@ class Tables:
         self, project: str, number: object, key: str | None, **more: str
     ) -> None:
         """Put a ticket in, alone."""
-        item = ticket_item(project, number, key, **{"assigned_at": NOW} | more)
+        dated = {} if key is None else {"assigned_at": NOW}
+        item = ticket_item(project, number, key, **dated | more)
         self.items["tickets"][project, str(number)] = item
 
     def key(self, project: str, number: object, key: str, **more: str) -> None:

@@ -53,6 +53,7 @@ class Site:
     source: str = SOURCE
     published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
+    region: str = "eu-west-1"
 
     def __post_init__(self) -> None:
         """Let threads share the client."""

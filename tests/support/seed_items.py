@@ -14,14 +14,18 @@ Item = dict[str, dict[str, Any]]
 
 
 def ticket_item(project_id: str, number: object, key: str | None, **more: str) -> Item:
-    texts = {"title": f"Ticket {number}", "priority": "medium"}
+    """Return a ticket's item; without a key a reserved one, which has no text."""
+    texts = more
     if key is not None:
-        texts["idempotency_key"] = key
-    texts |= more
+        texts = {
+            "idempotency_key": key,
+            "title": f"Ticket {number}",
+            "priority": "medium",
+            "assigned_at": "2026-11-21T05:53:00.123Z",
+        } | more
     return {
         "project_id": {"S": project_id},
         "number": {"N": str(number)},
-        "assigned_at": {"S": "2026-11-21T05:53:00.123Z"},
         **{name: {"S": text} for name, text in texts.items()},
     }
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from ticket_numbering.contract.chain import CHAIN_VERSION, chain_of, commitment_of
@@ -13,6 +14,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     SALT,
 )
+from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import Ticket
@@ -23,6 +25,9 @@ _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
 
 _KNOWN: Final = KEPT | _TEXT
 
+
+_MAX_AHEAD: Final = timedelta(days=1)
+"""A worker follows no head that is dated further ahead of its clock."""
 
 _JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
 
@@ -46,6 +51,8 @@ def link_of(item: Ticket) -> Link:
 
 def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
     """Yield what is wrong with a ticket; nothing if it is malformed or reserved.
+
+    A date that runs against the one before it is a problem of either ticket.
 
     Args:
         ticket: The ticket.
@@ -89,6 +96,24 @@ def _of_erased(ticket: Ticket) -> Iterator[Kind]:
         yield Kind.ERASED_WITH_TEXT
     elif left:
         yield Kind.NOT_VERIFIABLE
+
+
+def _is_first_wrong(date: object, after: object) -> bool:
+    """Return whether of two dates in the wrong order the first is the wrong one.
+
+    No worker writes another form, nor follows a date so far ahead.
+    """
+    moment, later = _moment(date), _moment(after)
+    return moment is None or (later is not None and moment - later > _MAX_AHEAD)
+
+
+def _moment(date: object) -> datetime | None:
+    """Read a date; None if no worker writes such a one."""
+    try:
+        moment = datetime.fromisoformat(str(date))
+        return moment if timestamp(moment) == date else None
+    except (OverflowError, ValueError):
+        return None
 
 
 def _is_before(assigned_at: object, before: object) -> bool:
@@ -137,6 +162,8 @@ class ChainCheck:
     """The first and the last number of tickets with a problem, by its kind."""
     amount: int = 0
     """The count of runs."""
+    is_behind_gap: bool = False
+    """Whether the number before the last item's is missing."""
     is_out_of_order: bool = False
     """Whether an item came late: DynamoDB promises no order of a scan."""
 
@@ -151,8 +178,8 @@ class ChainCheck:
         is_next = item.number == self.before.number + 1
         found = [*problems(item, self.before if is_next else Link())]
         for kind in found:
-            self._add(kind, item.number)
-        self.before = link_of(item)
+            self._add(kind, self._place_of(kind, item))
+        self.before, self.is_behind_gap = link_of(item), not is_next
         return is_next and not _JUDGED.isdisjoint(found)
 
     def add_suspects(self, later: "ChainCheck") -> None:
@@ -167,8 +194,16 @@ class ChainCheck:
             for ends in runs:
                 yield kind, ends
 
+    def _place_of(self, kind: Kind, item: Ticket) -> int:
+        """Return the number that a problem names: the item's, or the one before it."""
+        assigned_at = item.fields.get("assigned_at")
+        is_of_before = _is_first_wrong(self.before.assigned_at, assigned_at)
+        return item.number - (kind is Kind.MISDATED and is_of_before)
+
     def _add(self, kind: Kind, number: int) -> None:
         runs = self.runs[kind]
+        if runs and runs[-1][1] == number:
+            return
         if runs and runs[-1][1] == number - 1:
             runs[-1] = runs[-1][0], number
         else:

@@ -69,7 +69,8 @@ _LINES: Final[Mapping[Kind, str]] = {
         "that one was put in or put back later, or all from here on was written again"
     ),
     Kind.MISDATED: (
-        "{numbers}: dated before the ticket before it; the worker does not do that "
+        "{numbers}: dated before the ticket before it, or over a day after the ticket "
+        "behind it, or in a form that no worker writes; the worker does not do that "
         "while clocks are right within a day"
     ),
     Kind.DIFFERING: (

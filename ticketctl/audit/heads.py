@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.chain import valid_chain
+from ticket_numbering.contract.dynamodb_items import ORIGIN
 from ticketctl.audit.chain import Link, chain_problem, link_of
 from ticketctl.audit.findings import RANGES, Finding, Kind
 from ticketctl.aws.items import HIGHEST, Ticket
@@ -60,15 +61,17 @@ def last_heads(heads: Iterable[Head]) -> dict[str, Head]:
 
 
 def add_heads(path: str, heads: Iterable[Head]) -> None:
-    """Add heads to a file.
+    """Add heads to a file, also to one whose last line is not ended.
 
     Raises:
         InputError: It cannot be written.
     """
     lines = [json.dumps(asdict(head)) + "\n" for head in heads]
+    there = Path(path)
     try:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.writelines(lines)
+        is_ended = not there.is_file() or there.read_bytes()[-1:] in {b"", b"\n"}
+        with there.open("a", encoding="utf-8") as file:
+            file.writelines(lines if is_ended or not lines else ["\n", *lines])
     except OSError as error:
         raise InputError(
             f"{shown_name(path)}: cannot be written: {error.strerror}"
@@ -112,6 +115,8 @@ def _failure(
     if ticket.chain != head.chain:
         return Kind.HEAD, "it has another hash"
     match chain_problem(ticket, before):
+        case None | Kind.RESTARTED if ORIGIN in ticket.fields:
+            return Kind.HEAD, "it is marked as from elsewhere"
         case None | Kind.RESTARTED:
             return None
         case Kind.NOT_VERIFIABLE:

@@ -63,7 +63,8 @@ class ProjectNumbers:
         self.digests.append(_digest(of_ticket(ticket), is_unreadable) if has_key else 0)
         self.flags.append(
             _MATCHED * (not has_key or is_expired)
-            | _ELSEWHERE * ticket.is_from_elsewhere
+            # A lost ticket was numbered here, so no number before it is elsewhere.
+            | _ELSEWHERE * (ticket.is_from_elsewhere and not ticket.is_lost)
             | _FOLLOWER * ticket.follows_a_sequence
             | _END * ticket.ends_a_seed
             | _CHAINED * bool(ticket.chain)

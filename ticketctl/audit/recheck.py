@@ -65,13 +65,20 @@ def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
 
 
 def _of_chains(reading: AuditReading) -> Iterator[Finding]:
-    """Yield the runs of tickets that the chain does not confirm this time either."""
+    """Yield the runs of tickets that the chain does not confirm this time either.
+
+    Behind a missing number no ticket fits the chain, and the gap is a finding already.
+    """
     for project_id, kind, (first, last) in _suspects(reading):
         check = ChainCheck()
-        for ticket in reading.tickets_between(project_id, (first, last), check):
+        # A date may be wrong by that of the ticket behind it.
+        ends = first, last + (kind is Kind.MISDATED)
+        for ticket in reading.tickets_between(project_id, ends, check):
             check.follow(ticket)
-            if check.runs[kind]:
-                yield Finding(kind, project_id, (ticket.number, last))
+            if kind is Kind.CHANGED and check.is_behind_gap:
+                check.runs.pop(kind, None)
+            if check.runs[kind] and (start := check.runs[kind][0][0]) <= last:
+                yield Finding(kind, project_id, (start, last))
                 break
 
 

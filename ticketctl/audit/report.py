@@ -83,7 +83,8 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         ],
     )
     yield from _named(
-        "lost tickets, of which a reserved item has the hash",
+        "lost tickets, of which a reserved item has the hash; no head after one covers "
+        "anything before it",
         [
             _range_of(project.project_id, (number, number))
             for project in report.projects

@@ -17,18 +17,29 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     RESERVED,
     RESERVED_UP_TO,
+    SALT,
     STATUS,
     assignment,
     key_id,
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.messages import RequestKey, stored_fingerprint
+from ticket_numbering.contract.messages import (
+    CreateTicket,
+    RequestKey,
+    stored_fingerprint,
+)
 from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
 HIGHEST: Final = 10**19 - 1
 """The highest number that the tools accept: far above any sequence, in 64 bits."""
+
+_OF_A_TICKET: Final = {
+    *(CreateTicket.model_fields.keys() - {"project_id"}),
+    *(SALT, "assigned_at"),
+}
+"""Attributes that a reserved item never has: the chain does not cover them there."""
 
 _deserialize = TypeDeserializer().deserialize
 _serialize = TypeSerializer().serialize
@@ -106,10 +117,12 @@ class Ticket:
     @cached_property
     def is_malformed(self) -> bool:
         """Whether another program must have written it."""
+        if self.status == RESERVED:
+            return not self.has_number or not _OF_A_TICKET.isdisjoint(self.fields)
         key = self.idempotency_key
-        if key is None:
-            return not (self.has_number and self.status == RESERVED)
-        return not (self.has_number and is_request_key(self.project_id, key))
+        return key is None or not (
+            self.has_number and is_request_key(self.project_id, key)
+        )
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,12 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     )
     with notes().status("reading both tables") as status:
         report = audit_stack(stack, plan, rate, status.update)
-        if save:
-            add_heads(save, report.heads(known))
     if as_document:
         print_json(report_json(report, stack.region))
     else:
         print_report(report, stack.region)
+    if save:  # Last, so that no finding is lost with a file that cannot be written.
+        add_heads(save, report.heads(known))
     if report.findings:
         raise typer.Exit(Status.FOUND)
 

@@ -4,13 +4,13 @@ The chain covers a commitment to salt and fingerprint. The commitment stays, so 
 sequence can still be verified; without the salt nobody can test a guess of the text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from ticket_numbering.contract.chain import commitment_of
+from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
     CHAIN,
@@ -30,6 +30,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
 from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import NotThereError
 
 ERASED_TITLE: Final = "erased"
@@ -66,10 +67,10 @@ def erase(
     fields = {name: value for name, value in found.fields.items() if name in KEPT}
     fields |= {"title": ERASED_TITLE, **marks}
     if CHAIN in found.fields:
-        if commitment := _commitment(found, record):
+        commitment, lost = _commitment(stack, found, record)
+        if commitment:
             fields[COMMITMENT] = commitment
-        else:
-            lost = "its salt or its fingerprint is lost"
+        if lost:
             remarks.append(f"{found.ticket_key}: {lost}; nobody can verify its chain")
     if fields != found.fields or (record and _fingerprint(record)):
         puts = [_put(stack, "TicketsTableName", found.fields, fields, _OF_TICKET)]
@@ -110,13 +111,45 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
     return None, [f"{found.ticket_key} alone is erased: {why}"]
 
 
-def _commitment(found: Ticket, record: KeyRecord | None) -> str | None:
-    """Return what the ticket's chain covers of its text; None if that is lost."""
+def _commitment(
+    stack: System, found: Ticket, record: KeyRecord | None
+) -> tuple[str | None, str]:
+    """Return what the ticket's chain covers of its text, and why it is not known."""
+    kept = found.fields.get(COMMITMENT)
+    if found.status == ERASED and isinstance(kept, str):
+        return kept, ""  # Nothing that was added since can say it better.
+    candidates = [*_candidates(found, record)]
+    if not candidates:
+        return None, "its salt or its fingerprint is lost"
+    before = get_ticket(stack, found.project_id, found.number - 1)
+    for commitment in candidates:
+        if _fits(found, commitment, before.chain if before else ""):
+            return commitment, ""
+    return candidates[0], "neither its text nor the record of its key fits it"
+
+
+def _candidates(found: Ticket, record: KeyRecord | None) -> Iterator[str]:
+    """Yield the commitments to the record's fingerprint and to the text's own."""
     salt = found.fields.get(SALT)
-    if not isinstance(salt, str):
-        return found.fields.get(COMMITMENT)
-    fingerprint = (record and _fingerprint(record)) or _fingerprint_of_text(found)
-    return commitment_of(salt, fingerprint) if fingerprint else None
+    if isinstance(salt, str):
+        fingerprints = record and _fingerprint(record), _fingerprint_of_text(found)
+        yield from (commitment_of(salt, each) for each in fingerprints if each)
+
+
+def _fits(found: Ticket, commitment: str, before: str) -> bool:
+    """Return whether a ticket's hash covers a commitment."""
+    hashes = {
+        chain_of(
+            previous,
+            project_id=found.project_id,
+            number=found.number,
+            idempotency_key=str(found.idempotency_key),
+            commitment=commitment,
+            assigned_at=str(found.fields.get("assigned_at")),
+        )
+        for previous in (before, "")
+    }
+    return found.chain in hashes
 
 
 def _fingerprint(record: KeyRecord) -> str | None:

@@ -100,7 +100,7 @@ class Import:
 
     def _attempt(self, ticket: Existing) -> str | None:
         there = ticket_from(self.stack, ticket.project_id, ticket.number)
-        if there and there.number == ticket.number and there.status != RESERVED:
+        if there and there.number == ticket.number and _is_taken(there):
             return comparison(ticket, there)
         if there is None or not self._is_from_elsewhere(ticket, there):
             return (
@@ -141,8 +141,10 @@ class Import:
         }
         if reserved:
             condition = {
-                "ConditionExpression": "#status = :reserved",
-                "ExpressionAttributeNames": {"#status": STATUS},
+                "ConditionExpression": (
+                    "#status = :reserved AND attribute_not_exists(#chain)"
+                ),
+                "ExpressionAttributeNames": {"#status": STATUS, "#chain": CHAIN},
                 "ExpressionAttributeValues": {":reserved": {"S": RESERVED}},
             }
         return (
@@ -173,12 +175,19 @@ def results_there(stack: System, tickets: Sequence[Existing]) -> dict[str, str]:
         there.ticket_key: comparison(by_number[there.number], there)
         for project, by_number in wanted.items()
         for there in tickets_of(stack, project, by_number)
-        if there.status != RESERVED
+        if _is_taken(there)
     }
+
+
+def _is_taken(there: Ticket) -> bool:
+    """Return whether no ticket can take its place; a lost one's hash must stay."""
+    return there.status != RESERVED or CHAIN in there.fields
 
 
 def comparison(ticket: Existing, there: Ticket) -> str:
     """Return `ALREADY`, or how the ticket of that number differs."""
+    if there.status == RESERVED:
+        return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
     is_erased = is_own and there.status == ERASED
     wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)

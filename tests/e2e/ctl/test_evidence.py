@@ -119,6 +119,21 @@ def seeded(project: str) -> list[Item]:
     return [*chained(project, 4), *seed, *later]
 
 
+def with_loss(project: str) -> list[Item]:
+    """Return six tickets, of whose fourth only the hash is left."""
+    sequence = Sequence.of(chained(project))
+    lose(sequence, 4)
+    return sequence.items()
+
+
+def lose(sequence: Sequence, number: int) -> None:
+    """Put a reserved item in place of a ticket, whose key keeps its number."""
+    project = sequence.tickets[number]["project_id"]["S"]
+    lost = sequence.tickets[number][CHAIN]["S"]
+    marks = {"status": RESERVED, "origin": ELSEWHERE, CHAIN: lost}
+    sequence.tickets[number] = ticket_item(project, number, None, **marks)
+
+
 def unchained(project: str) -> list[Item]:
     return block_items(unchained_block(create_tickets(LAST, project)))
 
@@ -179,6 +194,26 @@ def before_a_seed(sequence: Sequence) -> None:
     sequence.relink(2, 3, 4)
 
 
+def neighbours_of_losses(sequence: Sequence) -> None:
+    lose(sequence, 2)
+    lose(sequence, 4)
+    sequence.remove(3)
+
+
+def reserved_with_text(sequence: Sequence) -> None:
+    sequence.change(3, status=RESERVED, origin=ELSEWHERE, title="Changed")
+
+
+def before_a_loss(sequence: Sequence) -> None:
+    sequence.change(2, title="Changed")
+    sequence.relink(2, 3)
+
+
+def forged_loss(sequence: Sequence) -> None:
+    lose(sequence, 4)
+    before_a_loss(sequence)
+
+
 def after_the_head(sequence: Sequence) -> None:
     """Of 5 and 6, which came after the head, one is written again and one cut off."""
     appended(sequence)
@@ -224,9 +259,13 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "cut-off": lambda sequence: sequence.remove(5, 6),
     "stripped": stripped,
     "before-a-seed": before_a_seed,
+    "neighbours-of-losses": neighbours_of_losses,
+    "reserved-with-text": reserved_with_text,
+    "before-a-loss": before_a_loss,
     "project-removed": gone,
     "after-the-head": after_the_head,
     "no-head": no_head,
+    "forged-loss": forged_loss,
     "marks": lambda sequence: sequence.change(3, status=VOIDED, voided_by="somebody"),
     "destroyed": lambda sequence: sequence.erase(3, ERASED_TITLE),
     "appended": appended,
@@ -235,6 +274,7 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
 
 ORIGINALS: Final[dict[str, Callable[[str], list[Item]]]] = {
     "before-a-seed": seeded,
+    "before-a-loss": with_loss,
     "no-head": unchained,
     "after-the-head": lambda project: chained(project, 4),
 }

@@ -18,7 +18,9 @@ from tests.support.builders import (
     create_tickets,
     unchained_block,
 )
-from tests.support.ctl_process import Ctl
+from tests.support.command_site import Site
+from tests.support.ctl_process import Ctl, command_context
+from tests.support.evidence import verifier
 from tests.support.seed_items import Item, block_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.chain import commitment_of
@@ -36,6 +38,7 @@ from ticketctl.audit.findings import Kind
 from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.audit import audit
 from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
@@ -162,6 +165,31 @@ class TestFalseAlarms:
 
         assert found(tables) == [(Kind.GAP, 3, 3)]
 
+    @BOTH_WAYS
+    def test_removed_ticket_is_one_finding(self, projects: tuple[str, ...]) -> None:
+        """None fits the chain behind it, which says the same."""
+        tables = chained(5)
+        remove(tables, 3)
+
+        assert found(tables, *projects) == [(Kind.GAP, 3, 3)]
+        assert verified(tables) == ["4: the number before it is missing"]
+
+    def test_run_behind_a_gap_starts_with_the_next_ticket(self) -> None:
+        tables = chained(6)
+        remove(tables, 3)
+        change(ticket_of(tables, 5), title="Changed")
+
+        assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
+
+    def test_ticket_is_checked_when_the_one_before_it_shows_late(self) -> None:
+        tables = chained(6)
+        late = ticket_of(tables, 3)
+        change(ticket_of(tables, 4), title="Changed")
+        del tables.items["tickets"]["A", "3"]
+        tables.on_pause = lambda: put(tables, late)
+
+        assert (Kind.CHANGED, 4, 4) in found(tables)
+
     def test_ticket_that_shows_late_is_checked_too(self) -> None:
         tables = chained(6)
         late = ticket_of(tables, 3)
@@ -197,10 +225,7 @@ class TestFalseAlarms:
     ) -> None:
         """Its key keeps the number, and tells it to whoever repeats the request."""
         tables = chained(4)
-        hash_of_lost = ticket_of(tables, 3)[CHAIN]["S"]
-        tables.ticket(
-            "A", 3, None, status=RESERVED, origin=ELSEWHERE, chain=hash_of_lost
-        )
+        lose(tables, 3)
 
         report = audited(tables)
 
@@ -209,7 +234,8 @@ class TestFalseAlarms:
         assert only(report).is_clean
         assert project["lost"] == [3]
         assert [head.number for head in report.heads()] == [2, 4]
-        assert "hash: A-3" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "no head after one covers anything before it: A-3" in said
 
     def test_erased_ticket_verifies_by_its_commitment(self) -> None:
         tables = chained(3)
@@ -231,6 +257,88 @@ class TestFalseAlarms:
         change(ticket_of(tables, 1), title=ERASED_TITLE, status=ERASED)
 
         assert not found(tables)
+
+
+def lose(tables: Tables, number: int) -> None:
+    """Put a reserved item with its hash in place of a ticket."""
+    marks = {"status": RESERVED, "origin": ELSEWHERE}
+    lost = ticket_of(tables, number)[CHAIN]["S"]
+    tables.ticket("A", number, None, **marks, chain=lost)
+
+
+def remove(tables: Tables, number: int) -> None:
+    """Delete a ticket and the record of its key."""
+    key = key_of(tables, number)["id"]["S"]
+    del tables.items["tickets"]["A", str(number)], tables.items["keys"][key,]
+
+
+class TestLostTickets:
+    """A lost ticket explains its own number alone."""
+
+    @BOTH_WAYS
+    def test_number_is_missing_when_its_neighbours_are_lost(
+        self, projects: tuple[str, ...]
+    ) -> None:
+        tables = chained(5)
+        remove(tables, 3)
+        lose(tables, 2)
+        lose(tables, 4)
+
+        assert found(tables, *projects) == [(Kind.GAP, 3, 3)]
+        [problem] = verified(tables)
+        assert problem.startswith("4:")
+
+    @pytest.mark.parametrize(
+        "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
+    )
+    def test_reserved_item_is_malformed_when_it_has_an_attribute_of_a_ticket(
+        self, name: str
+    ) -> None:
+        """Nothing covers it: it would be a text that anybody can put there."""
+        tables = chained(3)
+        lose(tables, 2)
+        change(ticket_of(tables, 2), **{name: "x"})
+
+        assert Kind.MALFORMED in {kind for kind, *_ in found(tables)}
+        assert verified(tables) == ["2: reserved, but it has text"]
+
+
+def verified(tables: Tables) -> Any:
+    """Return the problems that the verifier of the page has with the tickets."""
+    return verifier()([*tables.items["tickets"].values()])
+
+
+class TestDates:
+    """Of two dates in the wrong order the finding names the wrong one."""
+
+    @pytest.mark.parametrize(
+        ("dates", "wrong"),
+        [
+            ({3: "2020-01-01T00:00:00.000Z", 4: "2019-12-31T23:00:00.000Z"}, [2, 4]),
+            ({3: "2999-01-01T00:00:00.000Z"}, [3]),
+            ({2: "2999-01-01T00:00:00.000Z", 3: "2998-01-01T00:00:00.000Z"}, [2, 3]),
+            ({3: "tomorrow"}, [3]),
+            ({3: "2999-01-01"}, [3]),
+            ({3: "9999-12-31T23:59:59.999-23:00"}, [3]),
+            ({3: "0"}, [3]),
+        ],
+    )
+    @BOTH_WAYS
+    def test_ticket_is_named_when_no_worker_would_follow_its_date(
+        self, dates: dict[int, str], wrong: list[int], projects: tuple[str, ...]
+    ) -> None:
+        tables = chained(5)
+        for number, date in dates.items():
+            change(ticket_of(tables, number), assigned_at=date)
+
+        named = {
+            number
+            for kind, *ends in found(tables, *projects)
+            if kind is Kind.MISDATED
+            for number in range(ends[0], ends[1] + 1)
+        }
+
+        assert named == {*wrong}
 
 
 def erase(tables: Tables, number: int) -> None:
@@ -303,6 +411,25 @@ class TestDamage:
 
         assert (Kind.CHANGED, 2, 2) in found(tables)
 
+    @pytest.mark.parametrize(
+        "value", [{"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}]
+    )
+    @pytest.mark.parametrize("name", ["assigned_at", CHAIN, "title", SALT_NAME])
+    def test_verifier_goes_on_when_an_attribute_is_damaged(
+        self, name: str, value: dict[str, Any]
+    ) -> None:
+        tables = chained(3)
+        ticket_of(tables, 2)[name] = value
+
+        assert any(problem.startswith("2:") for problem in verified(tables))
+
+    def test_verifier_goes_on_when_an_erased_ticket_has_no_title(self) -> None:
+        tables = chained(2)
+        erase(tables, 1)
+        change(ticket_of(tables, 1), title=None)
+
+        assert verified(tables) == ["1: erased, but it has text"]
+
     @pytest.mark.parametrize("name", ["assigned_at", CHAIN])
     @BOTH_WAYS
     def test_record_differs_when_one_side_was_changed(
@@ -356,6 +483,7 @@ class TestHeads:
             (lambda item: item.clear(), "no such ticket"),
             (lambda item: change(item, title="Changed"), "does not have its hash"),
             (lambda item: change(item, chain="v1:other"), "another hash"),
+            (lambda item: change(item, origin=ELSEWHERE), "as from elsewhere"),
         ],
     )
     def test_head_says_why_it_does_not_hold(
@@ -413,6 +541,30 @@ class TestHeadFiles:
 
         assert read_heads(file) == [first, second]
         assert read_heads(file, ["B"]) == [second]
+
+    def test_heads_are_read_when_the_last_line_was_not_ended(
+        self, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "heads.jsonl"
+        file.write_text('{"project_id": "A", "number": 2, "chain": "v1:a"}')
+        second = Head("B", 1, "v1:b", "now")
+
+        add_heads(str(file), [])
+        add_heads(str(file), [second])
+
+        assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
+
+    def test_report_is_printed_when_the_heads_cannot_be_saved(
+        self, site: Site, tmp_path: Path
+    ) -> None:
+        site.give(create_ticket("PROJ"), 1)
+        site.put(2, status=RESERVED)
+        path = tmp_path / "no-such-directory" / "heads.jsonl"
+
+        with pytest.raises(InputError, match="cannot be written"):
+            audit(command_context(site), save=str(path))
+
+        assert "the ticket PROJ, 2" in site.printed.readouterr().out
 
     def test_data_of_an_announcement_is_a_head(self, tmp_path: Path) -> None:
         file = tmp_path / "heads.jsonl"

@@ -341,6 +341,25 @@ class TestImport:
         assert result == "another ticket has this number"
         assert site.tickets()[5]["title"] == "Theirs"
 
+    def test_hash_of_a_lost_ticket_stays_when_its_number_is_imported(
+        self, site: Site
+    ) -> None:
+        """Also when the hash was put there after the look."""
+        site.call(import_tickets, site.file(1, 9))
+        lose = partial(site.seed(5).item, 5)
+        lost = lose() | {"chain": {"S": "v1:abc"}}
+        site.dynamodb.put_item(TableName="tickets", Item=lose())
+        late = partial(site.dynamodb.put_item, TableName="tickets", Item=lost)
+        site.before("TransactWriteItems", late)
+
+        path = site.file(5)
+        ended = site.call(import_tickets, path)
+        planned = site.call(import_tickets, path, dry_run=True)
+
+        assert f"{path}:1: PROJ-5: a lost ticket has this number" in ended.err
+        assert planned.out.endswith("there already 0, missing 0, different 1\n")
+        assert site.tickets()[5]["chain"] == "v1:abc"
+
     def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
         """A conflict or a throttle says nothing about the ticket."""
         site.seed(42).apply()

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
 from tests.support.cases import cases
 from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
-from ticket_numbering.contract.chain import commitment_of
+from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticketctl.cli.errors import BusyError, CloudError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.commands.import_tickets import import_tickets
@@ -291,6 +291,18 @@ def commitment(fingerprint: str = REQUEST.fingerprint) -> str:
     return commitment_of(SALT, fingerprint)
 
 
+def chain_over(site: Site, fingerprint: str, previous: str = "") -> str:
+    """Return the hash of the ticket if its text had another fingerprint."""
+    return chain_of(
+        previous,
+        project_id="PROJ",
+        number=7,
+        idempotency_key="k",
+        commitment=commitment(fingerprint),
+        assigned_at=site.tickets()[7]["assigned_at"],
+    )
+
+
 class TestErasedChain:
     """The sequence can be verified, and a guess of the text cannot be tested."""
 
@@ -320,27 +332,28 @@ class TestErasedChain:
         assert create_ticket(idempotency_key="k", title="Other").matches(fingerprint)
 
     @pytest.mark.parametrize(
-        ("change", "fingerprint"),
+        ("recorded", "fingerprint"),
         cases(
             {
-                "record-of-a-later-release": ({"fingerprint": "v2:abc"}, "v2:abc"),
-                "ticket-restored": (
-                    {"fingerprint": "erased:"},
-                    REQUEST.fingerprint,
-                ),
+                "record-of-a-later-release": ("v2:abc", "v2:abc"),
+                "text-changed": ("v1:abc", "v1:abc"),
+                "ticket-restored": ("erased:", REQUEST.fingerprint),
+                "record-changed": ("v1:abc", REQUEST.fingerprint),
             }
         ),
     )
+    @pytest.mark.parametrize("previous", ["", "v1:before"])
     def test_commitment_is_to_the_fingerprint_that_the_chain_covers(
-        self, given: Site, change: dict[str, str], fingerprint: str
+        self, given: Site, recorded: str, fingerprint: str, previous: str
     ) -> None:
-        """The record's; or the text's, if the record was erased before."""
-        given.change_record("k", **change)
+        """The record's or the text's; the chain may start again at the ticket."""
+        given.put(6, chain="v1:before")
+        given.change_ticket(7, chain=chain_over(given, fingerprint, previous))
+        given.change_record("k", fingerprint=recorded)
 
         assert erased(given) == ""
 
-        [ticket] = given.tickets().values()
-        assert ticket["commitment"] == commitment(fingerprint)
+        assert given.tickets()[7]["commitment"] == commitment(fingerprint)
         assert given.records()["k"]["fingerprint"] == "erased:"
 
     @pytest.mark.parametrize(
@@ -403,6 +416,31 @@ class TestErasedChain:
 
         assert given.records()["k"]["fingerprint"] == "erased:"
         assert given.tickets() == before
+
+    @pytest.mark.parametrize(
+        "added",
+        cases({"nothing": {}, "text": {"title": "Other"}, "salt": {"salt": SALT}}),
+    )
+    def test_commitment_stays_when_an_erased_ticket_is_erased_again(
+        self, given: Site, added: dict[str, str]
+    ) -> None:
+        """The text of its title and another's record say nothing of it."""
+        erased(given)
+        given.change_ticket(7, **added)
+        given.change_record("k", fingerprint="v1:other")
+
+        assert erased(given) == ""
+
+        assert given.tickets()[7]["commitment"] == commitment()
+
+    def test_commitment_to_the_record_is_kept_and_told_when_none_fits(
+        self, given: Site
+    ) -> None:
+        given.change_ticket(7, chain="v1:other")
+
+        assert "PROJ-7: neither its text nor the record" in erased(given)
+
+        assert given.tickets()[7]["commitment"] == commitment()
 
     @pytest.mark.parametrize(
         "lost",
