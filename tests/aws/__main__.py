@@ -4,7 +4,6 @@ import json
 import platform
 import signal
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from tests.aws.meter import UNITS_A_PUT, Meter, dollars
 from tests.aws.probe import Probe
 from tests.aws.tables import Items, is_aws, table_names, temporary_tables
 from tests.support.backends import Backend
+from ticketctl import __version__
 from ticketctl.aws.aws_errors import explained
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.cli.output import remark
@@ -51,7 +51,6 @@ CANNOT_SHOW: Final = (  # An emulator.
     "times, units and costs",
 )
 
-PYPROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 
 app = typer.Typer(add_completion=False)
 
@@ -135,7 +134,7 @@ def _check(backend: Backend, admin: Meter, seconds: float) -> dict[str, Any]:
 def _about(backend: Backend) -> dict[str, Any]:
     meta = backend.dynamodb.meta
     return {
-        "release": tomllib.loads(PYPROJECT.read_text())["project"]["version"],
+        "release": __version__,
         "boto3": version("boto3"),
         "python": platform.python_version(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -18,7 +18,11 @@ from simulation.exploration.configurations import (
     explore_on_all_cores,
     with_faults,
 )
-from simulation.known_bad.algorithms import ALGORITHMS, REPLAY_LEFT_TO_THE_HOLDER
+from simulation.known_bad.algorithms import (
+    ALGORITHMS,
+    FITS_NOT,
+    REPLAY_LEFT_TO_THE_HOLDER,
+)
 
 TRIED_IN_VAIN: Final = with_faults(TWO_MESSAGES, Fault.REFUSED, faults=2)
 
@@ -74,4 +78,6 @@ class TestEveryInterleaving:
         found = configuration.explore(algorithm)
 
         assert found.violation is not None
-        assert algorithm.breaks in str(found.violation.violation)
+        # Where a number is guessed, its chain can be wrong before there is a gap.
+        broken = str(found.violation.violation)
+        assert algorithm.breaks in broken or FITS_NOT in broken

@@ -26,10 +26,8 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 
 def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
-    return replace(
-        next_step(block, slots),
-        action=TryAt(replace(block.head, number=block.first_number)),
-    )
+    taken = slots[0].taken_by or replace(block.head, number=block.first_number)
+    return replace(next_step(block, slots), action=TryAt(taken))
 
 
 def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:

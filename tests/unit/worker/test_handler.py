@@ -13,6 +13,7 @@ from simulation.aws.lambda_service import Context
 from tests.support.builders import (
     SOURCE,
     assigned_event,
+    block_of,
     create_ticket,
     sqs_event,
     sqs_record,
@@ -365,6 +366,19 @@ class TestOutcomeLines:
         assert line["error"] == "Query: AccessDeniedException"
         assert not {"exception", "exception_name", "stack_trace"} & line.keys()
         assert len(function.log.getvalue()) <= SHORT_LINE
+
+    @pytest.mark.parametrize("date", ["zzz", "9999-12-31T23:59:59.999Z"])
+    def test_line_names_the_ticket_when_its_date_is_not_followed(
+        self, function: Function, date: str
+    ) -> None:
+        """It fails no request, and its words are another program's."""
+        function.store.put(block_of([create_ticket()], assigned_at=date))
+
+        assert function(sqs_record()) == {"batchItemFailures": []}
+        *_, line = function.lines()
+        assert (line["level"], line["ticket_key"]) == ("ERROR", "PROJ-1")
+        assert line["message"].startswith("date of a ticket is not followed")
+        assert date not in json.dumps(line)
 
 
 class TestMetrics:
