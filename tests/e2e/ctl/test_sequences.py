@@ -41,7 +41,8 @@ def test_sequence_has_no_hole_when_it_is_seeded_while_being_numbered(
     number(system, project, *messages[60:])
     system.wait_for(lambda: len(announced(system, project)) == len(messages))
 
-    assert ended.status == Status.OK
+    # Status 1, if a worker numbered tickets between the two steps of the seed.
+    assert ended.status in {Status.OK, Status.FOUND}
     given = sorted(announced(system, project).values())
     before = [number for number in given if number < 9000]
     assert before == [*range(1, len(before) + 1)]
