@@ -98,7 +98,7 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
             {"OutputKey": name, "OutputValue": f"the {name}"} for name in outputs
         ],
         "Parameters": [
-            {"ParameterKey": "IdempotencyRetentionDays", "ParameterValue": "30"}
+            {"ParameterKey": "IdempotencyRetentionDays", "ParameterValue": "40"}
         ],
     }
     return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
@@ -119,7 +119,7 @@ class TestStack:
 
         assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
-        assert stack.retention_days == 30
+        assert stack.retention_days == 40
         assert replace(stack, parameters={}).retention_days == 0
 
     @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ REFUSED = {
     "Set MaximumBatchingWindow to 0, or QueueType to standard.": [
         FIFO | {"MaximumBatchingWindow": "1"}
     ],
-    "must be 0 (for ever) or 30 to 3650 days": [{"IdempotencyRetentionDays": "29"}],
+    "must be 0 (for ever) or 40 to 3650 days": [{"IdempotencyRetentionDays": "39"}],
     "must be 2 to 1000; Lambda takes no less than 2.": [
         {"MaximumConcurrency": "1"},
         {"MaximumConcurrency": "1001"},
