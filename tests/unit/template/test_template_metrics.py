@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from simulation.aws.lambda_service import Context
-from tests.support.alarms import is_on, metrics_of
+from tests.support.alarms import is_on, metrics_of, period_of
 from tests.support.builders import SOURCE, sqs_event, sqs_record
 from tests.support.fakes import (
     FakeDeadLetters,
@@ -198,12 +198,13 @@ class TestDashboard:
 
 DEAD_LETTERS = "${CreateTicketDeadLetterQueue.QueueName}"
 WAITING = "ApproximateNumberOfMessagesVisible"
+HIDDEN = "ApproximateNumberOfMessagesNotVisible"
 GAP = float("nan")
 """A period without data."""
 
 # Failures that no retry fixes, by their alarm.
 CAUSES = {
-    "DeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
+    "DeadLettersAlarm": {(WAITING, DEAD_LETTERS), (HIDDEN, DEAD_LETTERS)},
     "MoreDeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
     "OldDeadLettersAlarm": {(WAITING, DEAD_LETTERS)},
     "OldestMessageAgeAlarm": {
@@ -251,10 +252,13 @@ LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
 
 
 def states(logical_id: str, values: dict[str, Sequence[Sequence[float]]]) -> list[bool]:
-    """Return whether each series of the only metric sets the alarm off."""
+    """Return whether each series of the first metric sets the alarm off alone."""
     alarm = properties(logical_id, **ALL)
-    [(metric, _, _)] = metrics_of(alarm)
-    return [is_on(alarm, {metric["MetricName"]: one}) for one in values[logical_id]]
+    first, *others = (metric["MetricName"] for metric, _, _ in metrics_of(alarm))
+    return [
+        is_on(alarm, {first: one} | dict.fromkeys(others, [0.0] * len(one)))
+        for one in values[logical_id]
+    ]
 
 
 ON_FAILURES = ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
@@ -319,9 +323,11 @@ class TestAlarms:
     def test_one_dead_letter_raises_the_alarm_at_once(self) -> None:
         alarm = properties("DeadLettersAlarm")
 
-        assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-        assert (alarm["Statistic"], alarm["Threshold"]) == ("Maximum", 1)
-        assert alarm["Period"] * alarm["EvaluationPeriods"] == 60
+        assert {statistic for _, statistic, _ in metrics_of(alarm)} == {"Maximum"}
+        assert period_of(alarm) * alarm["EvaluationPeriods"] == 60
+
+    def test_alarm_stays_on_when_somebody_looks_at_the_dead_letter(self) -> None:
+        assert is_on(properties("DeadLettersAlarm"), {WAITING: [0], HIDDEN: [1]})
 
     @pytest.mark.parametrize("logical_id", ON_FAILURES)
     @pytest.mark.parametrize(
