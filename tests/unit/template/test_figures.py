@@ -25,11 +25,8 @@ METRICS_OF_ALARMS = sum(
     ("page", "words"),
     [
         ("docs/decisions.md", BASE),
-        ("docs/performance.md", BASE),
         ("docs/decisions.md", LEAST),
-        ("docs/performance.md", LEAST),
         ("docs/decisions.md", f"the next number for {AGE} ms"),
-        ("docs/performance.md", f"its own last block for {AGE} ms"),
         ("docs/scaling.md", f"| metrics of the worker | {METRICS} |"),
         ("docs/scaling.md", f"| metrics of the alarms | {METRICS_OF_ALARMS} |"),
     ],
