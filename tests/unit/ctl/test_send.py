@@ -652,20 +652,6 @@ class TestDelivery:
         assert ended.out.startswith("PROJ-7  request-")
         assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
 
-    def test_status_is_1_when_a_request_is_refused_at_its_cap(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """It is no dead letter, so none is named."""
-        stack = FakeStack()
-        stack.table.last = {"PROJ": 500}
-        given = checked([ticket_fields(idempotency_key="k", max_number=500)]).requests
-
-        status = Delivery(stack, timeout=60).run(given)
-
-        assert status == Status.FOUND
-        *_, refusal = capsys.readouterr().err.splitlines()
-        assert refusal == "PROJ k: refused: the numbers have reached max_number 500"
-
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
