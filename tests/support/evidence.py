@@ -13,11 +13,12 @@ class Tampering(NamedTuple):
 
     finding: str
     """The kind that an audit with heads has; empty if there is none."""
-    is_seen_by_verifier: bool
+    verifier: str
+    """Whether the verifier finds it: yes, no, or with heads."""
 
 
 def verifier() -> Any:
-    """Return the page's `verify`, which takes the items of one project."""
+    """Return the page's `verify`, which takes items, and heads."""
     [program] = blocks(PAGE, "python")
     names: dict[str, Any] = {"__name__": "page"}
     exec(program, names)  # noqa: S102 - The page's own program.
@@ -27,8 +28,8 @@ def verifier() -> Any:
 def tamperings() -> dict[str, Tampering]:
     """Return the rows of the page's table, by their names."""
     rows = re.findall(
-        r"^\| `([\w-]+)` \|[^|]+\| (?:`([\w-]+)`|none) \| (yes|no) \|$",
+        r"^\| `([\w-]+)` \|[^|]+\| (?:`([\w-]+)`|none) \| (yes|no|with heads) \|$",
         PAGE,
         re.MULTILINE,
     )
-    return {name: Tampering(finding, seen == "yes") for name, finding, seen in rows}
+    return {name: Tampering(finding, seen) for name, finding, seen in rows}

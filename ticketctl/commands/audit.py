@@ -49,8 +49,10 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         typer.Option("--save-heads", help="Add the ends of all chains to this file."),
     ] = None,
     check: Annotated[
-        str | None,
-        typer.Option("--check-heads", help="Check the heads of this file, too."),
+        list[str] | None,
+        typer.Option(
+            "--check-heads", help="Check the heads of this file, too; can be repeated."
+        ),
     ] = None,
     since: Annotated[
         str | None,
@@ -77,7 +79,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         )
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     known = read_heads(save) if save and Path(save).exists() else []
-    heads = read_heads(check, projects) if check else []
+    heads = [head for path in check or () for head in read_heads(path, projects)]
     last = _last_heads(since, projects) if since else {}
     stack = stack_of(ctx)
     plan = AuditPlan(

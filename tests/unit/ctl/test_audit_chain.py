@@ -172,7 +172,7 @@ class TestFalseAlarms:
         remove(tables, 3)
 
         assert found(tables, *projects) == [(Kind.GAP, 3, 3)]
-        assert verified(tables) == ["4: the number before it is missing"]
+        assert verified(tables) == ["A-4: the number before it is missing"]
 
     def test_run_behind_a_gap_starts_with_the_next_ticket(self) -> None:
         tables = chained(6)
@@ -286,7 +286,7 @@ class TestLostTickets:
 
         assert found(tables, *projects) == [(Kind.GAP, 3, 3)]
         [problem] = verified(tables)
-        assert problem.startswith("4:")
+        assert problem.startswith("A-4:")
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
@@ -300,7 +300,7 @@ class TestLostTickets:
         change(ticket_of(tables, 2), **{name: "x"})
 
         assert Kind.MALFORMED in {kind for kind, *_ in found(tables)}
-        assert verified(tables) == ["2: reserved, but it has text"]
+        assert verified(tables) == ["A-2: reserved, but it has text"]
 
 
 def verified(tables: Tables) -> Any:
@@ -421,14 +421,22 @@ class TestDamage:
         tables = chained(3)
         ticket_of(tables, 2)[name] = value
 
-        assert any(problem.startswith("2:") for problem in verified(tables))
+        assert any(problem.startswith("A-2:") for problem in verified(tables))
+
+    def test_verifier_sees_it_when_only_the_type_was_changed(self) -> None:
+        tables = Tables()
+        put(tables, *block_items(block_of([create_ticket("A", title="7")])))
+        assert verified(tables) == []
+        ticket_of(tables, 1)["title"] = {"N": "7"}
+
+        assert verified(tables) == ["A-1: its chain does not fit the ticket before it"]
 
     def test_verifier_goes_on_when_an_erased_ticket_has_no_title(self) -> None:
         tables = chained(2)
         erase(tables, 1)
         change(ticket_of(tables, 1), title=None)
 
-        assert verified(tables) == ["1: erased, but it has text"]
+        assert verified(tables) == ["A-1: erased, but it has text"]
 
     @pytest.mark.parametrize("name", ["assigned_at", CHAIN])
     @BOTH_WAYS

@@ -223,7 +223,7 @@ class TestOncePerIdempotencyKey:
         assert KEY_RECORD.keys() - forever.keys() == {expiry["AttributeName"]}
 
     def test_keys_are_kept_for_ever_or_longer_than_any_message(self) -> None:
-        """On FIFO queues a dead letter's age begins anew; one sent back lives once more."""
+        """On FIFO queues a dead letter's age begins anew; one sent back lives twice."""
         life = sum(
             properties(queue)["MessageRetentionPeriod"]
             for queue in ("CreateTicketQueue", "CreateTicketDeadLetterQueue")
