@@ -18,6 +18,7 @@ class Kind(StrEnum):
     UNFINISHED_SEED = "unfinished-seed"
     DUPLICATE = "two-tickets-of-one-key"
     KEY_WITHOUT_TICKET = "key-without-ticket"
+    GIVEN_TWICE = "number-given-twice"
     TICKET_WITHOUT_KEY = "ticket-without-key"
     MISMATCH = "key-names-another-ticket"
     CHANGED = "changed-ticket"
@@ -49,6 +50,11 @@ _LINES: Final[Mapping[Kind, str]] = {
     Kind.KEY_WITHOUT_TICKET: (
         "{numbers}: named by the key {key}, but there is no such ticket; look for it "
         "in a backup: a repeat of the request is announced with this number"
+    ),
+    Kind.GIVEN_TWICE: (
+        "{numbers}: named by the key {key}, but the ticket has another key: this one's "
+        "was deleted, and its number given again; stop the worker, and decide which of "
+        "the two requests keeps it"
     ),
     Kind.TICKET_WITHOUT_KEY: (
         "{numbers}: the ticket's key {key} is not recorded; a repeat of the request "

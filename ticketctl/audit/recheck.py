@@ -130,7 +130,9 @@ def _of_record(record: KeyRecord, named: Mapping[Place, Ticket]) -> Iterator[Fin
     if there is not None and there.idempotency_key == key:
         yield _difference(there, record, differences(there, record))
     elif there is None or not there.is_malformed:
-        yield Finding(Kind.KEY_WITHOUT_TICKET, project_id, (record.number,), key)
+        is_ticket = there is not None and there.idempotency_key is not None
+        kind = Kind.GIVEN_TWICE if is_ticket else Kind.KEY_WITHOUT_TICKET
+        yield Finding(kind, project_id, (record.number,), key)
 
 
 def _difference(ticket: Ticket, record: KeyRecord, differing: Sequence[str]) -> Finding:
