@@ -46,8 +46,9 @@ def edit_dead_letter(
     text = _edited(laid_out(dead_letter.body)) if given is None else nullcontext(given)
     with text as new_text:
         body = _new_body(new_text, dead_letter, allowed, new_key=new_key)
-        redriven = resend(stack, [replace(dead_letter, body=body)])
-    console().print(f"dead letters redriven: {redriven}")
+        resend(stack, [replace(dead_letter, body=body)])
+    key = CreateTicket.parse(body).idempotency_key
+    console().print(f"sent with the idempotency key {key}", markup=False)
 
 
 @contextmanager

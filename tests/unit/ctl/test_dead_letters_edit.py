@@ -125,7 +125,9 @@ class TestNewBody:
 
         assert site.sqs.sent == []
 
-    def test_key_is_new_when_one_is_wanted(self) -> None:
+    def test_key_is_new_and_named_when_one_is_wanted(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         sqs = Sqs([dead_letter(body=OTHER), dead_letter(body=OTHER)])
 
         for message_id, body in zip(sqs.ids, (typed(OTHER), None), strict=True):
@@ -133,6 +135,9 @@ class TestNewBody:
 
         keys = {json.loads(body)["idempotency_key"] for body in sqs.bodies}
         assert len(keys - {"k-1"}) == 2
+        assert {
+            line.split()[-1] for line in capsys.readouterr().out.splitlines()
+        } == keys
 
 
 class TestEdited:
