@@ -38,7 +38,7 @@ class Announcer:
     publisher: Publisher
     time_left: TimeLeft
     has_failed: bool = False
-    """Whether an event was not published; it is due again."""
+    """Whether the last call did not publish an event; it is due again."""
     _published: set[str] = field(default_factory=set)
 
     def announce(self, results: Sequence[Result]) -> Mapping[str, Exception]:
@@ -54,7 +54,7 @@ class Announcer:
         }
         failures = failures_of(self._publish, due)
         self._published |= due.keys() - failures.keys()
-        self.has_failed |= bool(failures)
+        self.has_failed = bool(failures)
         return failures
 
     def _publish(self, envelopes: Sequence[Envelope]) -> Mapping[str, Exception]:

@@ -159,6 +159,13 @@ class TestAnswersSoFar:
 
         assert [len(ids) for _, ids in system.publisher.log] == [50, 10]
 
+    def test_each_block_is_announced_once_when_its_project_backs_off_again(
+        self, system: System
+    ) -> None:
+        system.handle(*hot(110), faults=[passes, THROTTLED, passes, THROTTLED])
+
+        assert [len(ids) for _, ids in system.publisher.log] == [50, 50, 10]
+
     def test_refusal_waits_when_a_rival_of_its_key_does(self, system: System) -> None:
         """Another worker's number for an equal request can still replace it."""
         system.store.fill(1, "HOT")

@@ -65,6 +65,7 @@ TAKEN = {"Code": "ConditionalCheckFailed", "Message": "The conditional request f
 TICKET = {"project_id": {"S": "PROJ"}, "number": {"N": "1"}, "title": {"S": "Door"}}
 TAKEN_TICKET = TAKEN | {"Item": TICKET}
 ELSEWHERE = {"origin": {"S": "elsewhere"}}
+CHAIN = "v1:" + "a" * 43
 RECORD: dict[str, Any] = {
     "id": {"S": "PROJ#order-7"},
     "project_id": {"S": "PROJ"},
@@ -73,16 +74,16 @@ RECORD: dict[str, Any] = {
     "fingerprint": {"S": "v1:abc"},
     "assigned_at": {"S": ASSIGNED_AT},
     "expires_at": {"N": "1800000000"},
+    "chain": {"S": CHAIN},
 }
 RECORDED = TAKEN | {"Item": RECORD}
-CHAIN = "v1:" + "a" * 43
 TAKER = Head(1, "")
 LAST = {
     "number": {"N": "41"},
     "assigned_at": {"S": ASSIGNED_AT},
     "chain": {"S": CHAIN},
 }
-ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT)
+ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT, CHAIN)
 UNKNOWN = Slot(Reason.UNKNOWN, Reason.UNKNOWN)
 
 DAMAGES = cases(

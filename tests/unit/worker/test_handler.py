@@ -460,12 +460,13 @@ class TestWaits:
 
         assert function.waits() == [[pytest.approx(1)]]
 
+    @pytest.mark.parametrize("ages", [(1, 9), (9, 1)])
     def test_wait_is_that_of_the_oldest_message_when_a_request_was_repeated(
-        self, function: Function
+        self, function: Function, ages: tuple[int, int]
     ) -> None:
         request = create_ticket()
 
-        function(sent_before(1, request), sent_before(9, request))
+        function(*[sent_before(age, request) for age in ages])
 
         assert function.waits() == [[pytest.approx(9)]]
 

@@ -7,11 +7,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.support.builders import SOURCE, assigned_event, create_ticket, ticket_fields
+from tests.support.builders import (
+    SOURCE,
+    assigned_event,
+    block_of,
+    create_ticket,
+    ticket_fields,
+)
 from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
+from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
-from ticket_numbering.contract.messages import MAX_BODY_BYTES, CreateTicket
+from ticket_numbering.contract.messages import (
+    MAX_BODY_BYTES,
+    CreateTicket,
+    stored_fingerprint,
+)
 
 ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_REASON = 2000
@@ -283,6 +294,16 @@ class TestFingerprint:
         required = {"project_id": "PROJ", "idempotency_key": "order-7"}
 
         assert create_ticket(**required | fields).fingerprint == f"v1:{digest}"
+
+    @pytest.mark.parametrize("fields", [KNOWN, {}], ids=["full", "minimal"])
+    def test_fingerprint_of_a_stored_ticket_is_that_of_its_request(
+        self, fields: dict[str, Any]
+    ) -> None:
+        request = create_ticket(**fields)
+        [(_, assignment, salt)] = block_of([request]).tickets
+        stored = ticket_item(request, assignment, salt)
+
+        assert stored_fingerprint(stored) == request.fingerprint
 
     def test_request_cannot_be_changed(self) -> None:
         """Its fingerprint is computed once."""

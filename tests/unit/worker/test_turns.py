@@ -79,13 +79,16 @@ def test_time_of_other_turns_counts_when_a_task_backs_off(
 class TestIdleWork:
     """It is done while no task runs and one waits, and delays none for long."""
 
-    def test_work_is_done_before_the_thread_sleeps(self) -> None:
+    @pytest.mark.parametrize(("delay", "at"), [(8.0, 92.0), (0.0, 100.0)])
+    def test_work_is_done_before_the_thread_sleeps(
+        self, delay: float, at: float
+    ) -> None:
         log = Log()
         log.work = [0.0]
 
-        log.take(log.task("a", 8.0), log.task("b"))
+        log.take(log.task("a", delay), log.task("b"))
 
-        assert log.turns[1:] == [("b", 100.0), ("work", 100.0), ("a", 92.0)]
+        assert log.turns[1:] == [("b", 100.0), ("work", 100.0), ("a", at)]
 
     def test_none_is_done_when_no_task_backs_off(self) -> None:
         log = Log()
@@ -94,6 +97,19 @@ class TestIdleWork:
         log.take(log.task("a"), log.task("b"))
 
         assert log.turns == [("a", 100.0), ("b", 100.0)]
+
+    def test_none_is_done_when_all_tasks_are_done(self) -> None:
+        log = Log()
+        delays = iter([8.0])
+
+        def brings_work() -> float | None:
+            delay = next(delays, None)
+            log.work = [] if delay else [0.0]
+            return delay
+
+        log.take(brings_work)
+
+        assert log.turns == []
 
     def test_work_is_left_when_a_task_is_overdue(self) -> None:
         log = Log()
@@ -121,6 +137,18 @@ class TestIdleWork:
 
         assert scene.missing == []
 
+    def test_work_is_done_by_a_thread_that_slept_too_when_another_sleeps(self) -> None:
+        scene = Scene(both_sleep=True)
+        delays = iter([1.0])
+
+        def backs_off_later() -> float | None:
+            scene.wait_for(scene.asleep)
+            return next(delays, None)
+
+        scene.take(scene.backs_off, backs_off_later)
+
+        assert scene.missing == []
+
     def test_tasks_go_on_and_start_no_second_work_when_a_thread_works(self) -> None:
         """Another thread wakes up, runs its task, and sleeps for the task left here."""
         scene = Scene(lasting=True)
@@ -141,6 +169,8 @@ class Scene:
 
     lasting: bool = False
     """Whether the work ends only when the other thread is asleep again."""
+    both_sleep: bool = False
+    """Whether there is work only when both sleep; the first one wakes up then."""
     asleep: Event = field(default_factory=Event)
     asleep_again: Event = field(default_factory=Event)
     at_work: Event = field(default_factory=Event)
@@ -166,13 +196,17 @@ class Scene:
             self.missing.append(step)
 
     def _sleep(self, _: float) -> None:
-        """Sleep until the other thread works."""
-        (self.asleep_again if self.asleep.is_set() else self.asleep).set()
-        self.wait_for(self.at_work)
+        """Sleep until the other thread works, or sleeps too."""
+        is_first = not self.asleep.is_set()
+        (self.asleep if is_first else self.asleep_again).set()
+        self.wait_for(
+            self.asleep_again if is_first and self.both_sleep else self.at_work
+        )
 
     def _idle_work(self) -> Work | None:
         self.second_looks += self.is_working
-        return None if self.at_work.is_set() else self._work
+        is_early = self.both_sleep and not self.asleep_again.is_set()
+        return None if is_early or self.at_work.is_set() else self._work
 
     def _work(self) -> None:
         self.is_working = True
