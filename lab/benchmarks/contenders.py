@@ -26,6 +26,7 @@ from simulation.known_bad.samples import (
     textbook,
     ticket_put,
 )
+from simulation.releases import EARLIER_VERSION
 from ticket_numbering.contract.messages import CreateTicket
 
 
@@ -87,6 +88,8 @@ def powertools(environment: ExecutionEnvironment) -> Handler:
 
 OURS: Final = "ours"
 TEXTBOOK: Final = "textbook"
+UNCHAINED: Final = "without the chain"
+"""Ours, of the release before the chain."""
 
 CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
     OURS: SHIPPED.build,
@@ -96,3 +99,6 @@ CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
     "powertools": powertools,
 }
 """Every way by its name; each makes the handler of one execution environment."""
+
+HANDLERS: Final = {**CONTENDERS, UNCHAINED: EARLIER_VERSION.build}
+"""These, and the release that shows what the chain costs."""
