@@ -1,4 +1,4 @@
-"""The table of rights on the operators' page."""
+"""The table of rights beside the operators' page."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,16 @@ from typing import Final
 
 from tests.support.markdown_commands import ROOT
 
-OPERATIONS: Final = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+OPERATIONS: Final = (
+    _page("operations.md") + "\n#" + _page("rights.md").replace("operations.md#", "#")
+)
+"""The operators' page, and the rights as its last section."""
+
 RIGHT: Final = re.compile(r"`(\w+:\w+)`")
 
 

@@ -1,7 +1,6 @@
-"""A new command is imported, tested end to end, and on the operators' page."""
+"""A new command is imported, and tested end to end."""
 
 import ast
-import re
 from pathlib import Path
 from typing import Final
 
@@ -32,15 +31,6 @@ def test_module_of_a_command_is_imported() -> None:
     modules = {path.stem for path in init.parent.glob("*.py")}
 
     assert imported == modules - {"__init__", "application"}
-
-
-def test_command_stands_in_the_first_column_of_the_operators_page() -> None:
-    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
-    section = page.partition("\n## Commands\n")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-    named = {name for cell in cells for name in re.findall(r"`([a-z-]+)", cell)}
-
-    assert command_names() <= named
 
 
 def test_command_is_called_by_an_end_to_end_test() -> None:
