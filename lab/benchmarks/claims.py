@@ -118,7 +118,7 @@ CLAIMS: Final = (
         _both(
             {
                 f"N = {workers}": replace(cells.BESIDE_HOT, workers=workers)
-                for workers in (10, 2)
+                for workers in (20, 10, 2)
             }
         ),
     ),
@@ -219,7 +219,11 @@ TARGETS: Final = (
         0,
         lambda of: sum(of(hot(workers)).starved for workers in WORKERS),
     ),
-    Target("p99 of the quiet, s", 0.3, lambda of: of(cells.BESIDE_HOT).p99_of_quiet),
+    Target(
+        "p99 of the quiet beside a hot one, N = 20, s",
+        0.3,
+        lambda of: of(replace(cells.BESIDE_HOT, workers=20)).p99_of_quiet,
+    ),
     Target("requests of an undisturbed batch", 0.3, lambda of: of(cells.CALM).requests),
     Target("its write units", 4.0, lambda of: of(cells.CALM).write_units),
     Target(

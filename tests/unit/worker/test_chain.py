@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from base64 import urlsafe_b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from ticket_numbering.contract.chain import (
     new_salt,
     valid_chain,
 )
+from ticket_numbering.contract.dynamodb_items import ticket_item
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OWN = "2026-11-22T12:00:00.000Z"
@@ -90,6 +92,13 @@ class TestBlock:
             assert ticket.assignment.chain == previous
         assert block.last == Head(7, block.tickets[-1].assignment.assigned_at, previous)
 
+    def test_ticket_without_a_chain_has_no_salt(self) -> None:
+        [(request, assignment, salt)] = block_of([create_ticket()]).tickets
+
+        item = ticket_item(request, replace(assignment, chain=None), salt)
+
+        assert not {"chain", "salt"} & item.keys()
+
     def test_each_ticket_of_a_block_has_a_salt_of_its_own(self) -> None:
         """The salt of a neighbour would stay when one ticket is erased."""
         block = Block.of(Head(), create_tickets(3), OWN, new_salt)
@@ -137,10 +146,18 @@ class TestDates:
         assert head.date_after(NOON) == expected
         assert head.can_be_followed(NOON) == can_be_followed
 
-    def test_date_is_utc_when_the_clock_is_not(self) -> None:
-        local = NOON.astimezone() + timedelta(microseconds=999)
+    def test_date_is_utc_when_the_machine_is_elsewhere(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("TZ", "Asia/Tokyo")
+            time.tzset()
+            local = NOON.astimezone() + timedelta(microseconds=999)
+            date = Head().date_after(local)
+        time.tzset()
 
-        assert Head().date_after(local) == OWN
+        assert local.utcoffset() == timedelta(hours=9)
+        assert date == OWN
 
     def test_head_counts_for_its_number_alone(self) -> None:
         head = Head(41, "zzz", "v1:zzz")
