@@ -18,6 +18,7 @@ COMPARISONS: Final[dict[str, Callable[[Series, float], NDArray[np.bool_]]]] = {
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "IF": np.where,
     "DIFF": lambda series: np.diff(series, prepend=np.nan),
+    "FILL": lambda series, value: np.where(np.isnan(series), value, series),
 }
 """CloudWatch User Guide, "Metric math syntax and functions"."""
 

@@ -17,11 +17,16 @@ class Tampering(NamedTuple):
     """Whether the verifier finds it: yes, no, or with heads."""
 
 
+def program() -> str:
+    """Return the page's verifier."""
+    [found] = blocks(PAGE, "python")
+    return found
+
+
 def verifier() -> Any:
     """Return the page's `verify`, which takes items, and heads."""
-    [program] = blocks(PAGE, "python")
     names: dict[str, Any] = {"__name__": "page"}
-    exec(program, names)  # noqa: S102 - The page's own program.
+    exec(program(), names)  # noqa: S102 - The page's own program.
     return names["verify"]
 
 

@@ -19,7 +19,7 @@ from tests.support.builders import (
 )
 from tests.support.ctl_process import Ctl, local_environment
 from tests.support.evidence import tamperings, verifier
-from tests.support.seed_items import Item, block_items, ticket_item
+from tests.support.seed_items import Item, block_items, key_item, ticket_item
 from tests.support.tables import restored_tables
 from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
@@ -120,6 +120,12 @@ def seeded(project: str) -> list[Item]:
         item[RESERVED_UP_TO] = {"N": "10"}
     later = block_items(block_of(create_tickets(1, project), 11))
     return [*chained(project, 4), *seed, *later]
+
+
+def imported(project: str) -> list[Item]:
+    """Return these, with 7 from elsewhere."""
+    key = key_item(project, 7, "old")
+    return [*seeded(project), ticket_item(project, 7, "old", origin=ELSEWHERE), key]
 
 
 def with_loss(project: str) -> list[Item]:
@@ -270,6 +276,7 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "after-the-head": after_the_head,
     "no-head": no_head,
     "forged-loss": forged_loss,
+    "imported-removed": lambda sequence: sequence.remove(7),
     "marks": lambda sequence: sequence.change(3, status=VOIDED, voided_by="somebody"),
     "destroyed": lambda sequence: sequence.erase(3, ERASED_TITLE),
     "appended": appended,
@@ -280,6 +287,7 @@ ORIGINALS: Final[dict[str, Callable[[str], list[Item]]]] = {
     "removed-before-a-seed": seeded,
     "before-a-seed": seeded,
     "before-a-loss": with_loss,
+    "imported-removed": imported,
     "no-head": unchained,
     "after-the-head": lambda project: chained(project, 4),
 }
@@ -329,7 +337,9 @@ def results(deployed: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> R
             dynamodb.delete_item(TableName=tables[table], Key=its_key)
         for item in after:
             dynamodb.put_item(TableName=tables["id" in item], Item=item)
-        audited = ctl("audit", *options, "--check-heads", str(heads), "--json")
+        files = in_two_files(heads)
+        checks = [word for path in files for word in ("--check-heads", str(path))]
+        audited = ctl("audit", *options, *checks, "--json")
     findings = defaultdict(set)
     for finding in audited.json["findings"]:
         findings[finding["project_id"]].add(finding["kind"])
@@ -349,6 +359,16 @@ def place(item: Item) -> tuple[bool, Item]:
     """Return the table and the key of an item."""
     names = ["id"] if "id" in item else ["project_id", "number"]
     return "id" in item, {name: item[name] for name in names}
+
+
+def in_two_files(heads: Path) -> tuple[Path, Path]:
+    """Return the file's first half and its second, in files of their own."""
+    lines = heads.read_text().splitlines()
+    halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    paths = heads.with_name("first.jsonl"), heads.with_name("second.jsonl")
+    for path, half in zip(paths, halves, strict=True):
+        path.write_text("\n".join(half) + "\n")
+    return paths
 
 
 def forget(heads: Path, project: str) -> None:

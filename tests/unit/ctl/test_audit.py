@@ -19,7 +19,7 @@ from tests.support.audit_tables import (
 )
 from tests.support.canned_aws import aws_client
 from tests.support.fakes import Clock
-from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
+from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
@@ -113,6 +113,12 @@ class TestSequences:
         assert "run it again: ticketctl seed A --last 10;" in str(finding)
 
 
+def reserved_for(tables: Tables, number: int, key: str) -> None:
+    """Let a key's record name a reserved number."""
+    tables.ticket("A", number, None, status=RESERVED, origin="elsewhere")
+    tables.key("A", number, key)
+
+
 # Each has one fault; the finding that the audit must have.
 Flaw = tuple[Callable[[Tables], None], Kind, tuple[int, ...], str]
 FLAWS: dict[str, Flaw] = {
@@ -160,6 +166,12 @@ FLAWS: dict[str, Flaw] = {
         lambda tables: tables.key("A", 9, "lone"),
         Kind.KEY_WITHOUT_TICKET,
         (9,),
+        "lone",
+    ),
+    "a reserved number": (
+        lambda tables: reserved_for(tables, 3, "lone"),
+        Kind.KEY_WITHOUT_TICKET,
+        (3,),
         "lone",
     ),
     "a ticket of another key": (

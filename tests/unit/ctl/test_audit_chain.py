@@ -4,7 +4,9 @@ The kinds of tampering are in `docs/evidence.md`, and tests/e2e/ctl/test_evidenc
 """
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from tests.support.builders import (
 )
 from tests.support.command_site import Site
 from tests.support.ctl_process import Ctl, command_context
-from tests.support.evidence import verifier
+from tests.support.evidence import program, verifier
 from tests.support.seed_items import Item, block_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.chain import commitment_of
@@ -306,6 +308,85 @@ class TestLostTickets:
 def verified(tables: Tables) -> Any:
     """Return the problems that the verifier of the page has with the tickets."""
     return verifier()([*tables.items["tickets"].values()])
+
+
+class TestVerifier:
+    """The page's program, as an auditor runs it, without our code."""
+
+    @staticmethod
+    def run(
+        directory: Path, tables: Tables, *heads: Mapping[str, Any], **more: Any
+    ) -> tuple[int, list[str]]:
+        """Run it with a file for each head; return the status and what it says."""
+        (directory / "verify.py").write_text(program())
+        for place, head in enumerate(heads):
+            (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
+        answer = {"Items": [*tables.items["tickets"].values()]} | more
+        command = [sys.executable, "-I", "verify.py"]
+        ended = subprocess.run(  # noqa: S603 - the page's own program.
+            [*command, *(f"{place}.jsonl" for place in range(len(heads)))],
+            cwd=directory,
+            input=json.dumps(answer),
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        return ended.returncode, (ended.stdout + ended.stderr).splitlines()
+
+    @pytest.fixture
+    def tables(self) -> Tables:
+        """Return two projects; in the second, the last ticket has no chain."""
+        tables = chained(2)
+        put(tables, *block_items(block_of([create_ticket("B")])))
+        put(tables, *block_items(unchained_block([create_ticket("B")], 2)))
+        change(ticket_of(tables, 1), status="voided")
+        return tables
+
+    def test_projects_and_heads_are_clean_when_nobody_tampered(
+        self, tables: Tables, tmp_path: Path
+    ) -> None:
+        """What is marked, and what has no chain, is named."""
+        head = head_of(tables, 2)
+
+        status, lines = self.run(tmp_path, tables, head, head)
+
+        assert status == 0
+        assert lines[:2] == ["A-1 is voided", "B-2 is without a chain"]
+        assert lines[2:] == ["4 items, 2 heads, 0 problems"]
+
+    def test_head_of_each_file_is_compared(
+        self, tables: Tables, tmp_path: Path
+    ) -> None:
+        head = head_of(tables, 2)
+        heads = head | {"chain": "v1:other"}, head | {"number": 3}
+
+        status, lines = self.run(tmp_path, tables, *heads)
+
+        assert status == 1
+        assert lines[2:4] == ["A-2: a head does not hold", "A-3: a head does not hold"]
+
+    @pytest.mark.parametrize("name", ["NextToken", "LastEvaluatedKey"])
+    def test_part_of_a_table_is_refused(
+        self, tables: Tables, tmp_path: Path, name: str
+    ) -> None:
+        status, [line] = self.run(tmp_path, tables, **{name: "x"})
+
+        assert (status, line.split(":")[0]) == (1, "these are not all items")
+
+    def test_nothing_at_all_is_no_success(self, tmp_path: Path) -> None:
+        assert self.run(tmp_path, Tables()) == (1, ["0 items, 0 heads, 0 problems"])
+
+    def test_chain_of_a_ticket_from_elsewhere_is_a_problem(self) -> None:
+        tables = chained(3)
+        change(ticket_of(tables, 2), origin=ELSEWHERE)
+
+        assert verified(tables) == ["A-2: from elsewhere, but it has a chain"]
+
+
+def head_of(tables: Tables, number: int) -> dict[str, Any]:
+    """Return the head that ends at a ticket of the project A."""
+    chain = ticket_of(tables, number)[CHAIN]["S"]
+    return {"project_id": "A", "number": number, "chain": chain}
 
 
 class TestDates:

@@ -326,8 +326,14 @@ class TestAlarms:
         assert {statistic for _, statistic, _ in metrics_of(alarm)} == {"Maximum"}
         assert period_of(alarm) * alarm["EvaluationPeriods"] == 60
 
-    def test_alarm_stays_on_when_somebody_looks_at_the_dead_letter(self) -> None:
-        assert is_on(properties("DeadLettersAlarm"), {WAITING: [0], HIDDEN: [1]})
+    @pytest.mark.parametrize("visible", [0, GAP])
+    def test_alarm_stays_on_when_somebody_looks_at_the_dead_letter(
+        self, visible: float
+    ) -> None:
+        assert is_on(properties("DeadLettersAlarm"), {WAITING: [visible], HIDDEN: [1]})
+
+    def test_alarm_is_on_when_sqs_reports_visible_dead_letters_alone(self) -> None:
+        assert is_on(properties("DeadLettersAlarm"), {WAITING: [1], HIDDEN: [GAP]})
 
     @pytest.mark.parametrize("logical_id", ON_FAILURES)
     @pytest.mark.parametrize(
