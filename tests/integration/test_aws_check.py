@@ -41,7 +41,7 @@ def owner(emulator: Emulator) -> Iterator[Clients]:
 @pytest.fixture(scope="module")
 def environment(emulator: Emulator, owner: Clients) -> Mapping[str, str]:
     """Return the environment of a user with the documented rights."""
-    _, permissions = blocks(INSTALL.read_text(encoding="utf-8"), "json")
+    *_, permissions = blocks(INSTALL.read_text(encoding="utf-8"), "json")
     iam = owner.client("iam")
     iam.create_user(UserName="check")
     iam.put_user_policy(UserName="check", PolicyName="p", PolicyDocument=permissions)
