@@ -2,7 +2,9 @@
 
 import os
 import signal
+from functools import cache
 
+import botocore.session
 from hypothesis import settings
 
 # A slow machine is no failure; how long a test may take is pytest's business.
@@ -21,3 +23,6 @@ os.environ.update(
 )
 for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
     os.environ.pop(name, None)
+
+# Every session reads the descriptions of the services, for a fifth of a second.
+botocore.session.create_loader = cache(botocore.session.create_loader)

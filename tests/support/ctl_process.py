@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -72,7 +73,12 @@ class Ctl:
 
 def command_context(stack: Any) -> typer.Context:
     """Return the context of a command whose options name this stack."""
-    return typer.Context(typer.main.get_command(app), obj=lambda: stack)
+    return typer.Context(_command_line(), obj=lambda: stack)
+
+
+@cache
+def _command_line() -> Any:
+    return typer.main.get_command(app)
 
 
 def local_environment(stack: LocalStack) -> dict[str, str | None]:

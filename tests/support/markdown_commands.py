@@ -5,15 +5,17 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Final
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 ROOT: Final = Path(__file__).parents[2]
 
-MARKDOWN: Final = MarkdownIt().enable("table")
+_MARKDOWN: Final = MarkdownIt().enable("table")
 _SHELLS: Final = {"bash", "console", "sh", "shell"}
 _SEPARATORS: Final = {"$", "||", "&&", ">>", "until", "do", *"|&;()<>"}
 
@@ -37,8 +39,14 @@ def pages() -> list[Path]:
     return sorted(found - {ROOT / "CHANGELOG.md"})
 
 
+@cache
+def tokens(text: str) -> list[Token]:
+    """Return the parts of a page; only for reading."""
+    return _MARKDOWN.parse(text)
+
+
 def blocks(text: str, language: str) -> list[str]:
-    fences = (token for token in MARKDOWN.parse(text) if token.type == "fence")
+    fences = (token for token in tokens(text) if token.type == "fence")
     return [fence.content for fence in fences if fence.info == language]
 
 
@@ -61,7 +69,7 @@ def on_all_pages(program: str) -> list[Shown]:
 
 
 def _codes(text: str) -> Iterator[tuple[str, bool]]:
-    for token in MARKDOWN.parse(text):
+    for token in tokens(text):
         if token.type == "fence" and token.info in _SHELLS:
             yield token.content, True
         for child in token.children or []:

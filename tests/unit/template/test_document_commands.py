@@ -15,13 +15,13 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
-    MARKDOWN,
     ROOT,
     Shown,
     blocks,
     commands,
     on_all_pages,
     pages,
+    tokens,
 )
 from ticketctl.commands import app
 
@@ -130,10 +130,8 @@ def test_json_of_a_page_can_be_parsed(block: str) -> None:
 
 def anchors(page: Path) -> set[str]:
     """Return the anchors that GitHub makes of a page's headings."""
-    tokens = MARKDOWN.parse(page.read_text(encoding="utf-8"))
-    headings = [
-        text.content for token, text in pairwise(tokens) if token.type == "heading_open"
-    ]
+    parts = pairwise(tokens(page.read_text(encoding="utf-8")))
+    headings = [text.content for token, text in parts if token.type == "heading_open"]
     return {
         re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
         for heading in headings
@@ -142,7 +140,7 @@ def anchors(page: Path) -> set[str]:
 
 def links(page: Path) -> Iterator[str]:
     """Return where a page's links and images lead within the repository."""
-    for token in MARKDOWN.parse(page.read_text(encoding="utf-8")):
+    for token in tokens(page.read_text(encoding="utf-8")):
         for child in token.children or []:
             target = str(child.attrGet("href") or child.attrGet("src") or "")
             if target and ":" not in target:

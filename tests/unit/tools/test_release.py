@@ -64,17 +64,19 @@ class TestVersions:
         assert [*problems("v9.9.9", checkout)]
 
 
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release")
+    wheel, function = folder / "x.whl", folder / "function"
+    wheel.write_bytes(b"wheel")
+    function.mkdir()
+    (function / "lambda_function.py").write_text("code")
+    write(wheel, function, folder / "release")
+    return folder / "release"
+
+
 class TestFiles:
     """Whoever has the directory can deploy from it."""
-
-    @pytest.fixture
-    def release(self, tmp_path: Path) -> Path:
-        wheel, function = tmp_path / "x.whl", tmp_path / "function"
-        wheel.write_bytes(b"wheel")
-        function.mkdir()
-        (function / "lambda_function.py").write_text("code")
-        write(wheel, function, tmp_path / "release")
-        return tmp_path / "release"
 
     def test_checksums_are_those_of_all_other_files(self, release: Path) -> None:
         files = [path for path in release.iterdir() if path.name != "SHA256SUMS"]
