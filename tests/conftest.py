@@ -3,9 +3,13 @@
 import os
 import signal
 from functools import cache
+from pathlib import Path
 
 import botocore.session
+import pytest
 from hypothesis import settings
+
+COVERING = Path(__file__).parent / "unit" / "worker"
 
 # A slow machine is no failure; how long a test may take is pytest's business.
 settings.register_profile("project", deadline=None)
@@ -26,3 +30,13 @@ for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
 
 # Every session reads the descriptions of the services, for a fifth of a second.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the unit tests of the worker reach the coverage alone.
+
+    Its trace takes twice the time of a history, and its branches prove nothing there.
+    """
+    for item in items:
+        if not item.path.is_relative_to(COVERING):
+            item.add_marker(pytest.mark.no_cover)
