@@ -1,4 +1,4 @@
-"""The verifier of `docs/evidence.md` finds nothing in what the shipped worker wrote."""
+"""`docs/examples/verify.py` finds nothing in what the shipped worker wrote."""
 
 from collections import defaultdict
 from typing import Any, Final

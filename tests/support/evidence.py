@@ -1,11 +1,13 @@
-"""The verifier and the table of tampering of `docs/evidence.md`."""
+"""The verifier, and the table of tampering of `docs/evidence.md`."""
 
 import re
+import runpy
 from typing import Any, Final, NamedTuple
 
-from tests.support.markdown_commands import ROOT, blocks
+from tests.support.markdown_commands import ROOT
 
 PAGE: Final = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+VERIFIER: Final = ROOT / "docs" / "examples" / "verify.py"
 
 
 class Tampering(NamedTuple):
@@ -17,17 +19,9 @@ class Tampering(NamedTuple):
     """Whether the verifier finds it: yes, no, or with heads."""
 
 
-def program() -> str:
-    """Return the page's verifier."""
-    [found] = blocks(PAGE, "python")
-    return found
-
-
 def verifier() -> Any:
-    """Return the page's `verify`, which takes items, and heads."""
-    names: dict[str, Any] = {"__name__": "page"}
-    exec(program(), names)  # noqa: S102 - The page's own program.
-    return names["verify"]
+    """Return the verifier's `verify`, which takes items, and heads."""
+    return runpy.run_path(str(VERIFIER))["verify"]
 
 
 def tamperings() -> dict[str, Tampering]:

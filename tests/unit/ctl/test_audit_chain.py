@@ -22,7 +22,7 @@ from tests.support.builders import (
 )
 from tests.support.command_site import Site
 from tests.support.ctl_process import Ctl, command_context
-from tests.support.evidence import program, verifier
+from tests.support.evidence import VERIFIER, verifier
 from tests.support.seed_items import Item, block_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.chain import commitment_of
@@ -306,24 +306,23 @@ class TestLostTickets:
 
 
 def verified(tables: Tables) -> Any:
-    """Return the problems that the verifier of the page has with the tickets."""
+    """Return the problems that the verifier has with the tickets."""
     return verifier()([*tables.items["tickets"].values()])
 
 
 class TestVerifier:
-    """The page's program, as an auditor runs it, without our code."""
+    """The file that an auditor downloads, as it is run without our code."""
 
     @staticmethod
     def run(
         directory: Path, tables: Tables, *heads: Mapping[str, Any], **more: Any
     ) -> tuple[int, list[str]]:
         """Run it with a file for each head; return the status and what it says."""
-        (directory / "verify.py").write_text(program())
         for place, head in enumerate(heads):
             (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
         answer = {"Items": [*tables.items["tickets"].values()]} | more
-        command = [sys.executable, "-I", "verify.py"]
-        ended = subprocess.run(  # noqa: S603 - the page's own program.
+        command = [sys.executable, "-I", str(VERIFIER)]
+        ended = subprocess.run(  # noqa: S603 - the project's own program.
             [*command, *(f"{place}.jsonl" for place in range(len(heads)))],
             cwd=directory,
             input=json.dumps(answer),

@@ -63,6 +63,14 @@ class TestCommandLines:
     def test_aws_knows_the_operation_and_its_options(self, shown: Shown) -> None:
         check_aws(shown.words)
 
+    @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
+    def test_file_of_the_project_that_a_command_takes_exists(
+        self, shown: Shown
+    ) -> None:
+        names = re.findall(r"file://(docs/\S+)", " ".join(shown.words))
+
+        assert all((ROOT / name).is_file() for name in names)
+
     @pytest.mark.parametrize(
         ("line", "refusal"),
         [
@@ -126,6 +134,13 @@ def test_python_of_a_page_can_be_parsed(block: str) -> None:
 @pytest.mark.parametrize("block", blocks_of_all_pages("json"))
 def test_json_of_a_page_can_be_parsed(block: str) -> None:
     assert json.loads(block)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("docs/examples/*.json")), ids=lambda path: path.name
+)
+def test_json_of_an_example_can_be_parsed(path: Path) -> None:
+    assert json.loads(path.read_text(encoding="utf-8"))
 
 
 def anchors(page: Path) -> set[str]:

@@ -1,0 +1,132 @@
+"""Checks the chain of tickets; needs Python 3.11 and its standard library alone.
+
+    python verify.py [HEADS.jsonl ...] < tickets.json
+
+docs/evidence.md defines the chain, and says how to get both kinds of files. Status 0:
+nothing contradicts the chain; 1: a problem, or no item at all.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+OPTIONAL = {"description", "reporter", "labels", "attributes"}
+TEXT = {"project_id", "idempotency_key", "title", "priority", *OPTIONAL}
+
+Ticket = dict[str, Any]
+
+
+def plain(value: dict[str, Any]) -> Any:
+    """Return a value of DynamoDB's JSON as Python's; of an unknown type, both parts."""
+    [(kind, content)] = value.items()
+    if kind == "M":
+        return {name: plain(member) for name, member in content.items()}
+    if kind == "L":
+        return [plain(member) for member in content]
+    if kind == "N":
+        return json.loads(content)
+    return str(content) if kind == "S" else [kind, content]
+
+
+def sha256(value: Any) -> Any:
+    """Return the hash of a value as JSON."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode())
+
+
+def chain(ticket: Ticket, before: Ticket) -> str:
+    """Return the chain that a ticket must have after the one before it."""
+    text = {name: ticket[name] for name in TEXT & {*ticket}}
+    if text.get("priority") == "medium":
+        del text["priority"]
+    fingerprint = "v1:" + sha256(text).hexdigest()
+    commitment = sha256([ticket.get("salt"), fingerprint]).hexdigest()
+    if ticket.get("status") == "erased":
+        commitment = ticket.get("commitment")
+    previous = str(before.get("chain"))
+    if not re.fullmatch("v[0-9]+:[A-Za-z0-9_-]{1,86}", previous):
+        previous = ""
+    names = ["project_id", "number", "idempotency_key"]
+    covered = [previous, *map(ticket.get, names), commitment, ticket.get("assigned_at")]
+    digest = sha256(covered).digest()
+    return "v1:" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
+    """Yield what contradicts the chain in a ticket after the one before it."""
+    status, attributes = ticket.get("status"), {*ticket}
+    follows = before["number"] + 1 == ticket["number"]
+    is_explained = "origin" in ticket and "origin" in before and "chain" not in ticket
+    if not follows and not is_explained:
+        yield "the number before it is missing"
+    if status == "reserved" and attributes & {"salt", "assigned_at", *TEXT} != {
+        "project_id"
+    }:
+        yield "reserved, but it has text"
+    if status == "erased" and (
+        ticket.get("title") != "erased" or attributes & {"salt", *OPTIONAL}
+    ):
+        yield "erased, but it has text"
+    if "chain" not in ticket or status == "reserved":
+        return
+    if "origin" in ticket:
+        yield "from elsewhere, but it has a chain"
+    dates = [str(one.get("assigned_at", "")) for one in (before, ticket)]
+    if "origin" not in before and dates != sorted(dates):
+        yield "dated before the ticket before it"
+    if follows and ticket["chain"] != chain(ticket, before):
+        yield "its chain does not fit the ticket before it"
+
+
+def verify(items: Iterable[Any], heads: Iterable[Any] = ()) -> list[str]:
+    """Return the problems of tickets in DynamoDB's JSON, and of heads."""
+    found: list[str] = []
+    chains: dict[tuple[str, int], Any] = {}
+    before: Ticket = {"project_id": None}
+    tickets = [plain({"M": item}) for item in items]
+    for ticket in sorted(tickets, key=lambda one: (one["project_id"], one["number"])):
+        project, number = ticket["project_id"], ticket["number"]
+        if project != before["project_id"]:
+            before = {"number": 0}
+        found += [f"{project}-{number}: {text}" for text in problems(ticket, before)]
+        chains[project, number], before = ticket.get("chain"), ticket
+    for head in heads:
+        if chains.get((head["project_id"], head["number"])) != head["chain"]:
+            found.append(f"{head['project_id']}-{head['number']}: a head does not hold")
+    return found
+
+
+def lines_of(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of all files."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8") as file:
+            yield from file
+
+
+def main() -> None:
+    """Name the tickets that are marked or have no chain, and the problems."""
+    answer = json.load(sys.stdin)
+    if {"NextToken", "LastEvaluatedKey"} & {*answer}:
+        sys.exit("these are not all items: let the AWS CLI read all pages")
+    items = answer["Items"]
+    heads = [json.loads(line) for line in lines_of(sys.argv[1:]) if line.strip()]
+    for ticket in (plain({"M": item}) for item in items):
+        remark = ticket.get("status", "" if "chain" in ticket else "without a chain")
+        if remark:
+            print(f"{ticket['project_id']}-{ticket['number']} is {remark}")
+    found = verify(items, heads)
+    print(
+        *found,
+        f"{len(items)} items, {len(heads)} heads, {len(found)} problems",
+        sep="\n",
+    )
+    sys.exit(bool(found) or not items)
+
+
+if __name__ == "__main__":
+    main()
