@@ -25,6 +25,8 @@ from tests.support.markdown_commands import (
 )
 from ticketctl.commands import app
 
+EXAMPLES = ROOT / "docs" / "examples"
+
 
 def blocks_of_all_pages(language: str) -> list[str]:
     return [block for page in pages() for block in blocks(page.read_text(), language)]
@@ -62,6 +64,11 @@ class TestCommandLines:
     @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
     def test_aws_knows_the_operation_and_its_options(self, shown: Shown) -> None:
         check_aws(shown.words)
+
+    @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
+    def test_file_that_aws_reads_exists(self, shown: Shown) -> None:
+        paths = [word.partition("file://docs/")[2] for word in shown.words]
+        assert all((ROOT / "docs" / path).is_file() for path in paths if path)
 
     @pytest.mark.parametrize(
         ("line", "refusal"),
@@ -126,6 +133,13 @@ def test_python_of_a_page_can_be_parsed(block: str) -> None:
 @pytest.mark.parametrize("block", blocks_of_all_pages("json"))
 def test_json_of_a_page_can_be_parsed(block: str) -> None:
     assert json.loads(block)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.name
+)
+def test_json_of_an_example_can_be_parsed(path: Path) -> None:
+    assert json.loads(path.read_text())
 
 
 def anchors(page: Path) -> set[str]:

@@ -28,6 +28,7 @@ from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 
 INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+POLICIES = "".join(path.read_text() for path in ROOT.glob("docs/examples/*.json"))
 ALARMS = ids_of("AWS::CloudWatch::Alarm", AnnouncementSecondsLimit="60")
 
 
@@ -164,7 +165,9 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
 BY_TASK = [*by_task()]
 
 # `aws:` begins a condition key, and `iam:PassRole` is a right without an operation.
-RIGHTS = set(re.findall(r"[`\"]((?!aws:|iam:PassRole)\w+:\w+)[`\"]", TEXT + INSTALL))
+RIGHTS = set(
+    re.findall(r"[`\"]((?!aws:|iam:PassRole)\w+:\w+)[`\"]", TEXT + INSTALL + POLICIES)
+)
 
 
 class TestRights:
