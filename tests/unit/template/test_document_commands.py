@@ -15,6 +15,7 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
+    EXAMPLES,
     MARKDOWN,
     ROOT,
     Shown,
@@ -24,8 +25,6 @@ from tests.support.markdown_commands import (
     pages,
 )
 from ticketctl.commands import app
-
-EXAMPLES = ROOT / "docs" / "examples"
 
 
 def blocks_of_all_pages(language: str) -> list[str]:
