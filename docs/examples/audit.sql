@@ -1,5 +1,10 @@
 -- Amazon Athena: an audit of both tables, exported as of the same second.
+-- $ aws dynamodb export-table-to-point-in-time --table-arn "arn:aws:dynamodb:eu-west-1:123456789012:table/$TICKETS_TABLE_NAME" --s3-bucket my-exports --s3-prefix tickets --export-time 2026-11-21T10:00:00Z
+-- $ aws dynamodb export-table-to-point-in-time --table-arn "arn:aws:dynamodb:eu-west-1:123456789012:table/$IDEMPOTENCY_KEYS_TABLE_NAME" --s3-bucket my-exports --s3-prefix keys --export-time 2026-11-21T10:00:00Z
+-- $ aws dynamodb describe-export --export-arn "$EXPORT_ARN" --query ExportDescription.ExportStatus
+-- An export takes no read units; it costs some $0.10 a GB, and its storage until you delete it.
 -- Run each statement by itself; put the folders of your exports into the locations.
+-- Both queries may show tickets that were written at that second: check these with `ticketctl audit --project PROJ`.
 
 CREATE EXTERNAL TABLE exported_tickets (item struct<
   project_id:struct<s:string>, number:struct<n:string>, idempotency_key:struct<s:string>,

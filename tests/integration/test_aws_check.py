@@ -17,11 +17,11 @@ from tests.aws.meter import Cancelled
 from tests.aws.tables import Items
 from tests.integration.conformance.case import FAILED
 from tests.support.access_control import access_control
-from tests.support.markdown_commands import ROOT, blocks
+from tests.support.markdown_commands import ROOT
 from ticketctl.local.clients import OWNER, REGION, Clients
 from ticketctl.local.emulator import Emulator, running_emulator
 
-INSTALL: Final = ROOT / "docs" / "install.md"
+PERMISSIONS: Final = ROOT / "docs" / "examples" / "check-permissions.json"
 CONFLICT: Final = "TransactionConflict"
 
 
@@ -41,7 +41,7 @@ def owner(emulator: Emulator) -> Iterator[Clients]:
 @pytest.fixture(scope="module")
 def environment(emulator: Emulator, owner: Clients) -> Mapping[str, str]:
     """Return the environment of a user with the documented rights."""
-    *_, permissions = blocks(INSTALL.read_text(encoding="utf-8"), "json")
+    permissions = PERMISSIONS.read_text(encoding="utf-8")
     iam = owner.client("iam")
     iam.create_user(UserName="check")
     iam.put_user_policy(UserName="check", PolicyName="p", PolicyDocument=permissions)

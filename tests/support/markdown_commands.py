@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT: Final = Path(__file__).parents[2]
+EXAMPLES: Final = ROOT / "docs" / "examples"
 
 _MARKDOWN: Final = MarkdownIt().enable("table")
 _SHELLS: Final = {"bash", "console", "sh", "shell"}
@@ -60,12 +61,18 @@ def commands(program: str, text: str, page: str = "") -> list[Shown]:
     ]
 
 
+def in_comments(example: Path) -> str:
+    """Return the block of commands that an example's comments show."""
+    text = example.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:#|--) (\$ .*)$", text, re.MULTILINE)
+    return "\n".join(["```console", *lines, "```", ""])
+
+
 def on_all_pages(program: str) -> list[Shown]:
-    return [
-        shown
-        for page in pages()
-        for shown in commands(program, page.read_text(encoding="utf-8"), page.name)
-    ]
+    """Return the calls of one program, those in comments of the examples too."""
+    texts = {page.name: page.read_text(encoding="utf-8") for page in pages()}
+    texts |= {path.name: in_comments(path) for path in sorted(EXAMPLES.glob("*.*"))}
+    return [shown for name in texts for shown in commands(program, texts[name], name)]
 
 
 def _codes(text: str) -> Iterator[tuple[str, bool]]:

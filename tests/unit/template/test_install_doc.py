@@ -1,4 +1,4 @@
-"""The snippets of `docs/install.md` fit the template that they deploy."""
+"""The examples of `docs/install.md` fit the template that they deploy."""
 
 import json
 import re
@@ -11,12 +11,12 @@ from tests.support.template_loader import TEMPLATE, parameters, source
 from tools.translate import main
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"```(?:hcl|python)\n(.*?)```", TEXT, re.DOTALL)
+EXAMPLES = ROOT / "docs" / "examples"
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=["terraform", "cdk"])
-def test_snippet_names_parameters_and_outputs_that_exist(snippet: str) -> None:
+@pytest.mark.parametrize("name", ["stack.tf", "cdk_app.py"])
+def test_example_names_parameters_and_outputs_that_exist(name: str) -> None:
+    snippet = (EXAMPLES / name).read_text(encoding="utf-8")
     [given] = re.findall(r"parameters *= *\{(.*?)\}", snippet, re.DOTALL)
     names = re.findall(r'"?(\w+)"? *[=:] *"', given)
     outputs = re.findall(r'[Oo]utputs(?:\["|\.)(\w+)', snippet)

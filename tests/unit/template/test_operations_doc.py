@@ -13,10 +13,12 @@ import typer
 
 from tests.support.aws_cli import called, sdk
 from tests.support.markdown_commands import (
+    EXAMPLES,
     ROOT,
     Shown,
     blocks,
     commands,
+    in_comments,
 )
 from tests.support.rights import OPERATIONS as TEXT
 from tests.support.rights import Row, rows
@@ -28,7 +30,17 @@ from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 
 INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+POLICIES = "".join(
+    (EXAMPLES / name).read_text()
+    for name in re.findall(r"\(examples/([\w-]+\.json)\)", INSTALL)
+)
 ALARMS = ids_of("AWS::CloudWatch::Alarm", AnnouncementSecondsLimit="60")
+
+
+def with_examples(text: str) -> str:
+    """Return a part of the page with the commands of the examples that it links."""
+    names = re.findall(r"\(examples/([\w.]+)\)", text)
+    return "\n".join([text, *(in_comments(EXAMPLES / name) for name in names)])
 
 
 def section(title: str) -> str:
@@ -92,7 +104,7 @@ class TestVariables:
         )
 
     def test_every_variable_is_an_output_or_set_on_the_page(self) -> None:
-        code = "\n".join(blocks(TEXT, "console"))
+        code = "\n".join(blocks(with_examples(TEXT), "console"))
         outputs = {
             re.sub("(?<!^)([A-Z])", r"_\1", name).upper()
             for name in source()["Outputs"]
@@ -156,7 +168,7 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
         level, _, title = part.partition("\n")[0].partition(" ")
         anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
         above = [*above[: len(level) - 1], anchor]
-        for shown in commands("aws", part):
+        for shown in commands("aws", with_examples(part)):
             # The page's own heading stands for what no section has.
             yield tuple(above[1:] or above), shown
 
@@ -164,7 +176,9 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
 BY_TASK = [*by_task()]
 
 # `aws:` begins a condition key, and `iam:PassRole` is a right without an operation.
-RIGHTS = set(re.findall(r"[`\"]((?!aws:|iam:PassRole)\w+:\w+)[`\"]", TEXT + INSTALL))
+RIGHTS = set(
+    re.findall(r"[`\"]((?!aws:|iam:PassRole)\w+:\w+)[`\"]", TEXT + INSTALL + POLICIES)
+)
 
 
 class TestRights:
