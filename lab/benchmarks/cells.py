@@ -9,6 +9,7 @@ from typing import Final
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks import workloads
 from benchmarks.contenders import OURS, UNCHAINED
 from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import play
@@ -40,9 +41,11 @@ def hot(workers: int) -> Workload:
 
 
 RECOMMENDED: Final = Workload(2, batch_size=35, window=1.0)
-FIFO: Final = Workload(is_fifo=True)
+FIFO: Final = Workload(queue=workloads.FIFO)
 ZIPF_PROJECTS: Final = Workload(projects=len(ZIPF), weights=ZIPF)
-BESIDE_HOT: Final = Workload(projects=len(HOT), weights=HOT, rate=200.0)
+BESIDE_HOT: Final = Workload(
+    projects=len(HOT), weights=HOT, rate=200.0, queue=workloads.FAIR
+)
 CALM: Final = Workload(1, rate=10.0, sent_together=10, has_overhead=False)
 CALM_PROJECTS: Final = replace(CALM, projects=10)
 TWICE: Final = Workload(1, burst=10, redelivered=1.0, has_overhead=False)

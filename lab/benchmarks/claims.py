@@ -9,7 +9,7 @@ from benchmarks.cells import WORKERS, Cell, hot
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK, UNCHAINED
 from benchmarks.costs import SERVICES, SUM, dollars
 from benchmarks.counting import Figures
-from benchmarks.workloads import Workload
+from benchmarks.workloads import FAIR, FIFO, STANDARD, Workload
 
 _RATE: Final = 100.0
 """Messages a second, where they come one by one."""
@@ -58,12 +58,14 @@ class Claim:
         }
 
 
-def _both(workloads: Mapping[str, Workload]) -> dict[str, Workload]:
-    """Return each workload with a standard and with a FIFO queue."""
+def _with(
+    queues: Sequence[str], workloads: Mapping[str, Workload]
+) -> dict[str, Workload]:
+    """Return each workload with each of the queues."""
     return {
-        f"{label}, {kind}": replace(workload, is_fifo=kind == "FIFO")
+        f"{label}, {queue}": replace(workload, queue=queue)
         for label, workload in workloads.items()
-        for kind in ("standard", "FIFO")
+        for queue in queues
     }
 
 
@@ -104,22 +106,24 @@ CLAIMS: Final = (
         SATURATED,
         {
             "in turn, standard": cells.MANY_PROJECTS,
-            **_both(
+            **_with(
+                (STANDARD, FAIR, FIFO),
                 {
                     "by Zipf": cells.ZIPF_PROJECTS,
                     "by Zipf, N = 40": replace(cells.ZIPF_PROJECTS, workers=40),
-                }
+                },
             ),
         },
     ),
     Claim(
         "60 messages a second of a hot project, 140 of 1,000 quiet ones",
         (*EFFORT, "of the quiet, s"),
-        _both(
+        _with(
+            (STANDARD, FAIR, FIFO),
             {
                 f"N = {workers}": replace(cells.BESIDE_HOT, workers=workers)
                 for workers in (20, 10, 2)
-            }
+            },
         ),
     ),
     Claim(
@@ -133,11 +137,12 @@ CLAIMS: Final = (
     Claim(
         "Ten full batches wait when the workers start cold",
         EFFORT,
-        _both(
+        _with(
+            (STANDARD, FIFO),
             {
                 f"N = {workers}": replace(cells.COLD_BURST, workers=workers)
                 for workers in (10, 2)
-            }
+            },
         ),
     ),
     Claim(
@@ -220,9 +225,9 @@ TARGETS: Final = (
         lambda of: sum(of(hot(workers)).starved for workers in WORKERS),
     ),
     Target(
-        "p99 of the quiet beside a hot one, N = 20, s",
+        "p99 of the quiet beside a hot one, fair, s",
         0.3,
-        lambda of: of(replace(cells.BESIDE_HOT, workers=20)).p99_of_quiet,
+        lambda of: of(cells.BESIDE_HOT).p99_of_quiet,
     ),
     Target("requests of an undisturbed batch", 0.3, lambda of: of(cells.CALM).requests),
     Target("its write units", 4.0, lambda of: of(cells.CALM).write_units),

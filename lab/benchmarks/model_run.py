@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from benchmarks.contenders import HANDLERS, OURS
 from benchmarks.counting import (
+    CountedFairQueue,
     CountedFifoQueue,
     CountedQueue,
     Counts,
@@ -19,7 +20,15 @@ from benchmarks.counting import (
     Meter,
 )
 from benchmarks.profiles import Profile, ProfileLatency
-from benchmarks.workloads import FIRST_WORKERS, Workload, overhead_of, span_of
+from benchmarks.workloads import (
+    FAIR,
+    FIFO,
+    FIRST_WORKERS,
+    STANDARD,
+    Workload,
+    overhead_of,
+    span_of,
+)
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
@@ -32,6 +41,12 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
+
+QUEUES: Final[Mapping[str, type[CountedQueue]]] = {
+    STANDARD: CountedQueue,
+    FAIR: CountedFairQueue,
+    FIFO: CountedFifoQueue,
+}
 
 REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10
@@ -75,8 +90,7 @@ class ModelRun:
         self._network = Network(
             self._scheduler, self._choices, self._faults, latency, self._meter
         )
-        kind = CountedFifoQueue if workload.is_fifo else CountedQueue
-        self._queue = kind(
+        self._queue = QUEUES[workload.queue](
             "message",
             self._choices,
             self._scheduler,

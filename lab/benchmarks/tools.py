@@ -145,7 +145,7 @@ class Endpoint(ThreadingHTTPServer):
                 ids = [entry["Id"] for entry in request["Entries"]]
                 sent = [{"Id": one, "MessageId": one} for one in ids]
                 return {"Successful": sent, "Failed": []}
-        raise NotImplementedError(operation)
+        raise ValueError(f"the fake endpoint does not know {operation}")
 
 
 class _Call(BaseHTTPRequestHandler):

@@ -20,6 +20,9 @@ WORKERS_A_SECOND: Final = 5.0
 FIRST_WORKERS: Final = 5
 """The workers that Lambda starts with; Lambda guide, "SQS event source scaling"."""
 
+STANDARD, FAIR, FIFO = "standard", "fair", "FIFO"
+"""The queues; with a project as message group a standard one is fair."""
+
 MIN_SECONDS: Final = 4.0
 """So that a batch arrives where batches arrive now and then."""
 
@@ -89,7 +92,7 @@ class Workload:
     """Messages that arrive at the same moment, where there is a rate."""
     burst: int = 0
     """Messages that wait at the start, in place of all that; all workers are cold."""
-    is_fifo: bool = False
+    queue: str = STANDARD
     has_overhead: bool = True
     """Whether a batch takes time outside its requests."""
     cold_start: tuple[float, float] = (0.0, 0.0)
@@ -113,7 +116,7 @@ class Workload:
         in_turn = read + write - way
         # A number is committed in the middle of its block, on average.
         in_turn -= PHASE * (write - way) / 2
-        workers = 1 if self.is_fifo else self.workers
+        workers = 1 if self.queue == FIFO else self.workers
         sizes = [1.0]
         if self.has_real_texts:
             shares = [(step + 0.5) / SIZES for step in range(SIZES)]

@@ -7,11 +7,12 @@ import pytest
 
 from benchmarks.cells import CALM, TWICE
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
-from benchmarks.counting import Figures
+from benchmarks.counting import NOISY_IN_FLIGHT, CountedFairQueue, Figures, Meter
 from benchmarks.model_run import play
 from benchmarks.profiles import MEASURED
 from benchmarks.workloads import HOT, Workload, overhead_of
 from simulation.engine.choices import Choices
+from simulation.engine.scheduler import Scheduler
 
 SHORT = 0.2
 
@@ -90,3 +91,53 @@ class TestWorkload:
 
         assert played(OURS, singly).batches > 0.5
         assert played(OURS, replace(singly, window=1.0)).batches < 0.15
+
+
+class TestFairQueue:
+    """SQS developer guide, "How Amazon SQS fair queues work"."""
+
+    @pytest.fixture
+    def queue(self) -> CountedFairQueue:
+        choices = Choices(1)
+        scheduler = Scheduler(choices)
+        return CountedFairQueue("q", choices, scheduler, meter=Meter(scheduler))
+
+    def send(self, queue: CountedFairQueue, group: str, count: int) -> None:
+        for _ in range(count):
+            queue.send('{"idempotency_key": "k"}', group=group)
+
+    def next_group(self, queue: CountedFairQueue) -> str | None:
+        [message] = queue.receive(1)
+        return message.group
+
+    def test_quiet_group_comes_first_when_another_took_the_time(
+        self, queue: CountedFairQueue
+    ) -> None:
+        self.send(queue, "noisy", 99)
+        [message] = queue.receive(1)
+        queue.scheduler.now += 1.0
+        queue.delete(message.id)
+        self.send(queue, "quiet", 1)
+
+        assert self.next_group(queue) == "quiet"
+        assert self.next_group(queue) == "noisy"
+
+    def test_quiet_group_comes_first_when_another_has_many_messages_in_flight(
+        self, queue: CountedFairQueue
+    ) -> None:
+        self.send(queue, "noisy", NOISY_IN_FLIGHT + 99)
+        queue.receive(NOISY_IN_FLIGHT)
+        self.send(queue, "quiet", 1)
+
+        assert self.next_group(queue) == "quiet"
+
+    def test_noisy_group_with_the_fewest_messages_in_flight_comes_first(
+        self, queue: CountedFairQueue
+    ) -> None:
+        self.send(queue, "fewer", NOISY_IN_FLIGHT)
+        queue.receive(NOISY_IN_FLIGHT)
+        self.send(queue, "more", NOISY_IN_FLIGHT + 99)
+        queue.receive(NOISY_IN_FLIGHT + 9)
+        self.send(queue, "fewer", 1)
+
+        assert self.next_group(queue) == "fewer"

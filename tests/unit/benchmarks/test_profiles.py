@@ -17,7 +17,7 @@ from benchmarks.profiles import (
     ProfileLatency,
     profile_of,
 )
-from benchmarks.workloads import Workload
+from benchmarks.workloads import FIFO, Workload
 from simulation.engine.choices import Choices
 
 SHARES = (0.5, 0.9, 0.99)
@@ -148,7 +148,7 @@ class TestBound:
         fast = PROFILES["fast"]
 
         assert Workload(1).bound(fast) == pytest.approx(10 / 0.045)
-        assert Workload(10, is_fifo=True).bound(fast) == Workload(1).bound(fast)
+        assert Workload(10, queue=FIFO).bound(fast) == Workload(1).bound(fast)
         assert Workload(2).bound(fast) == pytest.approx(20 / 0.045)
 
     def test_bound_is_the_sequence_when_many_workers_wait_for_it(self) -> None:
