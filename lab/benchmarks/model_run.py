@@ -11,24 +11,10 @@ from itertools import islice
 from typing import Any, Final
 
 from benchmarks.contenders import HANDLERS, OURS
-from benchmarks.counting import (
-    CountedFairQueue,
-    CountedFifoQueue,
-    CountedQueue,
-    Counts,
-    Figures,
-    Meter,
-)
+from benchmarks.counting import Counts, Figures, Meter
 from benchmarks.profiles import Profile, ProfileLatency
-from benchmarks.workloads import (
-    FAIR,
-    FIFO,
-    FIRST_WORKERS,
-    STANDARD,
-    Workload,
-    overhead_of,
-    span_of,
-)
+from benchmarks.queues import QUEUES
+from benchmarks.workloads import FIRST_WORKERS, Workload, overhead_of, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
@@ -41,12 +27,6 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
-
-QUEUES: Final[Mapping[str, type[CountedQueue]]] = {
-    STANDARD: CountedQueue,
-    FAIR: CountedFairQueue,
-    FIFO: CountedFifoQueue,
-}
 
 REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10

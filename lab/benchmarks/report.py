@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.cells import Cell, Results
-from benchmarks.claims import CLAIMS, COLUMNS, TARGETS, Claim
+from benchmarks.claims import CLAIMS, COLUMNS, Claim
 from benchmarks.contenders import OURS
 from benchmarks.costs import PRICES
 from benchmarks.counting import Figures
 from benchmarks.profiles import ASSUMPTIONS, Profile
+from benchmarks.targets import TARGETS
 from benchmarks.workloads import Workload
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Range
+from ticketctl.audit.reading import AuditPlan
 from ticketctl.cli.output import console, counted, utc, visible
 
 _MAX_ROWS: Final = 50
@@ -91,6 +92,11 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
             for number in project.sequence.lost()
         ],
     )
+    yield from _extent(plan)
+
+
+def _extent(plan: AuditPlan) -> Iterator[str]:
+    """Yield the heads that were checked, and the checks that were not made."""
     if plan.heads:
         yield f"{len(plan.heads):,} heads checked"
     if plan.since:

@@ -7,9 +7,10 @@ import pytest
 
 from benchmarks.cells import CALM, TWICE
 from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
-from benchmarks.counting import NOISY_IN_FLIGHT, CountedFairQueue, Figures, Meter
+from benchmarks.counting import Figures, Meter
 from benchmarks.model_run import play
 from benchmarks.profiles import MEASURED
+from benchmarks.queues import NOISY_IN_FLIGHT, CountedFairQueue
 from benchmarks.workloads import HOT, Workload, overhead_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.claims import Target
 from benchmarks.costs import SUM, dollars
 from benchmarks.counting import Figures, mean_of
 from benchmarks.report import digits
+from benchmarks.targets import Target
 
 
 def figures(**members: float) -> Figures:
