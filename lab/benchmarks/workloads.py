@@ -182,6 +182,6 @@ def span_of(workload: Workload, scale: float, *, learns: bool) -> Span:
     if learns:
         warm_up = 4.0 + workload.workers / WORKERS_A_SECOND
         rate = WORKERS_A_SECOND / scale
-        return Span(warm_up * scale, 10.0 * scale, MAX_CALLS, rate)
+        return Span(warm_up * scale, 10.0 * scale, MAX_CALLS * scale, rate)
     calls = MIN_CALLS + workload.workers * CALLS_A_WORKER
-    return Span(1.0 * scale, 10.0 * scale, calls)
+    return Span(1.0 * scale, 10.0 * scale, calls * scale)

@@ -50,7 +50,7 @@ class TestEveryInterleaving:
     def test_no_transition_breaks_a_promise_when_every_state_is_explored(
         self, found: list[Findings]
     ) -> None:
-        assert len(found) == 5
+        assert len(found) == 4
         for findings in found:
             assert findings.violation is None, findings.history
             assert findings.states > 500

@@ -101,7 +101,7 @@ CONFIGURATIONS: Final[Sequence[Configuration]] = (
     BATCHES,
     # What differs as far as the worker can tell; other faults are like one of these.
     with_faults(TWO_MESSAGES, Fault.KILLED_BEFORE, is_quick=True),
-    with_faults(TWO_MESSAGES, Fault.DUPLICATED, is_quick=True),
+    with_faults(TWO_MESSAGES, Fault.DUPLICATED),
     with_faults(TWO_MESSAGES, Fault.REFUSED),
     with_faults(TWO_MESSAGES, Fault.KILLED_DURING),
     with_faults(TWO_MESSAGES, Fault.LOST),

@@ -446,7 +446,7 @@ class TestImport:
     def test_tickets_there_are_read_in_pages_when_the_import_is_run_again(
         self, site: Site
     ) -> None:
-        path = site.file(*range(1, 61))
+        path = site.file(*range(1, 31))
         site.call(import_tickets, path)
         queries: list[int] = []
         count = partial(queries.append, 1)
@@ -454,8 +454,8 @@ class TestImport:
 
         ended = site.call(import_tickets, path)
 
-        assert "imported 0, there already 60" in ended.out
-        assert len(queries) < 20
+        assert "imported 0, there already 30" in ended.out
+        assert len(queries) < 10
 
     def test_tickets_are_listed_when_a_file_is_verified(self, site: Site) -> None:
         """Those that are missing or different; nothing is written."""
@@ -507,11 +507,11 @@ class TestImport:
         )
 
     def test_dry_run_counts_all_when_they_fill_several_pages(self, site: Site) -> None:
-        site.put(*range(1, 151), *range(200, 350))
+        site.put(*range(1, 61), *range(71, 121))
 
-        ended = site.call(import_tickets, site.file(*range(1, 401)), dry_run=True)
+        ended = site.call(import_tickets, site.file(*range(1, 131)), dry_run=True)
 
-        assert ended.out.endswith("there already 0, missing 100, different 300\n")
+        assert ended.out.endswith("there already 0, missing 20, different 110\n")
 
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
         self, site: Site
