@@ -1,5 +1,6 @@
 """The command line: `ticketctl`, or `python -m ticketctl`."""
 
+import io
 import signal
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) == signal.SIG_DFL:
             signal.signal(kind, signal.default_int_handler)
+    # A character that the output's encoding does not have is spelled.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(arguments, prog_name="ticketctl")
     except ToolError as error:

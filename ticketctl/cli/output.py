@@ -82,12 +82,14 @@ def print_json_line(value: Any) -> None:
 
 
 def _write(document: str) -> None:
-    """Write JSON, which may hold the text of others, and spell what is no character.
+    """Write JSON, which may hold the text of others, and spell what cannot be shown.
 
     A raw C1 control would drive the terminal, and a lone surrogate stop the printing.
+    A character that the output's encoding does not have gets JSON's spelling, too.
     """
+    encoding = sys.stdout.encoding or "utf-8"
     for sign in {*document} - {"\n"}:
-        if not sign.isprintable():
+        if not (sign.isprintable() and sign.encode(encoding, "ignore")):
             document = document.replace(sign, json.dumps(sign)[1:-1])
     sys.stdout.write(document + "\n")
     sys.stdout.flush()

@@ -280,6 +280,12 @@ def failing(error: BaseException) -> Callable[[], None]:
     return look
 
 
+def written(stream: io.TextIOWrapper) -> list[str]:
+    """Return the lines of a stream that writes to memory."""
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
 class TestCommand:
     """A command ends with a line and a status, never with a traceback."""
 
@@ -317,6 +323,28 @@ class TestCommand:
                 assert ctl("look").status == Status.INTERRUPTED
         finally:
             signal.signal(kind, before)
+
+    def test_character_is_spelled_when_the_output_has_no_code_for_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The JSON stays JSON."""
+        text = "é \U0001f511"
+
+        def look() -> None:
+            console().print(text)
+            remark(text)
+            print_json_line(text)
+
+        out, err = (io.TextIOWrapper(io.BytesIO(), "latin-1") for _ in range(2))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        with command(look), pytest.raises(SystemExit):
+            main(["look"])
+
+        shown, document = written(out)
+        assert (shown, written(err)) == ("é \\U0001f511", [shown])
+        assert document.startswith('"é')
+        assert json.loads(document) == text
 
     def test_bug_stays_a_bug(self) -> None:
         with command(failing(ZeroDivisionError())), pytest.raises(ZeroDivisionError):
