@@ -3,15 +3,18 @@
     python verify.py [HEADS.jsonl ...] < tickets.json
 
 docs/evidence.md defines the chain, and says how to get both kinds of files. Status 0:
-nothing contradicts the chain; 1: a problem, or no item at all.
+nothing contradicts the chain; 1: a problem, or no item at all; 2: a file cannot be
+read.
 """
 
 import base64
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,30 +104,50 @@ def verify(items: Iterable[Any], heads: Iterable[Any] = ()) -> list[str]:
     return found
 
 
-def lines_of(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of all files."""
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """End with a line and status 2 if a file cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        print(f"cannot read {name}: {why}", file=sys.stderr)
+        sys.exit(2)
+
+
+def heads_of(paths: Iterable[str]) -> Iterator[Any]:
+    """Yield the heads of all files."""
     for path in paths:
-        with Path(path).open(encoding="utf-8") as file:
-            yield from file
+        with reading(path), Path(path).open(encoding="utf-8") as file:
+            yield from [json.loads(line) for line in file if line.strip()]
+
+
+def show(lines: Iterable[str]) -> None:
+    """Print lines, as many as the reader at the other end of a pipe wants."""
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:  # Python would complain of the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
     """Name the tickets that are marked or have no chain, and the problems."""
-    answer = json.load(sys.stdin)
+    with reading("standard input"):
+        answer = json.load(sys.stdin)
+        if not isinstance(answer, dict) or "Items" not in answer:
+            raise ValueError("it has no Items")
     if {"NextToken", "LastEvaluatedKey"} & {*answer}:
         sys.exit("these are not all items: let the AWS CLI read all pages")
     items = answer["Items"]
-    heads = [json.loads(line) for line in lines_of(sys.argv[1:]) if line.strip()]
+    heads = [*heads_of(sys.argv[1:])]
+    lines: list[str] = []
     for ticket in (plain({"M": item}) for item in items):
         remark = ticket.get("status", "" if "chain" in ticket else "without a chain")
         if remark:
-            print(f"{ticket['project_id']}-{ticket['number']} is {remark}")
+            lines.append(f"{ticket['project_id']}-{ticket['number']} is {remark}")
     found = verify(items, heads)
-    print(
-        *found,
-        f"{len(items)} items, {len(heads)} heads, {len(found)} problems",
-        sep="\n",
-    )
+    count = f"{len(items)} items, {len(heads)} heads, {len(found)} problems"
+    show([*lines, *found, count])
     sys.exit(bool(found) or not items)
 
 

@@ -4,6 +4,7 @@ The kinds of tampering are in `docs/evidence.md`, and tests/e2e/ctl/test_evidenc
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -374,6 +375,56 @@ class TestVerifier:
 
     def test_nothing_at_all_is_no_success(self, tmp_path: Path) -> None:
         assert self.run(tmp_path, Tables()) == (1, ["0 items, 0 heads, 0 problems"])
+
+    @pytest.mark.parametrize(
+        ("given", "heads", "named"),
+        [
+            ("", [], "standard input: Expecting value"),
+            ('{"Items": [', [], "standard input: Expecting value"),
+            ("[]", [], "standard input: it has no Items"),
+            ('{"Items": []}', ["absent"], "absent: No such file or directory"),
+            ('{"Items": []}', ["cut"], "cut: Expecting value"),
+            ('{"Items": []}', ["binary"], "binary: 'utf-8' codec"),
+        ],
+    )
+    def test_status_is_2_when_a_file_cannot_be_read(
+        self, tmp_path: Path, given: str, heads: list[str], named: str
+    ) -> None:
+        """One line names it."""
+        (tmp_path / "cut").write_text('{"project_id":')
+        (tmp_path / "binary").write_bytes(b"\xff")
+
+        ended = subprocess.run(  # noqa: S603 - the project's own program.
+            [sys.executable, "-I", str(VERIFIER), *heads],
+            cwd=tmp_path,
+            input=given,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr.startswith(f"cannot read {named}")
+        assert ended.stderr.count("\n") == 1
+
+    @pytest.mark.parametrize(("changed", "status"), [({}, 0), ({"title": "x"}, 1)])
+    def test_status_is_that_of_the_tickets_when_nobody_reads_the_lines(
+        self, tables: Tables, changed: dict[str, Any], status: int
+    ) -> None:
+        change(ticket_of(tables, 2), **changed)
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as closed:
+            ended = subprocess.run(  # noqa: S603 - the project's own program.
+                [sys.executable, "-I", str(VERIFIER)],
+                input=json.dumps({"Items": [*tables.items["tickets"].values()]}),
+                text=True,
+                stdout=closed,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+
+        assert (ended.returncode, ended.stderr) == (status, "")
 
     def test_chain_of_a_ticket_from_elsewhere_is_a_problem(self) -> None:
         tables = chained(3)
