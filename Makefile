@@ -60,7 +60,7 @@ build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam loca
 	$(call compile_artifact,.build/sam/NumberingWorker)
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
-	@test -f .build/local/samconfig.toml || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
+	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
 	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
 
 package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
