@@ -28,7 +28,7 @@ class Columns:
     """Tells which field each column holds."""
 
     more: Collection[str] = ()
-    """Fields beside those of a create-ticket message."""
+    """Fields beside those of a create-ticket message; a file has none without --map."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """The fields of columns; columns that it does not name are left out.
 
@@ -60,7 +60,10 @@ class Columns:
     def _checked(self, name: str) -> str:
         if name in self.known or name.startswith(_ATTRIBUTE):
             return name
-        raise csv.Error(f"no field {_shown(name)}; {_choice(self.known)}")
+        remedy = "rename the column"
+        if self.more:
+            remedy += f", or give --map {_shown(f'{name}=FIELD')}"
+        raise csv.Error(f"no field {_shown(name)}; {_choice(self.known)}; {remedy}")
 
     def values_of(self, names: Sequence[str | None], cells: Iterable[str]) -> Fields:
         """Return the fields of a row."""

@@ -206,6 +206,12 @@ class TestOtherSystems:
         with pytest.raises(InputError, match=why):
             site.call(import_tickets, str(SAMPLES / "linear.csv"), columns=pairs)
 
+    def test_refusal_names_the_mapping_when_a_column_is_no_field(
+        self, site: Site
+    ) -> None:
+        with pytest.raises(InputError, match="or give --map 'Summary=FIELD'"):
+            site.call(import_tickets, str(SAMPLES / "jira.csv"))
+
     def test_mapping_is_refused_when_the_file_is_no_csv(self, site: Site) -> None:
         with pytest.raises(InputError, match="--map is for CSV"):
             site.call(import_tickets, site.file(1), columns=["a=title"])

@@ -156,6 +156,7 @@ class TestLines:
             read(tmp_path, content, written_as)
 
         assert "\x1b" not in str(refused.value)
+        assert "--map" not in str(refused.value)
 
 
 class TestKeysOfAFile:
