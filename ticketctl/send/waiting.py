@@ -24,6 +24,8 @@ from ticketctl.aws.tickets import last_number
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0
 _SEE: Final = "see: ticketctl dead-letters list"
+_SEE_BOTH: Final = "see: ticketctl status, then ticketctl dead-letters list"
+"""The worker may be stopped; then there is no dead letter."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def wait_for_numbers(
         sleep(delay)
         delay = min(2 * delay, _MAX_DELAY_SECONDS)
     for ticket in waiting.missing.values():
-        problem = f"no number after {timeout:g} seconds; {_SEE}"
+        problem = f"no number after {timeout:g} seconds; {_SEE_BOTH}"
         yield Answer(ticket, problem=problem)
 
 

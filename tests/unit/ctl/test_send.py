@@ -651,7 +651,7 @@ class TestDelivery:
         assert status == Status.FOUND
         ended = capsys.readouterr()
         assert ended.out.startswith("PROJ-7  request-")
-        assert "no number after 0 seconds; see: ticketctl dead-letters" in ended.err
+        assert "no number after 0 seconds; see: ticketctl status, then" in ended.err
 
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
