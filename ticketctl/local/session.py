@@ -9,7 +9,6 @@ from rich.text import Text
 
 from ticketctl.aws.queues import messages_on, subscribe
 from ticketctl.cli.output import console, counted
-from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
@@ -38,8 +37,8 @@ The system stays up. From another terminal, in this directory:
   ticketctl --help
 
 The AWS CLI and your own programs meet the same system there.
-Numbers appear here as they come. Stop with Ctrl-C: the tickets are gone then, for they
-are in memory only.
+Numbers appear here as they come.
+Stop with Ctrl-C: the tickets are gone then, for they are in memory only.
 """
 
 
@@ -70,9 +69,9 @@ def up(*, fifo: bool) -> None:
         local_stack(_parameters(fifo=fifo), progress=_step) as stack,
         bridge(stack.emulator.port),
     ):
-        config_file = write_sam_files(stack)
+        write_sam_files(stack)
         write_shell_file(stack)
-        _print_places(stack, config_file.relative_to(ROOT))
+        _print_places(stack)
         try:
             _stay(_listen(stack))
         finally:
@@ -96,7 +95,7 @@ def _step(text: str) -> None:
     console().print(Text(f"... {text}", style="dim"))
 
 
-def _print_places(stack: LocalStack, sam_config: Path) -> None:
+def _print_places(stack: LocalStack) -> None:
     """Print the addresses, and how to invoke the function in a container."""
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
@@ -104,8 +103,7 @@ def _print_places(stack: LocalStack, sam_config: Path) -> None:
     console().print(
         Text(
             "\nAfter `make build`, invoke the function in a container:\n\n"
-            f"  .venv-sam/bin/sam local invoke --config-file {sam_config}"
-            " --event events/create-ticket.json"
+            "  make invoke EVENT=events/batch.json"
         ),
     )
 
