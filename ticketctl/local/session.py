@@ -127,4 +127,4 @@ def _stay(run: Run) -> None:
                     style="red" if waiting else "dim",
                 )
     except KeyboardInterrupt:
-        _step("stopping")
+        _step("stopping; its tickets go with it")
