@@ -71,8 +71,8 @@ def up(*, fifo: bool) -> None:
     ):
         write_sam_files(stack)
         write_shell_file(stack)
-        _print_places(stack)
         try:
+            _print_places(stack)
             _stay(_listen(stack))
         finally:
             SHELL_FILE.unlink(missing_ok=True)
