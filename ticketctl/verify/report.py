@@ -28,10 +28,12 @@ def print_run(run: Run, verdict: Verdict) -> None:
         elif refusals := run.refusals.get(message.message_id):
             _print_refused("refused", _reasons(refusals), message.body)
     console().print(_table(observed.projects), soft_wrap=False)
+    both = run.refusals.keys() & run.dead_letters.keys()
     console().print(
         f"messages sent: {len(run.sent)}, numbers announced: "
         f"{len(observed.announced_keys)}, announced again: {run.replays}, "
-        f"refusals: {len(run.refusals)}, dead letters: {len(run.dead_letters)}"
+        f"refusals: {len(run.refusals)}, dead letters: {len(run.dead_letters)}, "
+        f"both: {len(both)}"
     )
     for problem in (*verdict.missing, *verdict.wrong):
         console().print(Text(visible(problem), style="red"))
