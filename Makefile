@@ -74,7 +74,7 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container 
 test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
 
-test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 12 minutes.
+test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 10 minutes.
 	$(PYTEST) --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
@@ -106,7 +106,7 @@ bench-function: .venv/ready  ## Measure the function itself: start, processor ti
 bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks.tools
 
-check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; a minute.
+check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 40 seconds.
 	@$(MAKE) --no-print-directory --jobs 2 $(OUTPUT_IN_ORDER) unit lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template
