@@ -36,7 +36,7 @@ SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/s
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict; FIFO=1 keeps their order.
+run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict, in a minute; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 as above.
@@ -63,12 +63,12 @@ invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
 	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
 
-package: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam deploy`.
+package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
 	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
 	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
-test-sam: setup build  ## Invoke and deploy with the SAM CLI; needs a container engine.
+test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
 	$(BIN)/python -m pytest tests/sam
 
 test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
@@ -97,7 +97,7 @@ mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ mus
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; PROFILE=fast or slow, or TIMES=p50,p90,p99: other times of AWS; FULL=1: more seeds, and the plots.
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; 8 minutes; PROFILE=fast or slow, TIMES=p50,p90,p99 or TIMES=report.json: other times of AWS; FULL=1: more seeds, and the plots, 20 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.

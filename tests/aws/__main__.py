@@ -1,4 +1,4 @@
-"""`python -m tests.aws`: an account, ten minutes, and one report."""
+"""`python -m tests.aws`: an account, three minutes, and one report."""
 
 import json
 import platform
