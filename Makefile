@@ -54,7 +54,7 @@ define compile_artifact
 endef
 
 # Apart from the output of `package`, whose processor may be another one.
-build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine.
+build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
 	$(call compile_artifact,.build/sam/NumberingWorker)
@@ -100,10 +100,10 @@ mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ mus
 bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; 8 minutes; PROFILE=fast or slow, TIMES=p50,p90,p99 or TIMES=report.json: other times of AWS; FULL=1: more seeds, and the plots, 20 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
-bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory.
+bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
-bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item.
+bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item; 2 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks.tools
 
 check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 40 seconds.
@@ -128,15 +128,15 @@ unit: .venv/ready
 	$(PYTEST) --quiet tests/unit
 
 unit-lambda: BIN := .venv-3.13/bin
-unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13.
+unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13, in a minute.
 	$(PYTEST) --quiet tests/unit
 
-template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security.
+template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security, in half a minute.
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
 
 # A build uses what an earlier one left in `build`.
-wheel:  ## Build the wheel, install it in an environment of its own, and import all of it.
+wheel:  ## Build the wheel, install it in an environment of its own, and import all of it, in half a minute.
 	rm -rf .build/wheel build
 	$(PYTHON) -m venv .build/wheel
 	.build/wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .build/wheel .
@@ -144,7 +144,7 @@ wheel:  ## Build the wheel, install it in an environment of its own, and import 
 	.build/wheel/bin/python -I tools/import_all.py
 	.build/wheel/bin/ticketctl --help > /dev/null
 
-release: release-versions wheel package  ## Write the files of a release to dist/: wheel, function, templates, checksums; TAG=v1.2.3 must fit.
+release: release-versions wheel package  ## Write the files of a release to dist/: wheel, function, templates, checksums; TAG=v1.2.3 must fit; 2 minutes.
 	$(BIN)/python -m tools.release write .build/wheel/*.whl .aws-sam/build/NumberingWorker dist
 
 release-versions: .venv/ready
