@@ -27,15 +27,15 @@ from tools.events import fresh_events
 SEED_VARIABLE: Final = "FAULTS_SEED"
 """Set it to the seed of a run that failed: its calls meet the same faults again."""
 
-TICKETS: Final = {"HOT": 1000} | {f"COLD-{serial}": 250 for serial in range(1, 5)}
-REPEATS: Final = 300
-RIVALS: Final = 60
-POISON_OF_A_KIND: Final = 4
+TICKETS: Final = {"HOT": 500} | {f"COLD-{serial}": 125 for serial in range(1, 5)}
+REPEATS: Final = 150
+RIVALS: Final = 40
+POISON_OF_A_KIND: Final = 3
 REUSED_KEY: Final = "reused-key"
 """Its first record is a valid request, and so is the second without the first."""
 
 FAULT_SECONDS: Final = 1500
-"""A bound for a slow machine; on two free cores it takes about 120."""
+"""A bound for a slow machine; on two free cores it takes about 60."""
 
 CALM_SECONDS: Final = 700
 TAIL: Final = 40

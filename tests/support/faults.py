@@ -54,10 +54,10 @@ _IN_PART: Final = {Fault.PARTIAL: 6, Fault.CUT: 1}
 
 DECKS: Final[Mapping[str, tuple[int, Mapping[Fault, int]]]] = {
     QUERY: (300, _usual(4) | _CUT),
-    LOOKUP: (40, _usual(1) | _IN_PART),
+    LOOKUP: (30, _usual(1) | _IN_PART),
     WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | {Fault.KILLED_LATE: 1}),
     PUBLISH: (100, _usual(2) | _AFTERWARDS | _IN_PART),
-    DEAD_LETTER: (70, _usual(1) | _AFTERWARDS | _IN_PART),
+    DEAD_LETTER: (50, _usual(1) | _AFTERWARDS | _IN_PART),
 }
 """The cards of each operation's deck, and how many of them are which fault."""
 

@@ -1,5 +1,6 @@
 """Builds the zip file that the function runs from: its pinned packages and its code.
 
+Both have their bytecode beside them, so that no start of a worker compiles them.
 The same input gives the same bytes.
 The packages are installed once for each version of `src/requirements.txt`
 and interpreter; the code is packed again every time.
@@ -54,7 +55,10 @@ def build_artifact(
     with tempfile.TemporaryDirectory(dir=build_directory) as scratch:
         unfinished = Path(scratch, "worker.zip")
         shutil.copyfile(packages, unfinished)
-        _pack(unfinished, source)
+        code = Path(scratch, "code")
+        shutil.copytree(source, code, ignore=shutil.ignore_patterns("__pycache__"))
+        _compile(code, python)
+        _pack(unfinished, code)
         # A rename is atomic: a build at the same time never reads half a file.
         return unfinished.replace(build_directory / "worker.zip")
 
@@ -69,6 +73,7 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
         target = Path(scratch, "packages")
         _install(requirements, target, python, log=build_directory / "pip.log")
         trim(target)
+        _compile(target, python)
         unfinished = Path(scratch, packed.name)
         _pack(unfinished, target)
         return unfinished.replace(packed)
@@ -97,6 +102,13 @@ def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> No
         )
 
 
+def _compile(root: Path, python: Path) -> None:
+    """Compile every module; no path and no time of this machine is in the result."""
+    command: list[str | Path] = [python, "-I", "-m", "compileall", "-qq"]
+    command += ["--invalidation-mode", "unchecked-hash", "-s", root, root]
+    _run(*command)
+
+
 def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - no shell, and no argument comes from outside.
         command, check=False, capture_output=True, text=True
@@ -113,7 +125,7 @@ def _pack(archive: Path, root: Path) -> None:
     """Add every file below a directory, in an order and form that never vary."""
     with zipfile.ZipFile(archive, "a") as target:
         for path in sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file():
                 entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), _FIXED_DATE)
                 entry.external_attr = _FILE_MODE
                 entry.compress_type = zipfile.ZIP_DEFLATED
