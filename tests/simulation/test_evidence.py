@@ -11,7 +11,7 @@ from simulation.world import World
 from tests.support.evidence import verifier
 from tests.support.seeded_world import SeededWorld
 
-HISTORIES: Final = 60
+HISTORIES: Final = 30
 
 
 def by_project(world: World) -> dict[str, list[Any]]:

@@ -24,7 +24,7 @@ from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 
-SEEDS: Final = 150
+SEEDS: Final = 75
 BUSY_DAYS: Final = range(1, 1001, 2)
 FIFO_EVERY: Final = 4
 

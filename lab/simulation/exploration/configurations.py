@@ -78,7 +78,7 @@ class Configuration:
 ONE, TWO, THREE = (request("P", key) for key in ("one", "two", "three"))
 
 TWO_MESSAGES: Final = Configuration("two messages", [ONE, TWO])
-SENT_TWICE: Final = Configuration("one message, sent twice", [ONE, ONE])
+SENT_TWICE: Final = Configuration("one message, sent twice", [ONE, ONE], is_quick=False)
 BATCHES: Final = Configuration(
     "three messages in batches of two", [ONE, TWO, THREE], batch_size=2
 )

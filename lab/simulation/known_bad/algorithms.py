@@ -175,6 +175,13 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     ),
 )
 
+RARE: Final = (
+    "a collision is taken for progress",
+    "the chain of a run's first ticket",
+    "a rival comes after the others",
+)
+"""They take more than a hundred seeds, so that `make known-bad` alone plays them."""
+
 REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
     "a replay found beside a conflict is not announced",
     allocation.leaving_replays_to_the_holder,
