@@ -222,7 +222,7 @@ def test_redrive_announces_the_number_when_edit_and_delete_were_refused(
     with (
         door(system.stack, Manner.REFUSE) as sns,
         system.queue_attributes(
-            VisibilityTimeout="5", RedrivePolicy=redrive_policy(system, after=2)
+            VisibilityTimeout="2", RedrivePolicy=redrive_policy(system, after=2)
         ),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):

@@ -63,7 +63,7 @@ class TestOneTicket:
     ) -> None:
         """It is committed before, and the table says so."""
         with (
-            system.queue_attributes(VisibilityTimeout="5"),
+            system.queue_attributes(VisibilityTimeout="2"),
             system.function_environment(ASSIGNMENTS_TOPIC_ARN="arn:aws:sns:x:1:none"),
         ):
             ended = ctl("send", "--project", project, "--title", "t", "--wait")

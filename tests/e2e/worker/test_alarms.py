@@ -105,7 +105,7 @@ def test_topic_that_refuses_sets_off_the_alarms_on_failures(
 ) -> None:
     with (
         door(system.stack, Manner.REFUSE) as sns,
-        system.queue_attributes(VisibilityTimeout="5"),
+        system.queue_attributes(VisibilityTimeout="2"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):
         system.send(ticket_fields(project))

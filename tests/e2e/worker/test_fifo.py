@@ -100,7 +100,7 @@ class TestOrder:
         messages = [ticket_fields(project) for _ in range(2)]
         with (
             door(system.stack, Manner.LET_THROUGH) as sns,
-            system.queue_attributes(VisibilityTimeout="5"),
+            system.queue_attributes(VisibilityTimeout="2"),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
             # The start of an execution environment takes long.

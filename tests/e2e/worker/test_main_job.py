@@ -89,7 +89,7 @@ class TestOncePerKey:
         with (
             door(system.stack, Manner.REFUSE) as sns,
             system.queue_attributes(
-                VisibilityTimeout="5", RedrivePolicy=redrive_policy(system, after=2)
+                VisibilityTimeout="2", RedrivePolicy=redrive_policy(system, after=2)
             ),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
@@ -116,7 +116,7 @@ def test_number_is_announced_after_redelivery_when_worker_was_killed(
     """Promise 3: killed between commit and announcement, announced later."""
     with (
         door(system.stack, Manner.KILL_CALLER, Manner.LET_THROUGH) as sns,
-        system.queue_attributes(VisibilityTimeout="6"),
+        system.queue_attributes(VisibilityTimeout="2"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):
         [sent] = system.send(ticket_fields(project))

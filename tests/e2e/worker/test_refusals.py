@@ -121,7 +121,7 @@ def test_refusal_is_the_same_event_when_its_message_is_delivered_again(
     system.wait_for(lambda: system.events(project))
     with (
         door(system.stack, Manner.KILL_AFTERWARDS, Manner.LET_THROUGH) as sns,
-        system.queue_attributes(VisibilityTimeout="6"),
+        system.queue_attributes(VisibilityTimeout="2"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):
         [sent] = system.send(ticket_fields(project, **extra))
