@@ -32,11 +32,16 @@ for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
 botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the unit tests of the worker reach the coverage alone.
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Put the long tests first again, and trace the unit tests of the worker alone.
 
-    Its trace takes twice the time of a history, and its branches prove nothing there.
+    pytest-randomly has shuffled the files.
+    A trace takes twice the time of a history, and its branches prove nothing there.
     """
+    places = config.getini("testpaths")
+    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])
     for item in items:
         if not item.path.is_relative_to(COVERING):
             item.add_marker(pytest.mark.no_cover)
