@@ -15,7 +15,7 @@ from simulation.refusals import check_order
 from simulation.scenario import FIFO_BATCH, Scenario, random_scenario
 from simulation.world import Outcome, World
 
-HISTORIES: Final = range(1, 151)
+HISTORIES: Final = range(1, 76)
 CALM_DAYS: Final = range(1, 11)
 
 

@@ -84,12 +84,15 @@ def _codes(text: str) -> Iterator[tuple[str, bool]]:
                 yield child.content, False
 
 
-def _calls(code: str) -> Iterator[list[str]]:
-    """Yield the words of each call, without the variables that are set for it."""
+@cache
+def _calls(code: str) -> list[list[str]]:
+    """Return the words of each call, without the variables that are set for it."""
     text = code.replace("\\\n", " ")
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
+    calls = []
     with suppress(ValueError):  # Code of another language, with a quotation mark in it.
         for is_separator, words in groupby(lexer, _SEPARATORS.__contains__):
             if not is_separator:
-                yield [*dropwhile(re.compile(r"\w+=").match, words)]
+                calls.append([*dropwhile(re.compile(r"\w+=").match, words)])
+    return calls

@@ -20,7 +20,7 @@ from ticketctl.local.connection_files import SHELL_FILE
 
 pytestmark = pytest.mark.emulator
 
-TICKETS = 1000
+TICKETS = 200
 POISON = 3
 TICKETCTL = f"{shlex.quote(sys.executable)} -m ticketctl"
 EDITOR = """#!/bin/sh
@@ -90,7 +90,7 @@ def said(command: str, directory: Path, status: int = 0) -> str:
 
 
 class TestTour:
-    """A thousand tickets, three of them wrong, one of these fixed."""
+    """Two hundred tickets, three of them wrong, one of these fixed."""
 
     def test_tour_ends_with_a_clean_audit(self, printed: Path, tmp_path: Path) -> None:
         """Every command of the tour does its part."""
