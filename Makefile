@@ -74,8 +74,9 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; need
 test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
 
-test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 10 minutes.
-	$(PYTEST) --no-loadscope-reorder --cov --cov-report=term
+# Three at a time, because those on the local system mostly wait for it.
+test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 5 minutes.
+	$(PYTEST) --numprocesses 3 --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
 lab: simulate explore known-bad spec mutants  ## Run the long checks, for hours: the next five, in full.

@@ -3,9 +3,12 @@
 import json
 from typing import Any, Final, NoReturn
 
+from pydantic import ValidationError
+
 from ticket_numbering.contract.errors import InvalidMessageError
 
 MAX_REPORTED_NAME: Final = 64
+MAX_REPORTED_PROBLEMS: Final = 3
 MAX_DIGITS: Final = 16
 """Of the highest number of the contract."""
 
@@ -54,3 +57,17 @@ def shown(name: str) -> str:
     if len(name) > MAX_REPORTED_NAME:
         name = name[:MAX_REPORTED_NAME] + "..."
     return name if name and name.isprintable() else json.dumps(name)
+
+
+def problems(error: ValidationError) -> str:
+    """Name the fields and their faults, without repeating their values."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found]
+    del listed[MAX_REPORTED_PROBLEMS:]
+    more = len(found) - len(listed)
+    return "; ".join(listed) + (f"; and {more} more" if more else "")
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Name the field; Pydantic cannot, where the name itself is no valid text."""
+    return ".".join(shown(str(part)) for part in location) or "body"

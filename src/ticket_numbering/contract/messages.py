@@ -26,13 +26,12 @@ from ticket_numbering.contract.field_types import (
     Reporter,
     Title,
 )
-from ticket_numbering.contract.json_body import json_object, shown
+from ticket_numbering.contract.json_body import json_object, problems
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
 
 FINGERPRINT_VERSION: Final = "v1"
-MAX_REPORTED_PROBLEMS: Final = 3
 
 _NO_CONTENT: Final = {"max_number"}
 """A condition of the request, which its ticket does not keep."""
@@ -164,7 +163,7 @@ class CreateTicket(BaseModel):
         try:
             return cls.model_validate(json_object(body))
         except ValidationError as error:
-            raise InvalidMessageError(_problems(error), cls._field(error)) from error
+            raise InvalidMessageError(problems(error), cls._field(error)) from error
 
     @classmethod
     def key_of(cls, body: str) -> RequestKey | None:
@@ -214,17 +213,3 @@ _canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).enco
 def _fingerprint(content: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(_canonical(content).encode()).hexdigest()
     return f"{FINGERPRINT_VERSION}:{digest}"
-
-
-def _problems(error: ValidationError) -> str:
-    """Name the fields and their faults, without repeating their values."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found]
-    del listed[MAX_REPORTED_PROBLEMS:]
-    more = len(found) - len(listed)
-    return "; ".join(listed) + (f"; and {more} more" if more else "")
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    """Name the field; Pydantic cannot, where the name itself is no valid text."""
-    return ".".join(shown(str(part)) for part in location) or "body"
