@@ -24,6 +24,7 @@ from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import serialized
 from ticketctl.aws.stack import NEEDED_OUTPUTS
+from ticketctl.aws.table_reader import SEGMENTS
 
 TICKETS: Final = 200_000
 LINES: Final = 50_000
@@ -53,8 +54,9 @@ def main() -> None:
         path = Path(directory) / "tickets.jsonl"
         with path.open("w", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(fields(line))}\n" for line in range(LINES))
-        audit = cost_of(url, TICKETS, "audit")
+        # First, for the pages of the audit make this process large, and its child too.
         send = cost_of(url, LINES, "send-file", str(path))
+        audit = cost_of(url, TICKETS, "audit")
     targets = {
         f"audit of {TICKETS:,} tickets, peak MB": (MAX_MEGABYTES, audit.megabytes),
         "its microseconds a ticket": (MAX_AUDIT_MICROSECONDS, audit.microseconds),
@@ -88,10 +90,10 @@ def cost_of(url: str, items: int, *command: str) -> Cost:
     return Cost(kilobytes / 1024, seconds / items * 1_000_000)
 
 
-def fields(serial: int) -> dict[str, Any]:
+def fields(serial: int, project: str = "PROJ") -> dict[str, Any]:
     """Return a request of the size of a typical issue."""
     return {
-        "project_id": "PROJ",
+        "project_id": project,
         "idempotency_key": f"key-{serial}",
         "title": f"Ticket {serial}",
         "description": "x" * 300,
@@ -99,12 +101,12 @@ def fields(serial: int) -> dict[str, Any]:
     }
 
 
-def pages(table: str) -> Iterator[dict[str, Any]]:
-    """Yield the answers to a scan of a chained sequence."""
-    head = Head()
-    for start in range(0, TICKETS, PAGE):
+def pages(table: str, segment: int) -> Iterator[dict[str, Any]]:
+    """Yield the answers to a scan of a segment, which holds a chained sequence."""
+    head, tickets = Head(), TICKETS // SEGMENTS
+    for start in range(0, tickets, PAGE):
         requests = [
-            CreateTicket.model_validate(fields(serial))
+            CreateTicket.model_validate(fields(serial, f"PROJ-{segment}"))
             for serial in range(start, start + PAGE)
         ]
         block = Block.of(head, requests, "2026-11-21T05:53:00.123Z", lambda: "s" * 22)
@@ -118,7 +120,7 @@ def pages(table: str) -> Iterator[dict[str, Any]]:
             for request, assignment, salt in block.tickets
         ]
         page: dict[str, Any] = {"Items": items, "Count": PAGE}
-        if start + PAGE < TICKETS:
+        if start + PAGE < tickets:
             page["LastEvaluatedKey"] = {name: items[-1][name] for name in KEYS[table]}
         yield page
 
@@ -130,7 +132,11 @@ class Endpoint(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Call)
-        self.scans = {table: pages(table) for table in KEYS}
+        self.scans = {
+            (table, segment): pages(table, segment)
+            for table in KEYS
+            for segment in range(SEGMENTS)
+        }
 
     def answer(self, operation: str, request: dict[str, Any]) -> Any:
         """Return the answer of DynamoDB or SQS."""
@@ -140,7 +146,7 @@ class Endpoint(ThreadingHTTPServer):
                 schema = [{"AttributeName": name, "KeyType": "HASH"} for name in key]
                 return {"Table": {"KeySchema": schema, "ItemCount": TICKETS}}
             case "Scan":
-                return next(self.scans[request["TableName"]])
+                return next(self.scans[request["TableName"], request["Segment"]])
             case "SendMessageBatch":
                 ids = [entry["Id"] for entry in request["Entries"]]
                 sent = [{"Id": one, "MessageId": one} for one in ids]

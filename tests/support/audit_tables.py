@@ -1,10 +1,13 @@
 """Two tables in memory, read as DynamoDB is read, that may change meanwhile."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
+from threading import Lock
 from typing import Any
+from zlib import crc32
 
 from tests.support.seed_items import Item, key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN
@@ -34,6 +37,9 @@ class Tables:
     """Whether a BatchGetItem leaves out half of the keys."""
     page: int = 1
     """Items on a page; each page takes a read unit."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """The segments of each table that were scanned to their ends."""
+    lock: Lock = field(default_factory=Lock)
 
     def ticket(
         self, project: str, number: object, key: str | None, **more: str
@@ -61,11 +67,18 @@ class Tables:
         self.key(project, number, key, **{name: more[name] for name in shared})
 
     def scan(self, **request: Any) -> dict[str, Any]:
-        table = request["TableName"]
+        table, segment = request["TableName"], request["Segment"]
         self._begin("scan", table, request)
-        answer = self._page(self.items[table], request)
-        if "LastEvaluatedKey" not in answer:
-            self.after.pop(table, lambda: None)()
+        mine = {
+            place: item
+            for place, item in self.items[table].items()
+            if crc32(place[0].encode()) % request["TotalSegments"] == segment
+        }
+        answer = self._page(mine, request)
+        with self.lock:
+            self.ended[table] += "LastEvaluatedKey" not in answer
+            if self.ended[table] == request["TotalSegments"]:
+                self.after.pop(table, lambda: None)()
         return answer
 
     def query(self, **request: Any) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
+from threading import Lock
 from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
@@ -20,6 +22,9 @@ Place = tuple[str, int]
 MAX_KEYS: Final = 100
 """Of a BatchGetItem, and of a TransactGetItems."""
 
+SEGMENTS: Final = 2
+"""Of a scan: while a page of one is looked at, the other's next one comes."""
+
 _BUSY_SECONDS: Final = 0.2
 
 
@@ -31,6 +36,7 @@ class TableReader:
     limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = time.sleep
     units: float = 0.0
+    _counting: Lock = field(default_factory=Lock)
 
     def check_key(self, table: str, *key: str) -> int:
         """Check that a table has this key.
@@ -51,8 +57,22 @@ class TableReader:
         return int(found.get("ItemCount", 0))
 
     def scan(self, table: str) -> Iterator[Sequence[Item]]:
-        """Read the whole table, page by page."""
-        return self._pages("scan", TableName=table)
+        """Read the whole table, page by page, in segments side by side.
+
+        All items of a partition are in one segment, whose pages come in their order.
+        """
+        segments = [
+            self._pages("scan", TableName=table, Segment=one, TotalSegments=SEGMENTS)
+            for one in range(SEGMENTS)
+        ]
+        with ThreadPoolExecutor(SEGMENTS) as pool:
+            coming = {pool.submit(next, pages, None): pages for pages in segments}
+            while coming:
+                for done in wait(coming, return_when=FIRST_COMPLETED).done:
+                    pages, page = coming.pop(done), done.result()
+                    if page is not None:
+                        coming[pool.submit(next, pages, None)] = pages
+                        yield page
 
     def project(
         self, table: str, project_id: str, numbers: tuple[int, int] | None = None
@@ -129,10 +149,12 @@ class TableReader:
         call = getattr(self.dynamodb, operation)
         answer: Mapping[str, Any] = call(ReturnConsumedCapacity="TOTAL", **request)
         units = _units(answer)
-        self.units += units
-        # The cost of a page is known afterwards, so the wait comes afterwards, too.
-        self.limiter.delay(units)
-        self.sleep(self.limiter.delay(0))
+        with self._counting:
+            self.units += units
+            # The cost of a page is known afterwards, so the wait comes afterwards, too.
+            self.limiter.delay(units)
+            delay = self.limiter.delay(0)
+        self.sleep(delay)
         return answer
 
 
