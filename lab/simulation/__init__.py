@@ -2,7 +2,8 @@
 
 A reader follows one history by opening the modules in this order:
 
-1. `play` takes its seed; `scenario` draws its parameters, `producers` its messages.
+1. `play` takes its seed; `random_scenarios` draws its `scenario`, and `producers` its
+   messages.
 2. `world` sets it up, with its `services`, and runs it.
 3. `aws.lambda_service` polls and invokes the shipped handler, which
    `execution_environment` builds.
