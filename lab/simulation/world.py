@@ -96,7 +96,7 @@ class World:
         )
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
-        self.services.dead_letters.on_arrival = self.monitor.dead_lettered
+        self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
         self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
