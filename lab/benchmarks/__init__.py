@@ -5,5 +5,5 @@ arrives, `contenders` who numbers it, `model_run` plays one on the other and `co
 counts; `cells` are measured, and `claims`, `costs`, `report` and `plots` show the
 figures.
 `PYTHONPATH=lab python -m benchmarks.function` measures the function's start, time and
-memory instead.
+memory instead, by a `function_probe` in fresh interpreters.
 """

@@ -8,8 +8,9 @@ import typer
 from benchmarks.cells import measure
 from benchmarks.claims import CLAIMS
 from benchmarks.plots import draw
-from benchmarks.profiles import MEASURED, profile_of
+from benchmarks.profiles import MEASURED
 from benchmarks.report import report
+from benchmarks.user_profiles import profile_of
 
 app = typer.Typer(add_completion=False)
 

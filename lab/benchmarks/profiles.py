@@ -6,13 +6,10 @@ A transaction in which a condition fails took as long as one that succeeds.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
-
-from pydantic import BaseModel
 
 from simulation.aws.latency import Latency, Steps
 from simulation.engine.choices import Choices
@@ -57,6 +54,11 @@ class Distribution:
         )
         return least + (most - least) * (share - low) / (high - low)
 
+    def multiplied(self, factors: Sequence[float]) -> "Distribution":
+        """Return the distribution with each value multiplied by its factor."""
+        pairs = zip(self.values, factors, strict=True)
+        return replace(self, values=tuple(value * factor for value, factor in pairs))
+
     def sample(self, choices: Choices) -> float:
         """Draw a value."""
         return self.at(choices.duration(0.0, 1.0))
@@ -92,12 +94,7 @@ class Profile:
         """Return the profile with each time multiplied."""
         factors = [factor] * len(SHARES)
         every = (self.call, self.publish, self.few, self.many)
-        return Profile(name, *(_multiplied(times, factors) for times in every))
-
-
-def _multiplied(times: Distribution, factors: Sequence[float]) -> Distribution:
-    pairs = zip(times.values, factors, strict=True)
-    return replace(times, values=tuple(value * factor for value, factor in pairs))
+        return Profile(name, *(times.multiplied(factors) for times in every))
 
 
 def _measured(milliseconds: Sequence[float], client: float) -> Distribution:
@@ -150,76 +147,3 @@ class ProfileLatency(Latency):
         item = PHASE * whole / items
         # The first item is prepared at once.
         return Steps(lambda: item, whole - (2 * items - 1) * item)
-
-
-class _Quantiles(BaseModel):
-    p50: float
-    p90: float
-    p99: float
-
-    def beside(self, measured: Distribution) -> list[float]:
-        """Return the factors of a measured distribution's values.
-
-        Raises:
-            ValueError: The times are not positive, or do not grow.
-        """
-        if not 0 < self.p50 <= self.p90 <= self.p99:
-            raise ValueError("p50, p90 and p99 must be positive and grow")
-        shares = {0.5: self.p50, 0.9: self.p90, 0.99: self.p99}
-        half, most, tail = (
-            value / 1000 / measured.at(share) for share, value in shares.items()
-        )
-        return [half, half, most, (most + tail) / 2, tail, tail]
-
-
-class _Report(BaseModel):
-    latencies_ms: dict[str, _Quantiles]
-
-
-def profile_of(name: str, times: str = "") -> Profile:
-    """Return a profile, or the measured one with times of one's own.
-
-    Args:
-        name: The profile's.
-        times: p50,p90,p99 of a transaction of ten tickets, in milliseconds, or a JSON
-            file whose `latencies_ms` has them by operation.
-
-    Raises:
-        ValueError: There is no such profile or file, or the times are malformed.
-    """
-    if not times:
-        if name not in PROFILES:
-            raise ValueError(f"there is no profile {name!r}: {', '.join(PROFILES)}")
-        return PROFILES[name]
-    try:
-        return _with_times(f"measured, but {times}", _own_times(times))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{times}: {error}") from error
-
-
-def _own_times(times: str) -> Mapping[str, _Quantiles]:
-    if times.endswith(".json"):
-        return _Report.model_validate_json(Path(times).read_bytes()).latencies_ms
-    numbers = dict(zip(("p50", "p90", "p99"), times.split(","), strict=True))
-    return {"TransactWriteItems": _Quantiles.model_validate(numbers)}
-
-
-def _with_times(name: str, times: Mapping[str, _Quantiles]) -> Profile:
-    """Return the measured profile with other times of some operations."""
-    measured = {
-        "Query": _CALL,
-        "PublishBatch": _CALL,
-        "TransactWriteItems": MEASURED.transaction(USUAL_ITEMS),
-    }
-    ones = [1.0] * len(SHARES)
-    call, publish, write = (
-        times[operation].beside(of) if operation in times else ones
-        for operation, of in measured.items()
-    )
-    return Profile(
-        name,
-        _multiplied(_CALL, call),
-        _multiplied(_CALL, publish),
-        _multiplied(MEASURED.few, write),
-        _multiplied(MEASURED.many, write),
-    )

@@ -2,8 +2,9 @@
 
 A reader follows one history by opening the modules in this order:
 
-1. `play` takes its seed; `scenario` draws its parameters, `producers` its messages.
-2. `world` sets it up, with its `services`, and runs it.
+1. `play` takes its seed; `random_scenarios` draws its `scenario`, and `producers` its
+   messages.
+2. `world` sets it up, with its `services` and `pollers`, and runs it.
 3. `aws.lambda_service` polls and invokes the shipped handler, which
    `execution_environment` builds.
 4. `aws.clients` and `aws.network` carry the handler's calls; `aws.faults` fail them.

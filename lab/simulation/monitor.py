@@ -11,14 +11,12 @@ from simulation.aws.messages import Message, reason_of
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
-from simulation.requests import OPTIONAL, Request, RequestId, canonical, key_of, parse
+from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
 
 FOREIGN: Final = "of_the_next_version"
 ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
 """The attributes of a ticket that its request does not have."""
 FULL: Final = "SequenceFullError"
-ANNOUNCED_DELIVERIES: Final = 4
-"""Of poison, which is dead-lettered without its event afterwards."""
 REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
 """The fields of a request that its announcement repeats."""
 SHOWN: Final = 120
@@ -160,23 +158,6 @@ class Monitor:
             for letter in self.dead_letters.arrived
             if reason_of(letter)
         )
-
-    def dead_lettered(self, letter: Message) -> None:
-        """See a dead letter that has just arrived: its event is out before it.
-
-        Excepted is poison that names no request, or whose event failed too often.
-        """
-        reason = reason_of(letter)
-        if reason is None or not self.has_key_records or key_of(letter.body) is None:
-            return
-        message_id = letter.attributes["SourceMessageId"]["StringValue"]
-        receives = max(
-            message.receives
-            for message in self.queue.arrived
-            if message.id == message_id
-        )
-        if receives <= ANNOUNCED_DELIVERIES and reason not in self.refusals[message_id]:
-            broken(f"{message_id} was dead-lettered before its event")
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
         """Check the tables' items and the rest when nothing is left to do."""

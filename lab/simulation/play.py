@@ -12,7 +12,7 @@ from typing import Final, Self
 from simulation.engine.choices import Choices
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.known_bad.algorithms import ALGORITHMS
-from simulation.scenario import random_scenario
+from simulation.random_scenarios import random_scenario
 from simulation.world import Outcome, World
 
 SEEDS_AT_A_TIME: Final = 50

@@ -1,14 +1,19 @@
-"""Checks of refusals: each is true when it is announced, and answers its message."""
+"""Checks of refusals: each is true when it is announced, and answers its message.
+
+That of poison is announced before its dead letter arrives.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simulation.aws.messages import Message
+from simulation.aws.messages import Message, reason_of
 from simulation.history import History
 from simulation.monitor import FULL, Monitor, broken
 from simulation.requests import Request, key_of
 
 MISMATCH: Final = "IdempotencyMismatchError"
+ANNOUNCED_DELIVERIES: Final = 4
+"""Of poison, which is dead-lettered without its event afterwards."""
 
 
 @dataclass
@@ -62,6 +67,24 @@ class Refusals:
                 broken(f"refused below its cap: {message.body}")
             if number is not None and is_same and number <= request.cap:
                 broken(f"refused, but has number {number}: {request.id}")
+
+    def dead_lettered(self, letter: Message) -> None:
+        """See a dead letter that has just arrived: its event is out before it.
+
+        Excepted is poison that names no request, or whose event failed too often.
+        """
+        monitor, reason = self.monitor, reason_of(letter)
+        if reason is None or not monitor.has_key_records or key_of(letter.body) is None:
+            return
+        message_id = letter.attributes["SourceMessageId"]["StringValue"]
+        receives = max(
+            message.receives
+            for message in monitor.queue.arrived
+            if message.id == message_id
+        )
+        announced = monitor.refusals[message_id]
+        if receives <= ANNOUNCED_DELIVERIES and reason not in announced:
+            broken(f"{message_id} was dead-lettered before its event")
 
     def finish(self) -> None:
         """Check that no refused request got a number that it accepts."""

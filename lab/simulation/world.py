@@ -5,11 +5,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from simulation.aws.clients import Client
 from simulation.aws.fault_plans import FaultPlan, RandomFaults
 from simulation.aws.faults import Fault
 from simulation.aws.items import Address, Item, plain
-from simulation.aws.lambda_service import HandlerError, Poller
+from simulation.aws.lambda_service import HandlerError
 from simulation.aws.messages import reason_of
 from simulation.aws.tables import SCHEMA, TICKETS
 from simulation.chains import Chains
@@ -18,20 +17,13 @@ from simulation.coverage import Condition, conditions_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import (
-    SHIPPED,
-    Algorithm,
-    Clock,
-    ExecutionEnvironment,
-    quiet,
-)
+from simulation.execution_environment import SHIPPED, Algorithm, quiet
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor, Violation
+from simulation.pollers import Pollers
 from simulation.refusals import Refusals, check_order, check_poison_last
-from simulation.releases import EARLIER_VERSION, NEXT_VERSION
 from simulation.scenario import Scenario
 from simulation.services import Services
-from ticket_numbering.allocation.sequence_cache import SequenceCache
 
 
 @dataclass
@@ -46,11 +38,6 @@ class Outcome:
     counts: Counter[str]
     """Events by kind."""
     conditions: Sequence[Condition]
-
-
-def poller_name(number: int) -> str:
-    """Return the name of a poller, with which those of its invocations begin."""
-    return f"worker{number}"
 
 
 class World:
@@ -86,20 +73,25 @@ class World:
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
-        self.chains = Chains(
-            self.monitor,
-            unchained=[
-                poller_name(number)
-                for number in range(scenario.pollers)
-                if self._algorithm_of(number) is EARLIER_VERSION
-            ],
+        pollers = Pollers(
+            scenario,
+            choices,
+            self.scheduler,
+            self.faults,
+            self.history,
+            self.services,
+            algorithm,
         )
+        self.chains = Chains(self.monitor, pollers.unchained())
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
-        self.services.dead_letters.on_arrival = self.monitor.dead_lettered
+        self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
-        self.pollers = [self._make_poller(number) for number in range(scenario.pollers)]
+        self.pollers = pollers.build()
+        if scenario.is_fair:
+            for poller in self.pollers:
+                poller.on_return = self.neighbours.delivered
 
     def run(self) -> Outcome:
         """Play the history to its end, without log lines and metrics."""
@@ -197,47 +189,6 @@ class World:
             self.chains.announced(event)
         else:
             self.refusals.announced(event)
-
-    def _algorithm_of(self, poller: int) -> Algorithm:
-        """Return the release that a poller runs."""
-        scenario = self.scenario
-        if self.algorithm is not SHIPPED:
-            return self.algorithm
-        if poller < scenario.next_version:
-            return NEXT_VERSION
-        if poller >= scenario.pollers - scenario.earlier_version:
-            return EARLIER_VERSION
-        return SHIPPED
-
-    def _make_poller(self, number: int) -> Poller:
-        services, scenario = self.services, self.scenario
-        environment = ExecutionEnvironment(
-            self.scheduler,
-            self.choices,
-            Client("dynamodb", services.dynamodb, services.network),
-            Client("sns", services.topic, services.network),
-            Client("sqs", services.dead_letters, services.network),
-            Client("sqs", services.queue, services.network),
-            Clock(self.scheduler, self.choices, scenario.clock_error),
-            scenario.max_attempts,
-            SequenceCache(scenario.cache_ttl),
-            dead_letter_queue=f"dead-letters{'.fifo' if scenario.fifo else ''}",
-        )
-        algorithm = self._algorithm_of(number)
-        poller = Poller(
-            poller_name(number),
-            self.scheduler,
-            self.faults,
-            self.history,
-            services.queue,
-            lambda: algorithm.build(environment),
-            scenario.batch_size,
-            lambda: scenario.latency.sample(self.choices),
-            environment.cache_state,
-        )
-        if scenario.is_fair:
-            poller.on_return = self.neighbours.delivered
-        return poller
 
     def _produce(self) -> None:
         """Send every message; send some of them twice."""

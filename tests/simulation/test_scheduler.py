@@ -13,7 +13,7 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
 from simulation.play import play
-from simulation.scenario import random_scenario
+from simulation.random_scenarios import random_scenario
 from simulation.world import World
 
 

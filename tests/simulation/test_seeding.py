@@ -18,7 +18,8 @@ from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.producers import Sending, request
-from simulation.scenario import LATENCIES, Scenario, random_scenario
+from simulation.random_scenarios import LATENCIES, random_scenario
+from simulation.scenario import Scenario
 from tests.support.builders import SALT
 from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper

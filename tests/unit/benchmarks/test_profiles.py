@@ -15,8 +15,8 @@ from benchmarks.profiles import (
     USUAL_ITEMS,
     Distribution,
     ProfileLatency,
-    profile_of,
 )
+from benchmarks.user_profiles import profile_of
 from benchmarks.workloads import FIFO, Workload
 from simulation.engine.choices import Choices
 
