@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, assert_never
 
-from ticket_numbering.allocation.backoff import Backoff
+from ticket_numbering.allocation.backoff import MIN_DELAY_SECONDS, Backoff
 from ticket_numbering.allocation.block import (
     Block,
 )
@@ -50,9 +50,12 @@ TimeLeft = Callable[[], float]
 """Returns the seconds that are left of the invocation."""
 
 MAX_DELAY_SHARE: Final = 1 / 3
-"""Of the time that is left, for one delay.
+"""Of the time that is left, for one delay."""
 
-Attempts come closer together as the time runs out, so that no batch starves.
+SHRINKING_SECONDS: Final = 20.0
+"""The share of a delay is also at most the time that is left, divided by this.
+
+Attempts come ever closer together as the time runs out, so that no batch starves.
 """
 
 MIN_SPARE_SECONDS: Final = 0.04
@@ -211,5 +214,6 @@ class Allocator:
         spare = time_left() - self.deadline_reserve
         if spare < MIN_SPARE_SECONDS or allocation.attempts >= self.max_attempts:
             return None
-        longest = min(delay, spare * MAX_DELAY_SHARE)
+        share = min(MAX_DELAY_SHARE, spare / SHRINKING_SECONDS)
+        longest = min(delay, max(MIN_DELAY_SECONDS, spare * share))
         return self.jitter(longest / 2, longest)

@@ -39,7 +39,7 @@ class Settings(BaseModel):
     number_padding: Annotated[int, Field(ge=0, le=12)] = 0
     """The digits of a number for display, at least; shorter ones begin with zeros."""
 
-    max_attempts: Annotated[int, Field(ge=1)] = 25
+    max_attempts: Annotated[int, Field(ge=1)] = 40
     """Attempts at one block before its requests go back to the queue."""
 
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0

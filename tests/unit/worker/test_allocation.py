@@ -22,11 +22,13 @@ from tests.support.fakes import (
 from ticket_numbering.allocation.allocation import (
     MAX_DELAY_SHARE,
     MIN_SPARE_SECONDS,
+    SHRINKING_SECONDS,
     Allocator,
 )
 from ticket_numbering.allocation.backoff import (
     BASE_DELAY_SECONDS,
     CONTENTION_MULTIPLIER,
+    MIN_DELAY_SECONDS,
     SUCCESS_DECAY,
     Backoff,
 )
@@ -457,15 +459,19 @@ class TestDelay:
         self, environment: Environment
     ) -> None:
         """So no worker starves, and none attempts a write below the reserve."""
-        environment.time.left = 13.0
+        environment.time.left, environment.max_attempts = 20.0, 99
 
         environment.allocate(create_tickets(1), *[THROTTLED] * 99)
 
-        slept = environment.time.slept
-        assert slept[0] == pytest.approx(3.0 * MAX_DELAY_SHARE)
+        first, *slept = environment.time.slept
+        left = 10.0 - first
+        assert slept[0] == pytest.approx(left * MAX_DELAY_SHARE)
+        left -= slept[0]
+        assert slept[1] == pytest.approx(left * left / SHRINKING_SECONDS)
         assert slept == sorted(slept, reverse=True)
+        assert slept[-1] == MIN_DELAY_SECONDS
         assert 10.0 <= environment.time.left < 10.0 + MIN_SPARE_SECONDS
-        assert len(environment.store.blocks) == len(slept) + 1
+        assert len(environment.store.blocks) == len(slept) + 2
 
     @pytest.mark.parametrize(("share", "firsts"), [(1.0, [1, 1]), (0.99, [1])])
     def test_allocate_tries_again_only_when_time_for_a_delay_is_left(
