@@ -83,13 +83,17 @@ class World:
             algorithm,
         )
         self.chains = Chains(self.monitor, pollers.unchained())
+        self.pollers = pollers.build()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Let the checks see what the services do."""
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
         self.services.tables.on_failed_action = self.neighbours.cancelled
-        self.pollers = pollers.build()
-        if scenario.is_fair:
+        if self.scenario.is_fair:
             for poller in self.pollers:
                 poller.on_return = self.neighbours.delivered
 
