@@ -19,7 +19,7 @@ from simulation.producers import (
     Sending,
     request,
 )
-from simulation.scenario import Scenario
+from simulation.scenario import SHIPPED_ATTEMPTS, Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
 
 FAIR_DAYS: Final = 0.1
@@ -36,7 +36,7 @@ BATCH_SIZES: Final = (1, 2, 5, 10, 10)
 HOT_BATCH_SIZES: Final = (50, 100, 130)
 VISIBILITY_SECONDS: Final = (180.0, 180.0, 60.0, 20.0, 4.0)
 MAX_RECEIVES: Final = (10, 10, 3)
-MAX_ATTEMPTS: Final = (25, 25, 3)
+MAX_ATTEMPTS: Final = (SHIPPED_ATTEMPTS, SHIPPED_ATTEMPTS, 3)
 REDRIVES: Final = ((), (5000.0,), (5000.0, 20_000.0))
 THROUGHPUTS: Final = (PARTITION_UNITS, PARTITION_UNITS, 40.0)
 PARTIAL_REASONS: Final = (0.0, 0.3, 1.0)

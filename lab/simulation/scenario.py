@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
 from simulation.aws.fault_plans import Outage
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.producers import Sending
 from ticket_numbering.allocation.sequence_cache import TTL
+from ticket_numbering.function.settings import Settings
+
+SHIPPED_ATTEMPTS: Final[int] = Settings.model_fields["max_attempts"].default
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class Scenario:
     batch_size: int = 10
     visibility_seconds: float = 180.0
     max_receives: int = 10
-    max_attempts: int = 25
+    max_attempts: int = SHIPPED_ATTEMPTS
     redrives: Sequence[float] = ()
     """The times at which an operator redrives the dead letters."""
     next_version: int = 0

@@ -33,6 +33,9 @@ class TestKnownBadAlgorithms:
         assert algorithm.breaks
         assert any(algorithm.breaks in violation for violation in violations)
 
+    def test_rare_ones_alone_are_left_out(self) -> None:
+        assert len(QUICK) == len(KNOWN_BAD) - len(RARE)
+
 
 class TestCorrectAlgorithms:
     """What differs from the shipped algorithm only in its costs is not accused."""

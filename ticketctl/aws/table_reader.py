@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from threading import Lock
 from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
@@ -36,7 +36,6 @@ class TableReader:
     limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = time.sleep
     units: float = 0.0
-    _counting: Lock = field(default_factory=Lock)
 
     def check_key(self, table: str, *key: str) -> int:
         """Check that a table has this key.
@@ -61,18 +60,28 @@ class TableReader:
 
         All items of a partition are in one segment, whose pages come in their order.
         """
-        segments = [
-            self._pages("scan", TableName=table, Segment=one, TotalSegments=SEGMENTS)
-            for one in range(SEGMENTS)
-        ]
+        call = partial(
+            self.dynamodb.scan,
+            TableName=table,
+            ConsistentRead=True,
+            ReturnConsumedCapacity="TOTAL",
+        )
         with ThreadPoolExecutor(SEGMENTS) as pool:
-            coming = {pool.submit(next, pages, None): pages for pages in segments}
+            coming = {}
+            for one in range(SEGMENTS):
+                segment = {"Segment": one, "TotalSegments": SEGMENTS}
+                coming[pool.submit(call, **segment)] = segment
             while coming:
                 for done in wait(coming, return_when=FIRST_COMPLETED).done:
-                    pages, page = coming.pop(done), done.result()
-                    if page is not None:
-                        coming[pool.submit(next, pages, None)] = pages
-                        yield page
+                    segment, answer = coming.pop(done), done.result()
+                    # Here, for Ctrl-C does not end what waits in another thread.
+                    self._count(answer)
+                    if start := answer.get("LastEvaluatedKey"):
+                        following = pool.submit(
+                            call, **segment, ExclusiveStartKey=start
+                        )
+                        coming[following] = segment
+                    yield answer["Items"]
 
     def project(
         self, table: str, project_id: str, numbers: tuple[int, int] | None = None
@@ -148,14 +157,16 @@ class TableReader:
     def _read(self, operation: str, **request: Any) -> Mapping[str, Any]:
         call = getattr(self.dynamodb, operation)
         answer: Mapping[str, Any] = call(ReturnConsumedCapacity="TOTAL", **request)
-        units = _units(answer)
-        with self._counting:
-            self.units += units
-            # The cost of a page is known afterwards, so the wait comes afterwards, too.
-            self.limiter.delay(units)
-            delay = self.limiter.delay(0)
-        self.sleep(delay)
+        self._count(answer)
         return answer
+
+    def _count(self, answer: Mapping[str, Any]) -> None:
+        """Count the units of an answer, and wait as long as they demand."""
+        units = _units(answer)
+        self.units += units
+        # The cost of a page is known afterwards, so the wait comes afterwards, too.
+        self.limiter.delay(units)
+        self.sleep(self.limiter.delay(0))
 
 
 def _units(answer: Mapping[str, Any]) -> float:

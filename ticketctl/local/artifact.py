@@ -27,6 +27,8 @@ _FILE_MODE = 0o644 << 16
 # The zip file travels over loopback only: packing faster beats packing smaller.
 _FAST_COMPRESSION = 1
 
+_COMPILE = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
+
 _DESCRIBE_INTERPRETER = (
     "import sys, sysconfig; "
     "print(sys.implementation.cache_tag, sysconfig.get_platform())"
@@ -65,7 +67,8 @@ def build_artifact(
 
 def _packed_requirements(source: Path, build_directory: Path, python: Path) -> Path:
     requirements = source / "requirements.txt"
-    digest = hashlib.sha256(requirements.read_bytes() + _describe(python).encode())
+    made_of = " ".join((_describe(python), *_COMPILE))
+    digest = hashlib.sha256(requirements.read_bytes() + made_of.encode())
     packed = build_directory / f"packages-{digest.hexdigest()[:16]}.zip"
     if packed.exists():
         return packed
@@ -104,9 +107,9 @@ def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> No
 
 def _compile(root: Path, python: Path) -> None:
     """Compile every module; no path and no time of this machine is in the result."""
-    command: list[str | Path] = [python, "-I", "-m", "compileall", "-qq"]
-    command += ["--invalidation-mode", "unchecked-hash", "-s", root, root]
-    _run(*command)
+    result = _run(python, "-I", *_COMPILE, "-s", root, root)
+    if result.returncode:
+        raise ToolError(f"{python} could not compile {root}: {result.stdout}")
 
 
 def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:

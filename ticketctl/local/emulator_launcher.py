@@ -53,7 +53,9 @@ def _unpack_once(directory: Path) -> None:
         shared = directory / f"{content:x}"
         with lock:
             if not shared.exists():
-                unpack(archive, shared)
+                # A rename is atomic: what a full disk left behind is not used.
+                unpack(archive, shared.with_suffix(".part"))
+                shared.with_suffix(".part").rename(shared)
         Path(path).rmdir()
         Path(path).symlink_to(shared)
 

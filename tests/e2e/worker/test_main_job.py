@@ -116,7 +116,8 @@ def test_number_is_announced_after_redelivery_when_worker_was_killed(
     """Promise 3: killed between commit and announcement, announced later."""
     with (
         door(system.stack, Manner.KILL_CALLER, Manner.LET_THROUGH) as sns,
-        system.queue_attributes(VisibilityTimeout="2"),
+        # Longer than the first delivery takes on a slow machine.
+        system.queue_attributes(VisibilityTimeout="6"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):
         [sent] = system.send(ticket_fields(project))

@@ -125,10 +125,11 @@ def test_refusal_is_the_same_event_when_its_message_is_delivered_again(
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):
         [sent] = system.send(ticket_fields(project, **extra))
-        system.wait_for(lambda: len(system.refusals(project)) == 2)
+        system.wait_for(lambda: len(system.refusals(project)) >= 2)
         system.settle()
 
-    first, second = system.refusals(project)
-    assert first == second
+    # A slow machine delivers it a third time meanwhile.
+    first, *others = system.refusals(project)
+    assert others == [first] * len(others)
     assert first["data"]["message_id"] == sent.message_id
     assert system.audit(project).numbers == (1,)
