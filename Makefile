@@ -101,7 +101,7 @@ mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ mus
 bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; 8 minutes; PROFILE=fast or slow, TIMES=p50,p90,p99 or TIMES=report.json: other times of AWS; FULL=1: more seeds, and the plots, 20 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
-bench-function: .venv/ready  ## Measure the function itself: start, processor time a record, memory; half a minute.
+bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
 bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item; 2 minutes.
