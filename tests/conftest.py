@@ -1,5 +1,6 @@
 """Settings of every test: credentials that lead nowhere, and no deadlines."""
 
+import gc
 import os
 import signal
 from functools import cache
@@ -30,6 +31,10 @@ for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
 
 # Every session reads the descriptions of the services, for a fifth of a second.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+
+
+# Most tests make many objects and few cycles, which Python looks for every 700 objects.
+gc.set_threshold(50_000)
 
 
 def pytest_collection_modifyitems(

@@ -1,7 +1,5 @@
 """The measurements: contenders with workloads, in runs side by side."""
 
-import multiprocessing
-import signal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,6 +13,7 @@ from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import play
 from benchmarks.profiles import Profile
 from benchmarks.workloads import COLD_START, HOT, ZIPF, Workload
+from simulation.play import all_cores
 
 WORKERS: Final = (100, 10, 2, 1)
 
@@ -75,9 +74,7 @@ def measure(
     runs.sort(key=lambda run: run[0].workload.workers, reverse=True)
     found: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
     console = Console(stderr=True)
-    # Ctrl-C is the parent's business.
-    ignore = signal.SIGINT, signal.SIG_IGN
-    with multiprocessing.get_context("spawn").Pool(None, signal.signal, ignore) as pool:
+    with all_cores() as pool:
         played = pool.imap_unordered(_play, runs)
         shown = track(played, "runs", len(runs), console=console)
         for number, (cell, figures) in enumerate(shown, 1):

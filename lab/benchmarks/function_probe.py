@@ -62,7 +62,8 @@ def own_ratio() -> float:
         entries = request.get("PublishBatchRequestEntries", ())
         return answer(name, [entry["Id"] for entry in entries])
 
-    own, whole = [], []
+    own: list[float] = []
+    whole: list[float] = []
     for serial in range(BATCHES):  # In turn, so that a load hits both.
         for taken, method in (own, skipped), (whole, real):
             client._make_api_call = method  # noqa: SLF001 - as moto does.
