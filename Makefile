@@ -108,7 +108,7 @@ bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets an
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks.tools
 
 check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 40 seconds.
-	@$(MAKE) --no-print-directory --jobs 2 $(OUTPUT_IN_ORDER) unit lint
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template
 

@@ -12,7 +12,7 @@ The promise, through redelivery, retries, crashes and throttling:
 5. One bad message harms only itself; its neighbours wait for no backoff of others.
 6. A refusal is an answer: an event names the message and the reason.
 
-Follow a message by reading in this order; each room stands on those below it:
+Follow a message by reading in this order:
 
     function/
       lambda_function   the entry point that Lambda loads
@@ -56,6 +56,7 @@ Follow a message by reading in this order; each room stands on those below it:
       dynamodb_items    the items of the two tables
       errors            the error tree: poison or transient
 
-The adapters implement the ports of `allocation` and `worker`, and stand above both.
+The adapters implement the ports of `allocation` and `worker`, and stand on both; else
+each room stands on those below it.
 The command line shares `contract`, which needs neither boto3 nor Powertools.
 """

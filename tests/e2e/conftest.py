@@ -3,16 +3,18 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
+from botocore.handlers import BUILTIN_HANDLERS
 
-from tests.support.ctl_process import Ctl, local_environment
+from tests.support.ctl_process import Ctl, Ended, local_environment
+from tests.support.rights import granted, needed
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import Received, messages_on, subscribe, take
@@ -202,6 +204,30 @@ def project() -> str:
     return f"E2E-{next(_serial)}"
 
 
+class CtlWithRights(Ctl):
+    """Calls commands that may need no other right than their row says."""
+
+    needed: ClassVar[set[str]] = set()
+    """The rights that the last command needed."""
+
+    def __call__(self, *arguments: str, typed: str = "", **environment: str) -> Ended:
+        """Call a command, and compare its calls with its row."""
+        self.needed.clear()
+        ended = super().__call__(*arguments, typed=typed, **environment)
+        words = 2 if arguments[0] == "dead-letters" else 1
+        assert self.needed <= granted(" ".join(arguments[:words]))
+        return ended
+
+
+def note_rights(params: Mapping[str, Any], model: Any, **_: object) -> None:
+    service = model.service_model.service_name
+    CtlWithRights.needed.update(needed(service, model.name, params))
+
+
+# Every session of boto3 takes these.
+BUILTIN_HANDLERS.append(("before-parameter-build", note_rights))
+
+
 @pytest.fixture
 def ctl(deployed: LocalStack) -> Ctl:
-    return Ctl(local_environment(deployed))
+    return CtlWithRights(local_environment(deployed))

@@ -1,8 +1,9 @@
 """The table of rights beside the operators' page."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from tests.support.markdown_commands import ROOT
 
@@ -17,6 +18,7 @@ OPERATIONS: Final = (
 """The operators' page, and the rights as its last section."""
 
 RIGHT: Final = re.compile(r"`(\w+:\w+)`")
+COMMAND: Final = re.compile("`ticketctl ([^`]+)`")
 
 
 _LIVE: Final = ("tickets", "keys")
@@ -39,6 +41,8 @@ class Row:
     task: str
     grants: tuple[tuple[frozenset[str], str], ...]
     """Rights, each with the words that say on what."""
+    others: frozenset[str] = frozenset()
+    """Commands whose rights it has, too."""
 
     def allows(self, right: str, table: str = "") -> bool:
         """Tell whether the task has a right, on a table if one is named."""
@@ -57,13 +61,27 @@ def rows() -> list[Row]:
         for line in section.splitlines()
         if line.startswith("| ")
     ]
-    return [Row(task, _grants(rights)) for task, rights in cells]
+    return [
+        Row(task, _grants(rights), frozenset(COMMAND.findall(rights)))
+        for task, rights in cells
+    ]
 
 
 def granted(command: str) -> set[str]:
     """Return the rights of a command's row, and that which every command needs."""
-    [row] = [row for row in rows() if f"`{command}`" in row.task]
-    return {"cloudformation:DescribeStacks"}.union(*(names for names, _ in row.grants))
+    [row] = [row for row in rows() if command in COMMAND.findall(row.task)]
+    own = {"cloudformation:DescribeStacks"}.union(*(names for names, _ in row.grants))
+    return own.union(*map(granted, row.others))
+
+
+def needed(service: str, operation: str, request: Mapping[str, Any]) -> set[str]:
+    """Return the rights that a call needs; the caller's identity needs none."""
+    if service == "sts":
+        return set()
+    if "TransactItems" in request:
+        actions = {name for action in request["TransactItems"] for name in action}
+        return {f"{service}:{action}Item" for action in actions}
+    return {f"{service}:{operation.removesuffix('Batch')}"}
 
 
 def _grants(text: str) -> tuple[tuple[frozenset[str], str], ...]:

@@ -39,6 +39,8 @@ BATCHES: Final = ("publish_batch", "send_message_batch", "batch_get_item")
 
 ENDPOINT: Final = "https://simulated"
 
+_timeout: Final = partial(ReadTimeoutError, endpoint_url=ENDPOINT)
+
 
 class Effect(Enum):
     """The point at which a fault ends a call."""
@@ -69,13 +71,15 @@ class Kind:
     """Its weight among the faults of a call."""
     in_outages: bool = False
 
+    @property
+    def times_out(self) -> bool:
+        """Whether the caller waits as long as its timeout."""
+        return self.error is _timeout
+
 
 def _refused(code: str, text: str, odds: int = 0) -> Kind:
     error = partial(ServiceError, code)
     return Kind(text, Effect.BEFORE, error, odds=odds, in_outages=True)
-
-
-_timeout: Final = partial(ReadTimeoutError, endpoint_url=ENDPOINT)
 
 
 class Fault(Enum):

@@ -139,7 +139,7 @@ class Network:
             else (),
         )
         if late:
-            self._end(late, self._timeout if late is Fault.LATE else 0.0)
+            self._end(late, self._timeout if late.value.times_out else 0.0)
         if not self.scheduler.wait(future, self.read_timeout):
             self.history.note(f"< {operation}", Fault.LATE)
             self._end(Fault.LATE)
@@ -152,18 +152,18 @@ class Network:
 
     def _wait_in_vain(self, fault: Fault) -> float:
         """Return the wait of a caller whose call the service does not receive."""
-        if fault is Fault.KILLED_BEFORE:
+        if fault.value.error is None:  # It kills the caller.
             return 0.0
-        return (
-            self._timeout if fault is Fault.HUNG else self.latency.sample(self.choices)
-        )
+        if fault.value.times_out:
+            return self._timeout
+        return self.latency.sample(self.choices)
 
     def _lateness(self, fault: Fault) -> float:
         """Return the delay of a call that is executed after its caller is gone.
 
         Of one that was killed, this is 0 or around the redelivery of its messages.
         """
-        if fault is Fault.LATE:
+        if fault.value.times_out:
             return self._timeout + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
         if not self.redelivery or self.choices.chance(0.5):
             return 0.0

@@ -190,8 +190,8 @@ def test_request_is_numbered_when_its_field_came_before_the_worker_that_knows_it
 ) -> None:
     """It is refused, and redriven when the newer worker has all the traffic."""
     project = dead_letters.project
-    newer = with_a_new_field(tmp_path / "src", "assignee")
-    fields = ticket_fields(project, "k-1", assignee="ada")
+    newer = with_a_new_field(tmp_path / "src", "new_field")
+    fields = ticket_fields(project, "k-1", new_field="ada")
     system.send(fields)
     wait_until(lambda: dead_letters.count() > 0)
 
@@ -208,7 +208,7 @@ def test_request_is_numbered_when_its_field_came_before_the_worker_that_knows_it
     for answer in (refusal, event):
         assert answer["data"]["idempotency_key"] == "k-1"
     assert refusal["data"]["error_type"] == "InvalidMessageError"
-    assert ctl("show", event["id"], "--json").json["assignee"] == "ada"
+    assert ctl("show", event["id"], "--json").json["new_field"] == "ada"
     assert dead_letters.visible() == {}
 
 

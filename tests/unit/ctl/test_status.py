@@ -276,7 +276,7 @@ def test_status_needs_no_other_right_than_those_of_its_row() -> None:
 
     status_of(account.stack())
 
-    assert account.calls <= granted("ticketctl status")
+    assert account.calls <= granted("status")
     assert len(account.calls) == 6
 
 

@@ -132,7 +132,7 @@ class TestAnswersSoFar:
         """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
         replayed = create_ticket("QUIET")
         system.store.put(block_of([replayed]))
-        invalid = queue_record(json.dumps(ticket_fields(component="unknown")))
+        invalid = queue_record(json.dumps(ticket_fields(no_such_field="unknown")))
         full = queue_record(create_ticket("QUIET", max_number=1))
         quiet = queue_record(create_ticket("QUIET"))
 

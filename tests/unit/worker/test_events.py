@@ -55,7 +55,7 @@ EXPECTED = {
     "poison-byte-order-mark.json": invalid("body"),
     "poison-deep-nesting.json": invalid("body"),
     "poison-missing-field.json": invalid("title"),
-    "poison-unknown-field.json": invalid("assignee"),
+    "poison-unknown-field.json": invalid("no_such_field"),
     "poison-wrong-type.json": invalid("title"),
     "poison-empty-title.json": invalid("title"),
     "poison-too-long-title.json": invalid("title"),

@@ -187,7 +187,7 @@ class TestEvent:
     ) -> None:
         """Poison is a dead letter alone; a request at its cap has no other answer."""
         system.store.fill(1)
-        body = json.dumps(ticket_fields(component=SECRET))
+        body = json.dumps(ticket_fields(no_such_field=SECRET))
 
         poison, capped, neighbour = system.handle(
             queue_record(body, messageId=7),
