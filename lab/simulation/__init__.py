@@ -16,6 +16,7 @@ A reader follows one history by opening the modules in this order:
 `engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
 `exploration.search` decides exhaustively for the `exploration.configurations`, and
 `exploration.walks` check it. `known_bad` has the algorithms that the model must catch.
-`play` sums up many histories, and `coverage` the conditions that they met.
+`play` sums up many histories, and `coverage` the conditions that they met; `deliveries`
+follows the messages for it.
 `docs/proof.md` says what all of this proves.
 """

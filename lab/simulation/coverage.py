@@ -3,25 +3,34 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from simulation.aws.faults import SERVICES
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
+from simulation.aws.tables import EXCEEDED, PAST, WITHHELD
 from simulation.checks import Neighbours
+from simulation.deliveries import Deliveries
 from simulation.history import History
-from simulation.monitor import FULL, Monitor
+from simulation.monitor import FULL
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
 
 LONG_KEY: Final = 100
-FAR_APART_SECONDS: Final = 600.0
 
 BLOCKS: Final = {1: 1, 5: 3, 10: 50, 49: 20, 50: 20}
 BATCHES: Final = {1: 1, 10: 1, 50: 10, 130: 30, 1000: 60}
 """The sizes up to which blocks and batches are counted, and the intervals of each."""
+
+# The worker reads the present: a past value is for others to meet.
+EFFECTS: Final = {WITHHELD: 4, EXCEEDED: 3, PAST: inf}
+PARTS: Final = {
+    "publish_batch": ("Failed", 2),
+    "send_message_batch": ("Failed", 15),
+    "batch_get_item": ("UnprocessedKeys", 8),
+}
+"""The intervals of the effects, and of answers that name parts that were not done."""
 
 
 class Condition(NamedTuple):
@@ -39,22 +48,26 @@ Rows = Iterator[tuple[str, float, int]]
 
 
 def conditions_of(
-    scenario: Scenario, history: History, neighbours: Neighbours
+    scenario: Scenario,
+    history: History,
+    neighbours: Neighbours,
+    effects: Mapping[str, int],
 ) -> Iterator[Condition]:
     """Count the conditions that a history met."""
     monitor = neighbours.monitor
     rows = [
-        *_of_deliveries(_Deliveries.of(history, monitor)),
+        *_of_deliveries(Deliveries.of(history, monitor)),
         *_of_names(monitor.numbered),
         *_of_fields(monitor.numbered.values()),
         *_of_scenario(scenario),
         *_of_outages(scenario),
+        *_of_effects(effects, history),
         *_of_fair_days(scenario, neighbours),
     ]
     return (Condition(name, interval, int(count)) for name, interval, count in rows)
 
 
-def _of_deliveries(seen: "_Deliveries") -> Rows:
+def _of_deliveries(seen: Deliveries) -> Rows:
     yield from _sizes("blocks committed", BLOCKS, seen.blocks)
     yield from _sizes("batches", BATCHES, seen.batches)
     late = "commits after their message was visible again and redelivered"
@@ -126,6 +139,18 @@ def _of_outages(scenario: Scenario) -> Rows:
     yield "outages without an end", 120, lengths.count(inf)
 
 
+def _of_effects(effects: Mapping[str, int], history: History) -> Rows:
+    """Count the effects on the answers; a fault that is drawn may have none."""
+    for name, interval in EFFECTS.items():
+        yield name, interval, effects[name]
+    for call, (member, interval) in PARTS.items():
+        found = sum(
+            what == f"< {call}" and isinstance(answer, dict) and bool(answer[member])
+            for _, _, what, answer in history.events
+        )
+        yield f"answers of {call} with {member}", interval, found
+
+
 def _of_fair_days(scenario: Scenario, neighbours: Neighbours) -> Rows:
     refusals = neighbours.monitor.refusals.values()
     refused = sum(FULL in reasons for reasons in refusals)
@@ -135,76 +160,3 @@ def _of_fair_days(scenario: Scenario, neighbours: Neighbours) -> Rows:
     yield "such days on FIFO queues", 80, is_fair and scenario.fifo
     yield "requests refused at their caps on such days", 20, refused * is_fair
     yield "uncontended deliveries on such days", 1, neighbours.deliveries
-
-
-@dataclass
-class _Deliveries:
-    """Follows messages from their receipts to their commits and announcements."""
-
-    requests: Mapping[str, RequestId]
-    batches: list[int] = field(default_factory=list)
-    """The sizes of batches."""
-    blocks: list[int] = field(default_factory=list)
-    """The sizes of committed blocks."""
-    late_commits: int = 0
-    """Commits of a message that was visible again and redelivered before."""
-    late_announcements: int = 0
-    _invocations: Counter[str] = field(default_factory=Counter)
-    _received: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    """The receipt and the messages of each invocation."""
-    _receipt: dict[str, int] = field(default_factory=dict)
-    """The last receipt of each visible message."""
-    _duplicates: set[str] = field(default_factory=set)
-    _committed: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, history: History, monitor: Monitor) -> Self:
-        """Follow the messages of a history."""
-        deliveries = cls(
-            {
-                message.id: request.id
-                for message in monitor.queue.arrived
-                if (request := monitor.sent.get(message.body))
-            }
-        )
-        for event in history.events:
-            deliveries.see(*event)
-        return deliveries
-
-    def see(self, time: float, actor: str, what: str, detail: Any) -> None:
-        """Count an event."""
-        match what:
-            case "delivers twice":
-                self._duplicates.add(detail)
-            case "receives":
-                self._receive(actor, [message for message, _ in detail])
-            case "commits":
-                self._commit(time, actor, detail)
-            case "announces" if detail in self._committed:
-                waited = time - self._committed.pop(detail)
-                self.late_announcements += waited >= FAR_APART_SECONDS
-
-    def _receive(self, poller: str, messages: list[str]) -> None:
-        self._invocations[poller] += 1
-        invocation = f"{poller}.{self._invocations[poller]}"
-        receipt = len(self._received)
-        self._received[invocation] = receipt, messages
-        self.batches.append(len(messages))
-        for message in messages:
-            if message not in self._duplicates:
-                self._receipt[message] = receipt
-        self._duplicates.clear()
-
-    def _commit(
-        self, time: float, actor: str, tickets: Mapping[str, RequestId]
-    ) -> None:
-        sizes = Counter(project for project, _ in tickets.values())
-        self.blocks += sizes.values()
-        self._committed |= dict.fromkeys(tickets, time)
-        receipt, messages = self._received.get(actor.rpartition("/")[0], (0, ()))
-        written = {*tickets.values()}
-        self.late_commits += any(
-            self._receipt.get(message, receipt) > receipt
-            for message in messages
-            if self.requests.get(message) in written
-        )

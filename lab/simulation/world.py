@@ -106,6 +106,7 @@ class World:
             self.scheduler.spawn(outside, poller.name, poller.run)
         with quiet():
             violation = self._run()
+        seen = self.scenario, self.history, self.neighbours
         return Outcome(
             violation,
             self.history,
@@ -113,7 +114,7 @@ class World:
             calls=self.services.network.calls,
             write_units=self.services.tables.units_written,
             counts=self._counts(),
-            conditions=[*conditions_of(self.scenario, self.history, self.neighbours)],
+            conditions=[*conditions_of(*seen, self.services.tables.effects)],
         )
 
     def _run(self) -> str | None:

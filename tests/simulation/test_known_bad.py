@@ -6,12 +6,14 @@ from typing import Final
 
 import pytest
 
+from simulation.aws.tables import PAST
 from simulation.execution_environment import Algorithm
 from simulation.known_bad.algorithms import (
     ALGORITHMS,
     CORRECT_BUT_COSTLY,
     KNOWN_BAD,
     RARE,
+    STALE_READS,
 )
 from simulation.play import play, play_all
 from tests.support.markdown_commands import ROOT
@@ -58,3 +60,7 @@ class TestCorrectAlgorithms:
         self, algorithm: Algorithm
     ) -> None:
         assert play_all(range(1, SEEDS_OF_CORRECT + 1), algorithm).violations == []
+
+    def test_past_is_read_when_reads_are_stale(self) -> None:
+        """Else it would be no wonder that nothing is found."""
+        assert play_all(range(1, 11), STALE_READS).counts[PAST] > 0

@@ -1,6 +1,7 @@
 """The tables of DynamoDB: items, locks, past values, and partition throughput."""
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,6 +20,11 @@ SCHEMA: Final[Mapping[str, Mapping[str, str]]] = {
     KEYS: {"id": "S"},
 }
 """The names and types of each table's key attributes."""
+
+PAST: Final = "reads of an item's past value"
+WITHHELD: Final = "cancellations that withhold reasons"
+EXCEEDED: Final = "writes beyond a partition's throughput"
+"""The effects that a history counts."""
 
 PARTITION_UNITS: Final = 1000.0
 """Write units a second of one partition; DynamoDB guide, "Partitions"."""
@@ -45,6 +51,8 @@ class Tables:
     locked: set[Address] = field(default_factory=set)
     units_written: float = 0.0
     units_read: float = 0.0
+    effects: Counter[str] = field(default_factory=Counter)
+    """The number of times that each of the effects above was seen."""
     _items: dict[str, dict[Key, Item]] = field(default_factory=dict)
     _sorted: dict[tuple[str, str | Decimal], list[Key]] = field(default_factory=dict)
     _past: list[tuple[float, Address, Item | None]] = field(default_factory=list)
@@ -77,7 +85,7 @@ class Tables:
 
     def read(self, address: Address, ago: float = 0.0) -> Item | None:
         """Return the committed item as it was this many seconds ago."""
-        item = self._items.get(address.table, {}).get(address.key)
+        item = current = self._items.get(address.table, {}).get(address.key)
         if ago:
             then = self.scheduler.now - ago
             for time, changed, before in reversed(self._past):
@@ -85,6 +93,7 @@ class Tables:
                     break
                 if changed == address:
                     item = before
+        self.effects[PAST] += item is not current
         return item
 
     def partition(self, table: str, value: str | Decimal, ago: float) -> Sequence[Key]:
@@ -132,6 +141,7 @@ class Tables:
         filled, since = self._used.get(address.partition, (0.0, 0.0))
         left = max(0.0, filled - (self.scheduler.now - since) * self.partition_units)
         if left + units > max(self.partition_units, units):
+            self.effects[EXCEEDED] += 1
             return False
         self._used[address.partition] = (left + units, self.scheduler.now)
         self.units_written += units

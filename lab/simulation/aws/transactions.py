@@ -14,7 +14,7 @@ from simulation.aws.actions import NONE, Action, Reason, actions_of, cancelled
 from simulation.aws.errors import ServiceError
 from simulation.aws.items import Address, holds, write_units
 from simulation.aws.latency import Steps
-from simulation.aws.tables import Tables
+from simulation.aws.tables import WITHHELD, Tables
 from simulation.engine.tasks import FOREVER
 
 TOKEN_SECONDS: Final = 600.0
@@ -141,6 +141,7 @@ class Transactions:
         choices = self._tables.choices
         if len(failed) == 1 or not choices.chance(self._tables.partial_reasons):
             return failed
+        self._tables.effects[WITHHELD] += 1
         return [*choices.order(failed)][: 1 + choices.pick(len(failed) - 1)]
 
     def _commit(self, actions: Sequence[Action], steps: Steps) -> None:

@@ -96,28 +96,26 @@ def deleting_too_early(environment: ExecutionEnvironment) -> Handler:
     return environment.handler(dead_letters=hasty)
 
 
-def _with_stale_reads(dynamodb: Any) -> AlteredClient:
-    def query(**request: Any) -> Any:
-        return dynamodb.query(**request | {"ConsistentRead": False})
-
-    return AlteredClient(dynamodb, query=query)
-
-
-def trusting_stale_reads(environment: ExecutionEnvironment) -> Handler:
-    """Read the last number as it was, and write without a condition."""
+def putting_without_condition(environment: ExecutionEnvironment) -> Handler:
+    """Trust the last number that was read."""
 
     def change(put: Request) -> Request:
         if put["TableName"] == TICKETS:
             return {k: v for k, v in put.items() if k != "ConditionExpression"}
         return put
 
-    trusting = with_puts(_with_stale_reads(environment.dynamodb), change)
+    trusting = with_puts(environment.dynamodb, change)
     return replace(environment, dynamodb=trusting).handler()
 
 
-def checking_stale_reads(environment: ExecutionEnvironment) -> Handler:
+def reading_stale(environment: ExecutionEnvironment) -> Handler:
     """Read the last number as it was, and rely on the condition: correct."""
-    stale = _with_stale_reads(environment.dynamodb)
+    dynamodb = environment.dynamodb
+
+    def query(**request: Any) -> Any:
+        return dynamodb.query(**request | {"ConsistentRead": False})
+
+    stale = AlteredClient(dynamodb, query=query)
     return replace(environment, dynamodb=stale).handler()
 
 

@@ -109,7 +109,9 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         worker=workers.DeletesUnforeseen,
     ),
     Algorithm(
-        "a stale read is trusted", adapters.trusting_stale_reads, "was given twice"
+        "a ticket is put without a condition",
+        adapters.putting_without_condition,
+        "was given twice",
     ),
     _with(
         "a cap is ignored",
@@ -189,10 +191,12 @@ REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
 )
 """Its interleaving is so rare that only the exhaustive exploration must find it."""
 
+STALE_READS: Final = Algorithm(
+    "a stale read is checked by the condition", adapters.reading_stale
+)
+
 CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
-    Algorithm(
-        "a stale read is checked by the condition", adapters.checking_stale_reads
-    ),
+    STALE_READS,
     _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
 """Correct: the parts of the shipped algorithm that they omit only save requests."""
