@@ -85,7 +85,7 @@ class TestAlarms:
     ) -> None:
         _, _, remedy = table(section("Alarms"))[f"`{logical_id}`"]
 
-        assert "first [stop the worker](#stop-and-start-the-worker)" in remedy.lower()
+        assert "(#stop-and-start-the-worker)" in remedy
 
 
 class TestVariables:

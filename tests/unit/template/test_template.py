@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.support.builders import create_ticket
-from tests.support.markdown_commands import ROOT
 from tests.support.template_loader import (
     Json,
     deployed,
@@ -137,11 +136,6 @@ class TestNothingLost:
         queue, letters = (properties(name)["MessageRetentionPeriod"] for name in QUEUES)
 
         assert letters >= queue + 7 * DAY
-        page = (ROOT / "docs/proof.md").read_text("utf-8")
-        [promised] = re.findall(
-            r"lives for (\d+) days on the queue, and a dead letter for (\d+)", page
-        )
-        assert [queue, letters] == [int(days) * DAY for days in promised]
 
     @pytest.mark.parametrize(("queue_type", "room"), [("standard", 57), ("fifo", 52)])
     def test_queue_has_a_name_of_its_own_in_every_instance_of_a_stack(
