@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.findings import Finding, Kind, Range
 from ticketctl.audit.heads import Head, check_heads, heads_of
 from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.aws.items import timestamp
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader

@@ -24,12 +24,16 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.field_types import (
+    is_idempotency_key,
+    is_project_id,
+    timestamp,
+)
 from ticket_numbering.contract.messages import (
     CreateTicket,
     RequestKey,
     stored_fingerprint,
 )
-from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
 HIGHEST: Final = 10**19 - 1
@@ -180,10 +184,9 @@ def is_request_key(project_id: str, idempotency_key: str) -> bool:
     return is_project_id(project_id) and is_idempotency_key(idempotency_key)
 
 
-def timestamp(time: datetime | None = None) -> str:
-    """Return a time as the worker writes it; now if none is given."""
-    utc = (time or datetime.now(UTC)).astimezone(UTC)
-    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def timestamp_now() -> str:
+    """Return this moment as the worker writes it."""
+    return timestamp(datetime.now(UTC))
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:

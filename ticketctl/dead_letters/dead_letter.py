@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticketctl.aws.items import timestamp
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.request_fields import json_fields
 
 ERROR_TYPE: Final = "ErrorType"

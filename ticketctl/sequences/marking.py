@@ -16,12 +16,11 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
     VOIDED,
 )
-from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
-from ticketctl.aws.queues import FIFO_SUFFIX
+from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.stack import System, event_source
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
@@ -169,7 +168,7 @@ class Marking:
         return {
             STATUS: status,
             REASONS[status]: self.reason,
-            TIMES[status]: timestamp(),
+            TIMES[status]: timestamp_now(),
             CALLERS[status]: self.caller,
         }
 
@@ -208,5 +207,5 @@ def announce(stack: System, marked: Marked, mark: Mark) -> None:
         replayed=marked.was_already,
     )
     topic_arn = stack.outputs["AssignmentsTopicArn"]
-    entry = envelope.entry(fifo=topic_arn.endswith(FIFO_SUFFIX))
+    entry = envelope.entry(fifo=is_fifo(topic_arn))
     stack.client("sns").publish(TopicArn=topic_arn, **entry)

@@ -25,7 +25,7 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
 )
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import serialized, timestamp
+from ticketctl.aws.items import serialized, timestamp_now
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import (
     get_ticket,
@@ -132,7 +132,7 @@ class Seed:
             "number": number,
             STATUS: RESERVED,
             ORIGIN: ELSEWHERE,
-            TIMES[RESERVED]: timestamp(),
+            TIMES[RESERVED]: timestamp_now(),
             CALLERS[RESERVED]: self.caller,
             RESERVED_UP_TO: self.last,
         }

@@ -9,9 +9,9 @@ from shlex import quote
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.field_types import is_idempotency_key, is_project_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
-from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError

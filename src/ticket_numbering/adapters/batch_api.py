@@ -38,14 +38,6 @@ class Entry:
     """Bytes that count against the service's limit, attributes included."""
 
 
-def is_fifo(name: str) -> bool:
-    """Tell by the end of its URL or ARN whether a queue or topic keeps order.
-
-    SQS and SNS demand the suffix of FIFO names and allow it to no other.
-    """
-    return name.endswith(".fifo")
-
-
 def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
     """Return the bytes of names, types and values, which all count."""
     return sum(

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
-    is_fifo,
     send_all,
 )
 from ticket_numbering.allocation.allocation import TimeLeft
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.envelope import is_fifo, text_attribute
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.worker.ports import DeadLetter

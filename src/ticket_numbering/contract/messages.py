@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
@@ -25,6 +25,8 @@ from ticket_numbering.contract.field_types import (
     ProjectId,
     Reporter,
     Title,
+    is_idempotency_key,
+    is_project_id,
 )
 from ticket_numbering.contract.json_body import json_object, problems
 
@@ -35,9 +37,6 @@ FINGERPRINT_VERSION: Final = "v1"
 
 _NO_CONTENT: Final = {"max_number"}
 """A condition of the request, which its ticket does not keep."""
-
-_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
-_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
 class RequestKey(NamedTuple):
@@ -170,11 +169,12 @@ class CreateTicket(BaseModel):
         """Return the key of any body that holds one, valid as a request or not."""
         try:
             fields = json_object(body)
-            project_id = _PROJECT_ID.validate_python(fields.get("project_id"))
-            key = _IDEMPOTENCY_KEY.validate_python(fields.get("idempotency_key"))
-        except (InvalidMessageError, ValidationError):
+        except InvalidMessageError:
             return None
-        return RequestKey(project_id, key)
+        project_id, key = fields.get("project_id"), fields.get("idempotency_key")
+        if is_project_id(project_id) and is_idempotency_key(key):
+            return RequestKey(project_id, key)
+        return None
 
     @classmethod
     def _field(cls, error: ValidationError) -> str:
