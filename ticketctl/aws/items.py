@@ -12,9 +12,12 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CHAIN,
     ELSEWHERE,
+    NUMBER,
     ORIGIN,
+    RECORD_ID,
     RESERVED,
     RESERVED_UP_TO,
     SALT,
@@ -41,7 +44,7 @@ HIGHEST: Final = 10**19 - 1
 
 _OF_A_TICKET: Final = {
     *(CreateTicket.model_fields.keys() - {"project_id"}),
-    *(SALT, "assigned_at"),
+    *(SALT, ASSIGNED_AT),
 }
 """Attributes that a reserved item never has: the chain does not cover them there."""
 
@@ -116,7 +119,7 @@ class Ticket:
     @property
     def has_number(self) -> bool:
         """Whether its number is valid for a ticket."""
-        return self.fields["number"] == self.number and 1 <= self.number <= HIGHEST
+        return self.fields[NUMBER] == self.number and 1 <= self.number <= HIGHEST
 
     @cached_property
     def is_malformed(self) -> bool:
@@ -157,7 +160,7 @@ def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
 def ticket(item: Mapping[str, Any]) -> Ticket:
     """Read an item of the tickets' table."""
     fields = plain(item)
-    return Ticket(fields["project_id"], int(fields["number"]), fields)
+    return Ticket(fields["project_id"], int(fields[NUMBER]), fields)
 
 
 def key_record(item: Mapping[str, Any]) -> KeyRecord:
@@ -168,15 +171,16 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
     """
     fields = plain(item)
     is_damaged = isinstance(assignment(item), DamagedKeyRecordError)
+    item_id = fields[RECORD_ID]
     match fields:
         case {
             "project_id": str(project_id),
             "idempotency_key": str(key),
             "number": Decimal() as number,
-        } if fields["id"] == key_id(RequestKey(project_id, key)) and not is_damaged:
+        } if item_id == key_id(RequestKey(project_id, key)) and not is_damaged:
             if is_request_key(project_id, key) and number <= HIGHEST:
                 return KeyRecord(project_id, key, int(number), fields)
-    raise NotThereError(f"the record {fields['id']} is malformed; see: ticketctl audit")
+    raise NotThereError(f"the record {item_id} is malformed; see: ticketctl audit")
 
 
 def is_request_key(project_id: str, idempotency_key: str) -> bool:

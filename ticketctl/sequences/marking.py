@@ -15,6 +15,7 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     TIMES,
     VOIDED,
+    ticket_id,
 )
 from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.field_types import Priority
@@ -53,7 +54,7 @@ def _void(
         return found, []
     answer = stack.client("dynamodb").update_item(
         TableName=stack.outputs["TicketsTableName"],
-        Key=serialized({"project_id": found.project_id, "number": found.number}),
+        Key=ticket_id(found.project_id, found.number),
         UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
         ConditionExpression=(
             "attribute_exists(project_id) AND attribute_not_exists(#status)"

@@ -7,7 +7,12 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.chain import valid_chain
-from ticket_numbering.contract.dynamodb_items import CHAIN, ORIGIN, assignment
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    ORIGIN,
+    assignment,
+)
 
 ACTIONS_PER_REQUEST: Final = 2
 
@@ -51,7 +56,7 @@ def _slot(number: int, ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slo
 
 def head_of(number: int, item: Mapping[str, Any]) -> Head:
     """Return a ticket's item as the head of its sequence; it may hold anything."""
-    date = item.get("assigned_at", {}).get("S", "")
+    date = item.get(ASSIGNED_AT, {}).get("S", "")
     chain = valid_chain(item.get(CHAIN, {}).get("S"))
     return Head(number, None if ORIGIN in item else date, chain)
 

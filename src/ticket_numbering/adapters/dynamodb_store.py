@@ -24,9 +24,11 @@ from ticket_numbering.allocation.store import (
 )
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
+    RECORD_ID,
     assignment,
     key_id,
     key_item,
+    record_id,
     ticket_item,
     ticket_number,
 )
@@ -100,14 +102,14 @@ class DynamoDBTicketStore:
             answer = self._client.batch_get_item(
                 RequestItems={
                     self._keys_table: {
-                        "Keys": [{"id": {"S": item_id}} for item_id in by_id],
+                        "Keys": [*map(record_id, by_id.values())],
                         "ConsistentRead": True,
                     }
                 }
             )
             responses = member(answer, "Responses")
         items = responses.get(self._keys_table, [])
-        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
+        return {by_id[item[RECORD_ID]["S"]]: assignment(item) for item in items}
 
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
@@ -127,7 +129,7 @@ class DynamoDBTicketStore:
                         {
                             "Get": {
                                 "TableName": self._keys_table,
-                                "Key": {"id": {"S": key_id(key)}},
+                                "Key": record_id(key),
                             }
                         }
                         for key in keys
