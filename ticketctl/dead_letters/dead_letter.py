@@ -23,7 +23,7 @@ REASON_ATTRIBUTES: Final = frozenset(
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
 
-REASONS: Final = frozenset(
+DEAD_LETTER_REASONS: Final = frozenset(
     {error.__name__ for error in PoisonMessageError.__subclasses__()}
     | {RECEIVED_TOO_OFTEN}
 )

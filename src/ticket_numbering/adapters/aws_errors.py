@@ -134,12 +134,12 @@ def translated(action: str) -> Iterator[None]:
     try:
         yield
     except (ClientError, *NO_ANSWER) as error:
-        if (kind := _kind_of(error)) is None:
+        if (kind := _translation_of(error)) is None:
             raise
         raise kind(f"{action}: {code_of(error)}") from error
 
 
-def _kind_of(error: Exception) -> type[TransientError] | None:
+def _translation_of(error: Exception) -> type[TransientError] | None:
     if code_of(error) in THROTTLING_CODES:
         return StoreThrottledError
     if not isinstance(error, ClientError) or passes(error):

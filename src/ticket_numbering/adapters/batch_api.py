@@ -13,7 +13,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.adapters.aws_errors import NO_ANSWER, code_of, is_refusal, passes
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""

@@ -14,9 +14,7 @@ from ticket_numbering.contract.dynamodb_items import (
     assignment,
 )
 
-ACTIONS_PER_REQUEST: Final = 2
-
-REASONS: Final = {
+REASON_BY_CODE: Final = {
     # TransactWriteItems API reference, "TransactionCanceledException".
     "None": Reason.NONE,
     "ConditionalCheckFailed": Reason.CONDITION_FAILED,
@@ -30,13 +28,14 @@ REASONS: Final = {
 def slots_of(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
     """Read the reasons by position: a ticket's, then its key's, request by request."""
     reasons = cancellation.get("CancellationReasons", [])
+    tickets, keys = reasons[::2], reasons[1::2]
     requests = len(block.requests)
-    if len(reasons) != ACTIONS_PER_REQUEST * requests:
+    if not len(tickets) == len(keys) == requests:
         return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
     return [
         _slot(number, ticket, key)
         for number, (ticket, key) in enumerate(
-            zip(reasons[::2], reasons[1::2], strict=True), block.first_number
+            zip(tickets, keys, strict=True), block.first_number
         )
     ]
 
@@ -63,4 +62,4 @@ def head_of(number: int, item: Mapping[str, Any]) -> Head:
 
 def reason_of(cancellation: Mapping[str, Any]) -> Reason:
     """Return the reason of one action."""
-    return REASONS.get(cancellation.get("Code", ""), Reason.UNKNOWN)
+    return REASON_BY_CODE.get(cancellation.get("Code", ""), Reason.UNKNOWN)

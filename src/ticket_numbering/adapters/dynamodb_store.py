@@ -18,9 +18,9 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
+    BlockRefused,
     Cancelled,
     Committed,
-    Refused,
 )
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
@@ -32,9 +32,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ticket_item,
     ticket_number,
 )
-from ticket_numbering.contract.errors import (
-    DamagedKeyRecordError,
-)
+from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
 if TYPE_CHECKING:
@@ -146,7 +144,7 @@ class DynamoDBTicketStore:
             if found.get("Item")
         }
 
-    def write_block(self, block: Block) -> Committed | Cancelled | Refused:
+    def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
         """Write the block's tickets and keys in one transaction.
 
         botocore gives every retry of the call the same ClientRequestToken, so an
@@ -166,11 +164,11 @@ class DynamoDBTicketStore:
                 # Too large as a whole or in one item; comes without reasons.
                 if code_of(error) != INVALID_REQUEST:
                     raise
-                return Refused(code_of(error))
+                return BlockRefused(code_of(error))
         return Committed()
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:
-        """Each ticket, then its key: the order in which `_slots` reads the reasons."""
+        """Yield each ticket, then its key: `slots_of` reads reasons in this order."""
         for request, assigned, salt in block.tickets:
             expires_at = self._expiry(assigned.assigned_at)
             yield {

@@ -8,7 +8,7 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     send_all,
 )
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.errors import AnnouncementError
 

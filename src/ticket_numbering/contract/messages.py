@@ -33,6 +33,10 @@ from ticket_numbering.contract.json_body import json_object, problems
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
 
+MAX_LABELS: Final = 20
+MAX_ATTRIBUTES: Final = 50
+"""Ours; `MAX_BODY_BYTES` bounds the bytes of both."""
+
 FINGERPRINT_VERSION: Final = "v1"
 
 _NO_CONTENT: Final = {"max_number"}
@@ -87,11 +91,13 @@ class CreateTicket(BaseModel):
         default=None, description="Who reports it: a name or an address, on one line."
     )
     labels: list[Label] = Field(
-        default=[], max_length=20, description="Words to find the ticket by, in order."
+        default=[],
+        max_length=MAX_LABELS,
+        description="Words to find the ticket by, in order.",
     )
     attributes: dict[AttributeName, AttributeValue] = Field(
         default={},
-        max_length=50,
+        max_length=MAX_ATTRIBUTES,
         description="A flat object of strings for the producer's own use.",
     )
 

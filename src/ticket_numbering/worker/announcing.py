@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import NotAttemptedError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused

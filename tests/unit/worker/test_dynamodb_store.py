@@ -33,10 +33,10 @@ from ticket_numbering.allocation.block import (
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
+    BlockRefused,
     Cancelled,
     Committed,
     Reason,
-    Refused,
     Slot,
 )
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
@@ -584,7 +584,7 @@ class TestFailure:
 
         answer = store.write_block(block(create_tickets(2)))
 
-        assert answer == Refused("ValidationException")
+        assert answer == BlockRefused("ValidationException")
 
     @EVERY_CALL
     @pytest.mark.parametrize(
