@@ -27,7 +27,7 @@ Follow a message by reading in this order:
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
-      announcing        events and dead letters, and the results of the unpublished
+      announcing        events and dead letters, and the retries of those that fail
       ports             the publisher, the dead-letter queue, and their values
       latency           the wait of each announced number
       observability     logger, metrics and the metric names

@@ -36,7 +36,7 @@ class ProjectAudit:
 
     @property
     def tickets(self) -> int:
-        """The count of tickets; a reserved number is none."""
+        """The count of tickets, without reserved numbers."""
         return len(self.sequence.numbers) - self.sequence.reserved
 
     @property

@@ -22,7 +22,7 @@ from ticketctl.aws.items import Ticket
 from ticketctl.sequences.erasing import ERASED_TITLE, KEPT
 
 _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
-"""What a ticket loses when it is erased, among the attributes of this release."""
+"""The attributes of this release that a ticket loses when it is erased."""
 
 _KNOWN: Final = KEPT | _TEXT
 
@@ -44,14 +44,14 @@ class Link(NamedTuple):
 
 
 def link_of(item: Ticket) -> Link:
-    """Return what the next ticket depends on."""
+    """Return the item as the ticket after it depends on it."""
     is_from_elsewhere = ORIGIN in item.fields
     assigned_at = None if is_from_elsewhere else item.fields.get(ASSIGNED_AT)
     return Link(item.number, item.chain, assigned_at)
 
 
 def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
-    """Yield what is wrong with a ticket; nothing if it is malformed or reserved.
+    """Yield the problems of a ticket; none if it is malformed or reserved.
 
     A date that runs against the one before it is a problem of either ticket.
 
@@ -109,7 +109,7 @@ def _is_first_wrong(date: object, after: object) -> bool:
 
 
 def _moment(date: object) -> datetime | None:
-    """Read a date; None if no worker writes such a one."""
+    """Read a date; return None for a form that no worker writes."""
     try:
         moment = datetime.fromisoformat(str(date))
         return moment if timestamp(moment) == date else None
@@ -124,7 +124,7 @@ def _is_before(assigned_at: object, before: object) -> bool:
 
 
 def _commitment(ticket: Ticket) -> str | None:
-    """Return what the chain covers of the text; None if there can be nothing."""
+    """Return the commitment to the text; None if it has none."""
     if ticket.status == ERASED:
         return _text(ticket, COMMITMENT)
     salt = _text(ticket, SALT)

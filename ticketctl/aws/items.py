@@ -83,7 +83,7 @@ class Ticket:
 
     @cached_property
     def chain(self) -> str:
-        """Its hash; "" if it has none that a ticket can have."""
+        """Its hash; "" if that is missing or malformed."""
         return valid_chain(self.fields.get(CHAIN))
 
     @property
@@ -94,7 +94,7 @@ class Ticket:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of its text; "" if no request can have such a text."""
+        """The fingerprint of its text; "" if its text is malformed."""
         try:
             return stored_fingerprint(self.fields)
         except TypeError:

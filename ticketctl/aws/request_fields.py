@@ -10,7 +10,7 @@ Fields = dict[str, Any]
 
 
 def json_fields(text: str) -> Fields:
-    """Parse a JSON object; return an empty one if the text is none."""
+    """Parse a JSON object; return an empty one for any other text."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)  # NaN and Infinity are no JSON.

@@ -117,7 +117,7 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
 def _commitment(
     stack: System, found: Ticket, record: KeyRecord | None
 ) -> tuple[str | None, str]:
-    """Return what the ticket's chain covers of its text, and why it is not known."""
+    """Return the commitment to the ticket's text, and its problem; "" without one."""
     kept = found.fields.get(COMMITMENT)
     if found.status == ERASED and isinstance(kept, str):
         return kept, ""  # Nothing that was added since can say it better.

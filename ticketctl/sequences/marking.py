@@ -80,7 +80,7 @@ class Marked:
     was_already: bool
     """Whether it was marked earlier: its announcement may be a repeat."""
     remarks: Sequence[str] = ()
-    """What could not be done."""
+    """The parts that were left undone."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Marking:
 
         Raises:
             InputError: It cannot.
-            NotThereError: It is no ticket as the system writes it.
+            NotThereError: The ticket is malformed.
             CloudError: The stack is of an earlier release.
         """
         mark = self.mark

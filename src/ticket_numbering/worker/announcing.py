@@ -1,4 +1,4 @@
-"""The events and dead letters of a batch, and the results whose are not out."""
+"""The events and dead letters of a batch, and the retries of those that fail."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""How long requests wait: from their sending to the announcement of their numbers."""
+"""The wait of requests: from their sending to the announcement of their numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
