@@ -66,10 +66,10 @@ CHAIN: Final = "chain"
 """The hash of a ticket that the worker numbered; its key's record has it too."""
 
 SALT: Final = "salt"
-"""Of a ticket alone: what its chain adds to its text."""
+"""Of a ticket alone: its chain covers it with the text."""
 
 COMMITMENT: Final = "commitment"
-"""Only an erased ticket has it: what the chain covers in place of text and salt."""
+"""Only an erased ticket has it: the chain covers it in place of text and salt."""
 
 ERASED_FINGERPRINT: Final = f"{ERASED}:"
 """Of an erased ticket's key: its version is unknown, so the key alone is trusted."""

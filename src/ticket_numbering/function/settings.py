@@ -37,7 +37,7 @@ class Settings(BaseModel):
     """Matches the whole id of each project that may have tickets."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
-    """How long an idempotency key is kept; 0 means for ever."""
+    """The days that an idempotency key is kept; 0 means for ever."""
 
     number_padding: Annotated[int, Field(ge=0, le=MAX_NUMBER_PADDING)] = 0
     """The digits of a number for display, at least; shorter ones begin with zeros."""
