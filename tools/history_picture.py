@@ -55,7 +55,7 @@ def history() -> History:
 
 
 def steps(found: History) -> Iterator[Step]:
-    """Yield what the picture shows of a history."""
+    """Yield the steps of a history that the picture shows."""
     numbers: dict[str, int] = {}
     for time, actor, call, detail in found.events:
         worker = actor.partition(".")[0]

@@ -33,7 +33,7 @@ def change(diff: str) -> str:
 
 
 def main() -> None:
-    """Fail if a survivor is not explained, or one is explained that is none."""
+    """Fail for a survivor without an entry, or an entry without a survivor."""
     survived, explained = set(survivors()), entries(BASELINE.read_text("utf-8"))
     problems = [
         *(f"survived, and not explained:\n{mutant}" for mutant in survived - explained),

@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).parents[1]
 NAME: Final = "ticket-numbering"
 CODE: Final = "CodeUri: src/"
 BESIDE: Final = ("LICENSE", "README.md")
-"""What the template names for the Serverless Application Repository."""
+"""The files that the template names for the Serverless Application Repository."""
 
 CODE_PARAMETERS: Final = {
     "CodeBucket": "Bucket of the function's zip file, in the Region of the stack.",

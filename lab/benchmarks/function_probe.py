@@ -42,7 +42,7 @@ def start_seconds(load: Callable[[], Any]) -> float:
 
 
 def load_clients() -> None:
-    """Load what every function with these clients must."""
+    """Load the part that every function with these clients needs."""
     for service in ("dynamodb", "sns", "sqs"):
         import_module("boto3").client(service)
 

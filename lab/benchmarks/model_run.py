@@ -162,7 +162,7 @@ class ModelRun:
         return overhead_of(len(records), len(groups))
 
     def _produce(self) -> None:
-        """Send, and count what happens between the warm-up and the end."""
+        """Send, and count the calls between the warm-up and the end."""
         span, tables = self._span, self._tables
         self._send_until(span.warm_up, span.calls)
         self._meter.counts = counts = Counts()

@@ -35,7 +35,7 @@ PHASE: Final = 0.2
 """Assumed, as above."""
 
 USUAL_ITEMS: Final = 20
-"""Of a block of ten tickets, to which times of one's own belong."""
+"""Of a block of ten tickets, as the times of a user are."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The profile that a user asks for: a published one, or one with times of their own."""
+"""The requested profile: a published one, or the measured one with given times."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ class _Report(BaseModel):
 
 
 def profile_of(name: str, times: str = "") -> Profile:
-    """Return a profile, or the measured one with times of one's own.
+    """Return a profile, or the measured one with other times.
 
     Args:
         name: The profile's.

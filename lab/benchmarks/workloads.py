@@ -59,13 +59,19 @@ COLD_START: Final = (0.40, 0.54)
 Seven starts with bytecode, not on Lambda.
 """
 
+BATCH_SECONDS: Final = 0.005
+RECORD_SECONDS: Final = 0.0015
+PROJECT_SECONDS: Final = 0.0038
+"""The overhead of a batch, of a record in it, and of a project after the first.
+
+Each further project means two more requests, a query and a transaction.
+"""
+
 
 def overhead_of(records: int, projects: float = 1) -> float:
-    """Return the overhead of a batch: Lambda's, and the function's own on 512 MB.
-
-    Each further project means two more requests, a query and a transaction.
-    """
-    return 0.005 + 0.0015 * records + 0.0038 * (projects - 1)
+    """Return the overhead of a batch: Lambda's, and the function's own on 512 MB."""
+    of_projects = PROJECT_SECONDS * (projects - 1)
+    return BATCH_SECONDS + RECORD_SECONDS * records + of_projects
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from simulation.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.monitor import FOREIGN
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.events import TicketNumberAssigned

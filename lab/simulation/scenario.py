@@ -41,7 +41,7 @@ class Scenario:
     clock_error: float = 0.0
     """Seconds by which each execution environment's clock may be wrong."""
     cache_ttl: timedelta = TTL
-    """How long a sequence cache trusts a number; no promise depends on it."""
+    """The time that a sequence cache trusts a number; no promise depends on it."""
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
     slow_calls: Mapping[str, float] = field(default_factory=dict)

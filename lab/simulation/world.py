@@ -87,7 +87,7 @@ class World:
         self._watch()
 
     def _watch(self) -> None:
-        """Let the checks see what the services do."""
+        """Connect the checks to the services."""
         self.services.topic.on_publish = self._announced
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered

@@ -11,6 +11,7 @@ The promise, through redelivery, retries, crashes and throttling:
    or it is dead-lettered.
 5. One bad message harms only itself; its neighbours wait for no backoff of others.
 6. A refusal is an answer: an event names the message and the reason.
+7. The sequence proves itself: each ticket's hash covers the hash of the one before it.
 
 Follow a message by reading in this order:
 
@@ -26,7 +27,7 @@ Follow a message by reading in this order:
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
-      announcing        events and dead letters, and the results whose are not out
+      announcing        events and dead letters, and the retries of those that fail
       ports             the publisher, the dead-letter queue, and their values
       latency           the wait of each announced number
       observability     logger, metrics and the metric names
@@ -45,6 +46,7 @@ Follow a message by reading in this order:
       sns_publisher     the publisher on SNS
       sqs_dead_letters  the dead-letter queue on SQS
       batch_api         batch calls: packing, and the fate of every entry
+      timeouts          the clients' timeouts, and the longest call that they allow
       aws_errors        AWS errors: transient, refusals, unknown
     contract/
       messages          CreateTicket: the request, its identity and its number

@@ -14,10 +14,10 @@ from tests.support.cases import cases
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
+    BlockRefused,
     Cancelled,
     Committed,
     Reason,
-    Refused,
     Slot,
     TicketStore,
 )
@@ -38,7 +38,7 @@ def block(first: int, *requests: CreateTicket, assigned_at: str = NOW) -> Block:
 
 def write(
     store: TicketStore, first: int, *requests: CreateTicket, assigned_at: str = NOW
-) -> Committed | Cancelled | Refused:
+) -> Committed | Cancelled | BlockRefused:
     """Write requests of one project as a block."""
     return store.write_block(block(first, *requests, assigned_at=assigned_at))
 
@@ -306,7 +306,7 @@ class TestRefusal:
 
         answer = write(store, 1, create_ticket(), one, other)
 
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, BlockRefused)
         assert store.head("PROJ").number == 0
         assert store.read_keys([one.key]) == {}
 
@@ -315,7 +315,7 @@ class TestRefusal:
     ) -> None:
         answer = write(store, 1, *create_tickets(51))
 
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, BlockRefused)
         assert store.head("PROJ").number == 0
 
     def test_write_block_writes_nothing_when_no_item_can_hold_a_ticket(
@@ -327,7 +327,7 @@ class TestRefusal:
 
         answer = write(store, 1, create_ticket(), large)
 
-        assert isinstance(answer, Refused) or (
+        assert isinstance(answer, BlockRefused) or (
             answer == Cancelled([FREE, Slot(Reason.INVALID)])
         )
         assert store.head("PROJ").number == 0

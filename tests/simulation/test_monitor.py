@@ -24,8 +24,8 @@ from simulation.world import World
 from tests.support.builders import announcement
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.errors import AnnouncementError
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)

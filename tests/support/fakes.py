@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from tests.support.builders import block_of, create_tickets
-from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
+    BlockRefused,
     Cancelled,
     Committed,
     Reason,
-    Refused,
     Slot,
+    TimeLeft,
 )
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
@@ -42,7 +42,7 @@ def key_of(result: Result) -> str | None:
             return None
 
 
-BlockAnswer = Committed | Cancelled | Refused
+BlockAnswer = Committed | Cancelled | BlockRefused
 Fault = Callable[[Block], BlockAnswer | None]
 """Acts at one write of a block: returns an answer, raises, or lets the write be."""
 
@@ -169,7 +169,7 @@ class FakeTicketStore:
         """Write the block unless a condition fails, in spite of queued faults."""
         keys = {request.key for request in block.requests}
         if len(keys) < len(block.requests) or len(keys) > MAX_BLOCK_REQUESTS:
-            return Refused("ValidationException")
+            return BlockRefused("ValidationException")
         slots = [
             self._slot(block.project_id, ticket.assignment.number, ticket.request)
             for ticket in block.tickets

@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CHAIN,
     COMMITMENT,
     ERASED,
     ERASED_FINGERPRINT,
+    FINGERPRINT,
 )
 from ticket_numbering.contract.messages import FINGERPRINT_VERSION
 from ticketctl.audit.chain import has_unknown_attributes
@@ -29,7 +31,7 @@ def of_ticket(ticket: Ticket) -> Shared:
     return Shared(
         ticket.idempotency_key,
         ERASED_FINGERPRINT if is_erased else ticket.fingerprint,
-        ticket.fields.get("assigned_at"),
+        ticket.fields.get(ASSIGNED_AT),
         ticket.fields.get(CHAIN),
     )
 
@@ -38,8 +40,8 @@ def of_record(record: KeyRecord) -> Shared:
     """Return the fields of a record."""
     return Shared(
         record.idempotency_key,
-        record.fields["fingerprint"],
-        record.fields["assigned_at"],
+        record.fields[FINGERPRINT],
+        record.fields[ASSIGNED_AT],
         record.fields.get(CHAIN),
     )
 
@@ -58,7 +60,7 @@ def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
         if own != recorded
     ]
     if lost_its_fingerprint(ticket):
-        differing = [name for name in differing if name != "fingerprint"]
+        differing = [name for name in differing if name != FINGERPRINT]
     return differing
 
 
@@ -76,9 +78,9 @@ def explains(item: Ticket | None, record: KeyRecord) -> bool:
 
 def difference_kind(ticket: Ticket, record: KeyRecord) -> Kind:
     """Return whether they differ, or may agree for a release that knows more."""
-    version, _, _ = record.fields["fingerprint"].partition(":")
+    version, _, _ = record.fields[FINGERPRINT].partition(":")
     is_later = version not in {FINGERPRINT_VERSION, ERASED}
-    if differences(ticket, record) == ["fingerprint"] and (
+    if differences(ticket, record) == [FINGERPRINT] and (
         is_later or has_unknown_attributes(ticket)
     ):
         return Kind.NOT_VERIFIABLE

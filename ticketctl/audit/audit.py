@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
+from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.findings import Finding, Kind, Range
 from ticketctl.audit.heads import Head, check_heads, heads_of
 from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.aws.items import timestamp
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
@@ -35,7 +36,7 @@ class ProjectAudit:
 
     @property
     def tickets(self) -> int:
-        """The count of tickets; a reserved number is none."""
+        """The count of tickets, without reserved numbers."""
         return len(self.sequence.numbers) - self.sequence.reserved
 
     @property
@@ -117,8 +118,8 @@ def audit_stack(
         show: Shows how far the audit is.
     """
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
-    tickets = reader.check_key(plan.tickets_table, "project_id", "number")
-    keys = reader.check_key(plan.keys_table, "id")
+    tickets = reader.check_key(plan.tickets_table, "project_id", NUMBER)
+    keys = reader.check_key(plan.keys_table, RECORD_ID)
     about = "" if plan.projects else f" of about {tickets:,} and {keys:,}"
 
     def progress(reading: AuditReading) -> None:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ticket_numbering.contract.chain import CHAIN_VERSION, chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CHAIN,
     COMMITMENT,
     ERASED,
@@ -21,7 +22,7 @@ from ticketctl.aws.items import Ticket
 from ticketctl.sequences.erasing import ERASED_TITLE, KEPT
 
 _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
-"""What a ticket loses when it is erased, among the attributes of this release."""
+"""The attributes of this release that a ticket loses when it is erased."""
 
 _KNOWN: Final = KEPT | _TEXT
 
@@ -43,14 +44,14 @@ class Link(NamedTuple):
 
 
 def link_of(item: Ticket) -> Link:
-    """Return what the next ticket depends on."""
+    """Return the item as the ticket after it depends on it."""
     is_from_elsewhere = ORIGIN in item.fields
-    assigned_at = None if is_from_elsewhere else item.fields.get("assigned_at")
+    assigned_at = None if is_from_elsewhere else item.fields.get(ASSIGNED_AT)
     return Link(item.number, item.chain, assigned_at)
 
 
 def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
-    """Yield what is wrong with a ticket; nothing if it is malformed or reserved.
+    """Yield the problems of a ticket; none if it is malformed or reserved.
 
     A date that runs against the one before it is a problem of either ticket.
 
@@ -66,7 +67,7 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
         return
     if ORIGIN in ticket.fields:
         yield Kind.CHAIN_FROM_ELSEWHERE
-    if _is_before(ticket.fields.get("assigned_at"), before.assigned_at):
+    if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
         yield Kind.MISDATED
     if problem := chain_problem(ticket, before):
         yield problem
@@ -108,7 +109,7 @@ def _is_first_wrong(date: object, after: object) -> bool:
 
 
 def _moment(date: object) -> datetime | None:
-    """Read a date; None if no worker writes such a one."""
+    """Read a date; return None for a form that no worker writes."""
     try:
         moment = datetime.fromisoformat(str(date))
         return moment if timestamp(moment) == date else None
@@ -123,7 +124,7 @@ def _is_before(assigned_at: object, before: object) -> bool:
 
 
 def _commitment(ticket: Ticket) -> str | None:
-    """Return what the chain covers of the text; None if there can be nothing."""
+    """Return the commitment to the text; None if it has none."""
     if ticket.status == ERASED:
         return _text(ticket, COMMITMENT)
     salt = _text(ticket, SALT)
@@ -132,7 +133,7 @@ def _commitment(ticket: Ticket) -> str | None:
 
 def _chain(ticket: Ticket, commitment: str | None, previous: str) -> str | None:
     """Return the hash that a ticket must have; None if it can have none."""
-    key, assigned_at = ticket.idempotency_key, _text(ticket, "assigned_at")
+    key, assigned_at = ticket.idempotency_key, _text(ticket, ASSIGNED_AT)
     if not (key and commitment and assigned_at):
         return None
     return chain_of(
@@ -196,7 +197,7 @@ class ChainCheck:
 
     def _place_of(self, kind: Kind, item: Ticket) -> int:
         """Return the number that a problem names: the item's, or the one before it."""
-        assigned_at = item.fields.get("assigned_at")
+        assigned_at = item.fields.get(ASSIGNED_AT)
         is_of_before = _is_first_wrong(self.before.assigned_at, assigned_at)
         return item.number - (kind is Kind.MISDATED and is_of_before)
 

@@ -128,7 +128,7 @@ class Finding:
     item: str = ""
     """The name of a malformed item."""
     detail: str = ""
-    """What differs."""
+    """The differing fields."""
 
     def __str__(self) -> str:
         """Return the finding and its remedy."""

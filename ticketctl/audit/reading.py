@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, RECORD_ID
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.agreement import explains
 from ticketctl.audit.chain import ChainCheck, link_of
@@ -157,7 +158,7 @@ class AuditReading:
             try:
                 record = key_record(item)
             except NotThereError:
-                identity = item["id"]["S"]
+                identity = item[RECORD_ID]["S"]
                 project_id = identity.partition("#")[0]
                 self._note_malformed(project_id, f"the record {identity}")
                 continue
@@ -185,7 +186,7 @@ class AuditReading:
         if not self.plan.retention_days:
             return False
         try:
-            assigned_at = datetime.fromisoformat(found.fields["assigned_at"])
+            assigned_at = datetime.fromisoformat(found.fields[ASSIGNED_AT])
             age = self.started - assigned_at
             return age >= timedelta(days=self.plan.retention_days)
         except (KeyError, TypeError, ValueError):  # No time, or one without its offset.

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.agreement import difference_kind, differences, explains
 from ticketctl.audit.chain import ChainCheck
@@ -91,8 +91,8 @@ def _unmatched(reading: AuditReading) -> Iterator[Place]:
 def _records(
     reading: AuditReading, keys: Collection[RequestKey]
 ) -> dict[RequestKey, KeyRecord | None]:
-    """Read the keys' records, None if there is none; malformed ones are left out."""
-    items = {item["id"]["S"]: item for item in reading.records(keys)}
+    """Read the keys' records: None for a missing one, nothing for a malformed one."""
+    items = {item[RECORD_ID]["S"]: item for item in reading.records(keys)}
     found: dict[RequestKey, KeyRecord | None] = {}
     for key in keys:
         item = items.get(key_id(key))

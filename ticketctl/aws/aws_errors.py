@@ -73,7 +73,7 @@ def is_refused(error: ClientError) -> bool:
 
 
 def is_not_there(error: ClientError) -> bool:
-    """Tell whether there is no such queue, subscription, mapping or alias."""
+    """Tell whether the queue, subscription, mapping or alias is missing."""
     return error_code(error) in _NOT_THERE
 
 

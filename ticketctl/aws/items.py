@@ -12,9 +12,12 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CHAIN,
     ELSEWHERE,
+    NUMBER,
     ORIGIN,
+    RECORD_ID,
     RESERVED,
     RESERVED_UP_TO,
     SALT,
@@ -24,12 +27,16 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.field_types import (
+    is_idempotency_key,
+    is_project_id,
+    timestamp,
+)
 from ticket_numbering.contract.messages import (
     CreateTicket,
     RequestKey,
     stored_fingerprint,
 )
-from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.cli.errors import NotThereError
 
 HIGHEST: Final = 10**19 - 1
@@ -37,7 +44,7 @@ HIGHEST: Final = 10**19 - 1
 
 _OF_A_TICKET: Final = {
     *(CreateTicket.model_fields.keys() - {"project_id"}),
-    *(SALT, "assigned_at"),
+    *(SALT, ASSIGNED_AT),
 }
 """Attributes that a reserved item never has: the chain does not cover them there."""
 
@@ -76,7 +83,7 @@ class Ticket:
 
     @cached_property
     def chain(self) -> str:
-        """Its hash; "" if it has none that a ticket can have."""
+        """Its hash; "" if that is missing or malformed."""
         return valid_chain(self.fields.get(CHAIN))
 
     @property
@@ -87,7 +94,7 @@ class Ticket:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of its text; "" if no request can have such a text."""
+        """The fingerprint of its text; "" if its text is malformed."""
         try:
             return stored_fingerprint(self.fields)
         except TypeError:
@@ -112,7 +119,7 @@ class Ticket:
     @property
     def has_number(self) -> bool:
         """Whether its number is valid for a ticket."""
-        return self.fields["number"] == self.number and 1 <= self.number <= HIGHEST
+        return self.fields[NUMBER] == self.number and 1 <= self.number <= HIGHEST
 
     @cached_property
     def is_malformed(self) -> bool:
@@ -153,7 +160,7 @@ def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
 def ticket(item: Mapping[str, Any]) -> Ticket:
     """Read an item of the tickets' table."""
     fields = plain(item)
-    return Ticket(fields["project_id"], int(fields["number"]), fields)
+    return Ticket(fields["project_id"], int(fields[NUMBER]), fields)
 
 
 def key_record(item: Mapping[str, Any]) -> KeyRecord:
@@ -164,15 +171,16 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
     """
     fields = plain(item)
     is_damaged = isinstance(assignment(item), DamagedKeyRecordError)
+    item_id = fields[RECORD_ID]
     match fields:
         case {
             "project_id": str(project_id),
             "idempotency_key": str(key),
             "number": Decimal() as number,
-        } if fields["id"] == key_id(RequestKey(project_id, key)) and not is_damaged:
+        } if item_id == key_id(RequestKey(project_id, key)) and not is_damaged:
             if is_request_key(project_id, key) and number <= HIGHEST:
                 return KeyRecord(project_id, key, int(number), fields)
-    raise NotThereError(f"the record {fields['id']} is malformed; see: ticketctl audit")
+    raise NotThereError(f"the record {item_id} is malformed; see: ticketctl audit")
 
 
 def is_request_key(project_id: str, idempotency_key: str) -> bool:
@@ -180,10 +188,9 @@ def is_request_key(project_id: str, idempotency_key: str) -> bool:
     return is_project_id(project_id) and is_idempotency_key(idempotency_key)
 
 
-def timestamp(time: datetime | None = None) -> str:
-    """Return a time as the worker writes it; now if none is given."""
-    utc = (time or datetime.now(UTC)).astimezone(UTC)
-    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def timestamp_now() -> str:
+    """Return this moment as the worker writes it."""
+    return timestamp(datetime.now(UTC))
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
-FIFO_SUFFIX: Final = ".fifo"  # Of a FIFO queue's or topic's name, and of no other.
 NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 
@@ -141,7 +141,7 @@ def subscribe(stack: System, name: str) -> str:
 def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]:
     """Create a queue that the topic may send to; return its URL and its ARN."""
     topic_arn = stack.outputs["AssignmentsTopicArn"]
-    if topic_arn.endswith(FIFO_SUFFIX):
+    if is_fifo(topic_arn):
         name += FIFO_SUFFIX
         attributes["FifoQueue"] = "true"
     # Of the topic's account and Region.

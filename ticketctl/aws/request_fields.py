@@ -1,40 +1,16 @@
 """Requests as JSON fields, validated by the worker's model."""
 
 import json
-from typing import Any, Final
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any
 
 from ticket_numbering.contract.errors import InvalidMessageError
-from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId
 from ticket_numbering.contract.json_body import json_object
 
 Fields = dict[str, Any]
 
-_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
-_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
-
-
-def is_project_id(text: Any) -> bool:
-    """Tell whether it is a valid project id."""
-    return _is_valid(_PROJECT_ID, text)
-
-
-def is_idempotency_key(text: Any) -> bool:
-    """Tell whether it is a valid idempotency key."""
-    return _is_valid(_IDEMPOTENCY_KEY, text)
-
-
-def _is_valid(kind: TypeAdapter[str], text: Any) -> bool:
-    try:
-        kind.validate_python(text)
-    except ValidationError:
-        return False
-    return True
-
 
 def json_fields(text: str) -> Fields:
-    """Parse a JSON object; return an empty one if the text is none."""
+    """Parse a JSON object; return an empty one for any other text."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)  # NaN and Infinity are no JSON.

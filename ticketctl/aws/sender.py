@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from ticketctl.aws.queues import FIFO_SUFFIX, MAX_ENTRIES, NO_GROUP
+from ticket_numbering.contract.envelope import is_fifo
+from ticket_numbering.contract.field_types import is_project_id
+from ticketctl.aws.queues import MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.request_fields import Fields, is_project_id, json_fields
+from ticketctl.aws.request_fields import Fields, json_fields
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 
@@ -89,7 +91,7 @@ class Sender:
 
     @property
     def _is_fifo(self) -> bool:
-        return self.queue_url.endswith(FIFO_SUFFIX)
+        return is_fifo(self.queue_url)
 
     def _send(self, batch: Sequence[Request]) -> list[Request]:
         """Send a batch, and retry the messages that SQS itself failed to take."""

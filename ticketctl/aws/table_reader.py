@@ -8,7 +8,11 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import (
+    NUMBER,
+    record_id,
+    ticket_id,
+)
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -94,7 +98,7 @@ class TableReader:
         names = {}
         if numbers:
             condition += " AND #number BETWEEN :first AND :last"
-            names = {"ExpressionAttributeNames": {"#number": "number"}}
+            names = {"ExpressionAttributeNames": {"#number": NUMBER}}
             ends = zip((":first", ":last"), numbers, strict=True)
             values |= {name: {"N": str(number)} for name, number in ends}
         return self._pages(
@@ -107,16 +111,12 @@ class TableReader:
 
     def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
         """Read the tickets of some numbers, each given once."""
-        keys = (
-            {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-            for project_id, number in places
-        )
+        keys = (ticket_id(*place) for place in places)
         return map(ticket, self._items(table, keys))
 
     def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
         """Read the records of some idempotency keys, each given once."""
-        ids = ({"id": {"S": key_id(key)}} for key in keys)
-        return self._items(table, ids)
+        return self._items(table, map(record_id, keys))
 
     def recorded(self, table: str, keys: Sequence[RequestKey]) -> set[RequestKey]:
         """Return the keys that have a record, in one transactional read.
@@ -126,7 +126,7 @@ class TableReader:
         Raises:
             ClientError: A transaction holds one of the keys.
         """
-        gets = [{"TableName": table, "Key": {"id": {"S": key_id(key)}}} for key in keys]
+        gets = [{"TableName": table, "Key": record_id(key)} for key in keys]
         answer = self._read(
             "transact_get_items", TransactItems=[{"Get": get} for get in gets]
         )

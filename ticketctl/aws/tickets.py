@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 
@@ -13,7 +14,7 @@ def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
     """Return the project's item of that number."""
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["TicketsTableName"],
-        Key={"project_id": {"S": project_id}, "number": {"N": str(number)}},
+        Key=ticket_id(project_id, number),
         ConsistentRead=True,
     )
     return ticket(answer["Item"]) if "Item" in answer else None
@@ -68,7 +69,7 @@ def _query(
     answer = stack.client("dynamodb").query(
         TableName=stack.outputs["TicketsTableName"],
         KeyConditionExpression=f"project_id = :project AND #number {side} :number",
-        ExpressionAttributeNames={"#number": "number"},
+        ExpressionAttributeNames={"#number": NUMBER},
         ExpressionAttributeValues={
             ":project": {"S": project_id},
             ":number": {"N": str(number)},

@@ -14,10 +14,10 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Return if a person agrees; a no ends the command, and is no failure.
+    """Return if a person agrees; end the command, with status 0, if not.
 
     Raises:
-        Exit: They decline, press Ctrl-C or hang up.
+        Exit: The person declines, presses Ctrl-C or hangs up.
         InputError: Standard input is no terminal.
     """
     if yes:

@@ -51,7 +51,9 @@ All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 def list_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
-    limit: Annotated[int, typer.Option(min=1, help="The most to show.")] = 100,
+    limit: Annotated[
+        int, typer.Option(min=1, help="Maximum number of dead letters.")
+    ] = 100,
     project: Project = None,
     key: Annotated[
         str | None,

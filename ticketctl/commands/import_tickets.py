@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws.items import timestamp
+from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.stack import caller_arn
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
@@ -92,7 +92,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     """
     if project is not None:
         checked_project(project)
-    defaults = Defaults(timestamp(), project, date_format)
+    defaults = Defaults(timestamp_now(), project, date_format)
     tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
     if verify:

@@ -53,10 +53,10 @@ def up(*, fifo: Fifo = False) -> None:
     epilog=examples("ticketctl sample 1000 --poison 3 > tickets.jsonl"),
 )
 def sample(
-    number: Annotated[int, typer.Argument(min=1, help="How many messages.")] = 1000,
+    number: Annotated[int, typer.Argument(min=1, help="Number of messages.")] = 1000,
     *,
     poison: Annotated[
-        int, typer.Option(min=0, help="How many of them have a mistake.")
+        int, typer.Option(min=0, help="Number of messages with a mistake.")
     ] = 0,
 ) -> None:
     """Print create-ticket messages to try things with, a JSON object a line."""

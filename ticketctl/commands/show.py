@@ -65,7 +65,9 @@ def list_tickets(
     ctx: typer.Context,
     project: Project,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Maximum number of tickets.")
+    ] = 20,
     before: Annotated[
         int | None,
         typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),

@@ -42,7 +42,7 @@ def verify(
     ctx: typer.Context,
     *,
     count: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many tickets to number.")
+        int, typer.Option(min=1, max=10_000, help="Count of tickets to number.")
     ] = 100,
     timeout: Annotated[
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
@@ -97,7 +97,7 @@ def _follow(
             if not run.probe(first, patience):
                 return run, run.verdict()
             tickets = counted(count, "ticket")
-            remark(f"sending {tickets} of {project}, and what must be refused")
+            remark(f"sending {tickets} of {project}, and requests to refuse")
             return run, run.follow(replace(messages, first=others), patience)
         except BaseException:  # Ctrl-C as well.
             remark(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticketctl.aws.items import timestamp
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.request_fields import json_fields
 
 ERROR_TYPE: Final = "ErrorType"
@@ -23,7 +23,7 @@ REASON_ATTRIBUTES: Final = frozenset(
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
 
-REASONS: Final = frozenset(
+DEAD_LETTER_REASONS: Final = frozenset(
     {error.__name__ for error in PoisonMessageError.__subclasses__()}
     | {RECEIVED_TOO_OFTEN}
 )

@@ -7,7 +7,12 @@ number is committed, and only the same request can get it announced: as a replay
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import (
+    FINGERPRINT,
+    NUMBER,
+    RECORD_ID,
+    key_id,
+)
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import is_request_key
@@ -20,12 +25,11 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     """Refuse dead letters if some have a number, and print those."""
-    keys = {found.message_id: key for found in dead_letters if (key := _key(found))}
+    keys = {one.message_id: key for one in dead_letters if (key := _key(one))}
     reader = TableReader(stack.client("dynamodb"))
     table = stack.outputs["IdempotencyKeysTableName"]
-    records = {
-        record["id"]["S"]: record for record in reader.records(table, {*keys.values()})
-    }
+    found = reader.records(table, {*keys.values()})
+    records = {record[RECORD_ID]["S"]: record for record in found}
     numbered = [
         (dead_letter, record)
         for dead_letter in dead_letters
@@ -34,7 +38,7 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
         and _is_numbered(dead_letter, record)
     ]
     for dead_letter, record in numbered:
-        number = record.get("number", {}).get("N", "?")
+        number = record.get(NUMBER, {}).get("N", "?")
         remark(
             f"{dead_letter.message_id}: has {dead_letter.project_id}-{number}, "
             "perhaps not announced"
@@ -66,4 +70,4 @@ def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:
         request = CreateTicket.parse(dead_letter.body)
     except PoisonMessageError:
         return False
-    return request.matches(record.get("fingerprint", {}).get("S", ""))
+    return request.matches(record.get(FINGERPRINT, {}).get("S", ""))

@@ -6,8 +6,9 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract.envelope import is_fifo
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.queues import FIFO_SUFFIX, GROUP_ID, NO_GROUP
+from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System
 from ticketctl.cli.output import console, counted, remark
 from ticketctl.cli.prompts import confirm
@@ -55,7 +56,7 @@ def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
     group keeps its order.
     """
     sqs, url = stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"]
-    fifo = url.endswith(FIFO_SUFFIX)
+    fifo = is_fifo(url)
     return delete_dead_letters(
         stack,
         dead_letters,

@@ -7,7 +7,7 @@ from itertools import islice
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
-from ticketctl.dead_letters.dead_letter import REASONS, DeadLetter
+from ticketctl.dead_letters.dead_letter import DEAD_LETTER_REASONS, DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 
 
@@ -28,7 +28,9 @@ class Selection:
         Raises:
             InputError: It may be misspelt: an empty list would hide that.
         """
-        known = {_word(reason): reason.replace(" ", "-") for reason in REASONS}
+        known = {
+            _word(reason): reason.replace(" ", "-") for reason in DEAD_LETTER_REASONS
+        }
         if self.reason is not None and _word(self.reason) not in known:
             reasons = ", ".join(sorted(known.values()))
             raise InputError(f"no reason: {self.reason!r}; there are {reasons}")

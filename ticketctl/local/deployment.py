@@ -12,6 +12,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError, WaiterError
 from samtranslator.yaml_helper import yaml_parse
 
+from ticket_numbering.contract.envelope import is_fifo
 from ticketctl.aws.stack import outputs_of
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients
@@ -130,7 +131,7 @@ def _repair_fifo_topics(sns: Any) -> None:
     Its CloudFormation takes over the name alone.
     """
     for topic in sns.list_topics()["Topics"]:
-        if topic["TopicArn"].endswith(".fifo"):
+        if is_fifo(topic["TopicArn"]):
             sns.set_topic_attributes(
                 TopicArn=topic["TopicArn"],
                 AttributeName="FifoTopic",

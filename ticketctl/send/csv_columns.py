@@ -92,7 +92,7 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
     """Return the columns of `COLUMN=FIELD` pairs.
 
     Raises:
-        InputError: One is no such pair, or there is no such field.
+        InputError: A pair is malformed, or its field unknown.
     """
     mapping: dict[str, str] = {}
     known = Columns(more).known

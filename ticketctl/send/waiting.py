@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.contract.dynamodb_items import assignment, key_id
+from ticket_numbering.contract.dynamodb_items import RECORD_ID, assignment, key_id
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
@@ -90,7 +90,7 @@ class _Waiting:
         """Yield the answers that are there now."""
         keys = [ticket.key for ticket in self.missing.values()]
         for record in self.reader.records(self.table, keys):
-            yield _answer(self.missing.pop(record["id"]["S"]), record)
+            yield _answer(self.missing.pop(record[RECORD_ID]["S"]), record)
         # In this order: numbers only grow, so a key that has no record after they have
         # reached its cap gets none.
         full = self._at_their_cap()

@@ -12,12 +12,15 @@ from pydantic import ValidationError
 
 from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CALLERS,
     CHAIN,
     COMMITMENT,
     ERASED,
     ERASED_FINGERPRINT,
+    FINGERPRINT,
     IMPORTED_BY,
+    NUMBER,
     ORIGIN,
     REASONS,
     SALT,
@@ -25,7 +28,7 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     TIMES,
     VOIDED,
-    key_id,
+    record_id,
 )
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
@@ -37,7 +40,7 @@ ERASED_TITLE: Final = "erased"
 
 KEPT: Final = frozenset(
     {
-        *("project_id", "number", "idempotency_key", "assigned_at"),
+        *("project_id", NUMBER, "idempotency_key", ASSIGNED_AT),
         *("title", "priority", ORIGIN, IMPORTED_BY, *SEED_ATTRIBUTES),
         *(CHAIN, COMMITMENT, STATUS),
         *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
@@ -75,7 +78,7 @@ def erase(
     if fields != found.fields or (record and _fingerprint(record)):
         puts = [_put(stack, "TicketsTableName", found.fields, fields, _OF_TICKET)]
         if record:
-            erased = {**record.fields, "fingerprint": ERASED_FINGERPRINT}
+            erased = {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
             keys = "IdempotencyKeysTableName"
             puts.append(_put(stack, keys, record.fields, erased, _OF_RECORD))
         stack.client("dynamodb").transact_write_items(TransactItems=puts)
@@ -83,7 +86,7 @@ def erase(
 
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)
-_OF_RECORD: Final = ("number", "fingerprint")
+_OF_RECORD: Final = (NUMBER, FINGERPRINT)
 """The attributes that must be as they were found."""
 
 
@@ -95,7 +98,7 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
     key = RequestKey(found.project_id, str(found.idempotency_key))
     get = {
         "TableName": stack.outputs["IdempotencyKeysTableName"],
-        "Key": serialized({"id": key_id(key)}),
+        "Key": record_id(key),
     }
     dynamodb = stack.client("dynamodb")
     [answer] = dynamodb.transact_get_items(TransactItems=[{"Get": get}])["Responses"]
@@ -114,7 +117,7 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
 def _commitment(
     stack: System, found: Ticket, record: KeyRecord | None
 ) -> tuple[str | None, str]:
-    """Return what the ticket's chain covers of its text, and why it is not known."""
+    """Return the commitment to the ticket's text, and its problem; "" without one."""
     kept = found.fields.get(COMMITMENT)
     if found.status == ERASED and isinstance(kept, str):
         return kept, ""  # Nothing that was added since can say it better.
@@ -145,7 +148,7 @@ def _fits(found: Ticket, commitment: str, before: str) -> bool:
             number=found.number,
             idempotency_key=str(found.idempotency_key),
             commitment=commitment,
-            assigned_at=str(found.fields.get("assigned_at")),
+            assigned_at=str(found.fields.get(ASSIGNED_AT)),
         )
         for previous in (before, "")
     }
@@ -154,7 +157,7 @@ def _fits(found: Ticket, commitment: str, before: str) -> bool:
 
 def _fingerprint(record: KeyRecord) -> str | None:
     """Return the fingerprint of a record; None if it was erased."""
-    fingerprint = record.fields["fingerprint"]
+    fingerprint = record.fields[FINGERPRINT]
     return None if fingerprint == ERASED_FINGERPRINT else fingerprint
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
 from ticket_numbering.contract.messages import Assignment, CreateTicket
-from ticketctl.aws.items import timestamp
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import Line

@@ -11,12 +11,14 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
     CALLERS,
     CHAIN,
     COMMITMENT,
     ELSEWHERE,
     ERASED,
     IMPORTED_BY,
+    NUMBER,
     ORIGIN,
     REASONS,
     RESERVED,
@@ -44,7 +46,7 @@ MISSING: Final = "missing"
 
 _ADDED: Final = SEED_ATTRIBUTES | {
     *(CHAIN, SALT, COMMITMENT),
-    *("number", "assigned_at", ORIGIN, IMPORTED_BY, STATUS),
+    *(NUMBER, ASSIGNED_AT, ORIGIN, IMPORTED_BY, STATUS),
     *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
 }
 """Attributes of a ticket that are not of its request."""

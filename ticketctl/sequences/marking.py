@@ -15,13 +15,13 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     TIMES,
     VOIDED,
+    ticket_id,
 )
-from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import Ticket, serialized, ticket, timestamp
-from ticketctl.aws.queues import FIFO_SUFFIX
+from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.stack import System, event_source
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
@@ -54,7 +54,7 @@ def _void(
         return found, []
     answer = stack.client("dynamodb").update_item(
         TableName=stack.outputs["TicketsTableName"],
-        Key=serialized({"project_id": found.project_id, "number": found.number}),
+        Key=ticket_id(found.project_id, found.number),
         UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
         ConditionExpression=(
             "attribute_exists(project_id) AND attribute_not_exists(#status)"
@@ -80,7 +80,7 @@ class Marked:
     was_already: bool
     """Whether it was marked earlier: its announcement may be a repeat."""
     remarks: Sequence[str] = ()
-    """What could not be done."""
+    """The parts that were left undone."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Marking:
 
         Raises:
             InputError: It cannot.
-            NotThereError: It is no ticket as the system writes it.
+            NotThereError: The ticket is malformed.
             CloudError: The stack is of an earlier release.
         """
         mark = self.mark
@@ -169,7 +169,7 @@ class Marking:
         return {
             STATUS: status,
             REASONS[status]: self.reason,
-            TIMES[status]: timestamp(),
+            TIMES[status]: timestamp_now(),
             CALLERS[status]: self.caller,
         }
 
@@ -208,5 +208,5 @@ def announce(stack: System, marked: Marked, mark: Mark) -> None:
         replayed=marked.was_already,
     )
     topic_arn = stack.outputs["AssignmentsTopicArn"]
-    entry = envelope.entry(fifo=topic_arn.endswith(FIFO_SUFFIX))
+    entry = envelope.entry(fifo=is_fifo(topic_arn))
     stack.client("sns").publish(TopicArn=topic_arn, **entry)

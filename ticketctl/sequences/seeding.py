@@ -23,9 +23,10 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED_UP_TO,
     STATUS,
     TIMES,
+    ticket_id,
 )
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import serialized, timestamp
+from ticketctl.aws.items import serialized, timestamp_now
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import (
     get_ticket,
@@ -128,11 +129,9 @@ class Seed:
     def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
         """Return the item of a number that this seed takes."""
         fields: dict[str, Any] = {
-            "project_id": self.project_id,
-            "number": number,
             STATUS: RESERVED,
             ORIGIN: ELSEWHERE,
-            TIMES[RESERVED]: timestamp(),
+            TIMES[RESERVED]: timestamp_now(),
             CALLERS[RESERVED]: self.caller,
             RESERVED_UP_TO: self.last,
         }
@@ -140,7 +139,7 @@ class Seed:
             fields[REASONS[RESERVED]] = self.reason
         if reserved_after is not None:
             fields[RESERVED_AFTER] = reserved_after
-        return serialized(fields)
+        return ticket_id(self.project_id, number) | serialized(fields)
 
     def _reserve(self, number: int, reserved_after: int | None = None) -> bool:
         """Put a reserved item, and return whether the number was free."""

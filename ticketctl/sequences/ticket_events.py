@@ -1,6 +1,6 @@
 """The events of voided and erased tickets."""
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,7 +9,8 @@ from ticket_numbering.contract.events import TicketEvent
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 from ticketctl.aws.items import Ticket
 
-MAX_REASON = 500
+MAX_REASON: Final = 500
+"""Ours: the ticket keeps it for ever, and every subscriber gets it."""
 
 
 class MarkedTicket(BaseModel):

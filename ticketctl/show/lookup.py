@@ -8,10 +8,10 @@ from itertools import islice
 from shlex import quote
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.dynamodb_items import record_id
+from ticket_numbering.contract.field_types import is_idempotency_key, is_project_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
-from ticketctl.aws.request_fields import is_idempotency_key, is_project_id
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
@@ -91,7 +91,7 @@ def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
     """
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["IdempotencyKeysTableName"],
-        Key={"id": {"S": key_id(key)}},
+        Key=record_id(key),
         ConsistentRead=True,
     )
     if "Item" not in answer:

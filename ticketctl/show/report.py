@@ -6,12 +6,12 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from ticket_numbering.contract.dynamodb_items import STATUS
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, NUMBER, STATUS
 from ticketctl.aws.items import Ticket, as_json
 from ticketctl.cli.output import console, print_table_whole, printable, visible
 
 # The order in which fields are printed; others stand between these and the last.
-_FIRST: Final = ("project_id", "number", "title", STATUS, "priority", "assigned_at")
+_FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
 _LAST: Final = ("attributes", "description")
 _WIDTH: Final = 16
 
@@ -37,7 +37,7 @@ def print_fields(title: str, fields: Mapping[str, Any]) -> None:
 
 def print_tickets(tickets: Iterable[Ticket]) -> None:
     """Print tickets as a table, a row each."""
-    names = ("number", "assigned_at", "priority", "title", STATUS)
+    names = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS)
     table = Table()
     for name in names:
         table.add_column(name.replace("_", " "), no_wrap=name != "title")

@@ -70,7 +70,7 @@ def routing(alias: Mapping[str, Any]) -> str:
 
 
 def _found(get: Callable[..., Any], **names: str) -> dict[str, Any]:
-    """Return an answer of Lambda; an empty one if there is no such thing."""
+    """Return an answer of Lambda; an empty one if its resource is missing."""
     try:
         answer: dict[str, Any] = get(**names)
     except ClientError as error:

@@ -13,7 +13,7 @@ from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (

@@ -9,17 +9,15 @@ from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot, TimeLeft
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import (
-    AnnouncementError,
-)
+from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 

@@ -72,7 +72,7 @@ REFUSAL_CODES: Final = frozenset(
 INVALID_REQUEST: Final = "ValidationException"
 
 KMS: Final = "kms"
-"""How the codes of the encryption key begin; some of throttling pass by themselves."""
+"""The start of the encryption key's codes; those of throttling pass by themselves."""
 
 NO_ANSWER: Final = (
     BotoConnectionError,
@@ -109,7 +109,7 @@ def is_refusal(error: ClientError) -> bool:
 
 
 def member(answer: Mapping[str, Any], name: str) -> Any:
-    """Return a member that every answer has; botocore lets one pass that was cut off.
+    """Return a member that every answer has; botocore lets a cut-off answer pass.
 
     Raises:
         ResponseParserError: The answer lacks it.
@@ -134,12 +134,12 @@ def translated(action: str) -> Iterator[None]:
     try:
         yield
     except (ClientError, *NO_ANSWER) as error:
-        if (kind := _kind_of(error)) is None:
+        if (kind := _translation_of(error)) is None:
             raise
         raise kind(f"{action}: {code_of(error)}") from error
 
 
-def _kind_of(error: Exception) -> type[TransientError] | None:
+def _translation_of(error: Exception) -> type[TransientError] | None:
     if code_of(error) in THROTTLING_CODES:
         return StoreThrottledError
     if not isinstance(error, ClientError) or passes(error):

@@ -13,7 +13,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticket_numbering.adapters.aws_errors import NO_ANSWER, code_of, is_refusal, passes
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""
@@ -36,14 +36,6 @@ class Entry:
     content: Mapping[str, Any]
     size: int
     """Bytes that count against the service's limit, attributes included."""
-
-
-def is_fifo(name: str) -> bool:
-    """Tell by the end of its URL or ARN whether a queue or topic keeps order.
-
-    SQS and SNS demand the suffix of FIFO names and allow it to no other.
-    """
-    return name.endswith(".fifo")
 
 
 def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:

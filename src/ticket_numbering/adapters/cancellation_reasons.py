@@ -7,11 +7,14 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.chain import valid_chain
-from ticket_numbering.contract.dynamodb_items import CHAIN, ORIGIN, assignment
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    ORIGIN,
+    assignment,
+)
 
-ACTIONS_PER_REQUEST: Final = 2
-
-REASONS: Final = {
+REASON_BY_CODE: Final = {
     # TransactWriteItems API reference, "TransactionCanceledException".
     "None": Reason.NONE,
     "ConditionalCheckFailed": Reason.CONDITION_FAILED,
@@ -25,13 +28,14 @@ REASONS: Final = {
 def slots_of(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
     """Read the reasons by position: a ticket's, then its key's, request by request."""
     reasons = cancellation.get("CancellationReasons", [])
+    tickets, keys = reasons[::2], reasons[1::2]
     requests = len(block.requests)
-    if len(reasons) != ACTIONS_PER_REQUEST * requests:
+    if not len(tickets) == len(keys) == requests:
         return [Slot(Reason.UNKNOWN, Reason.UNKNOWN)] * requests
     return [
         _slot(number, ticket, key)
         for number, (ticket, key) in enumerate(
-            zip(reasons[::2], reasons[1::2], strict=True), block.first_number
+            zip(tickets, keys, strict=True), block.first_number
         )
     ]
 
@@ -51,11 +55,11 @@ def _slot(number: int, ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slo
 
 def head_of(number: int, item: Mapping[str, Any]) -> Head:
     """Return a ticket's item as the head of its sequence; it may hold anything."""
-    date = item.get("assigned_at", {}).get("S", "")
+    date = item.get(ASSIGNED_AT, {}).get("S", "")
     chain = valid_chain(item.get(CHAIN, {}).get("S"))
     return Head(number, None if ORIGIN in item else date, chain)
 
 
 def reason_of(cancellation: Mapping[str, Any]) -> Reason:
     """Return the reason of one action."""
-    return REASONS.get(cancellation.get("Code", ""), Reason.UNKNOWN)
+    return REASON_BY_CODE.get(cancellation.get("Code", ""), Reason.UNKNOWN)

@@ -18,21 +18,21 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
+    BlockRefused,
     Cancelled,
     Committed,
-    Refused,
 )
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
+    RECORD_ID,
     assignment,
     key_id,
     key_item,
+    record_id,
     ticket_item,
     ticket_number,
 )
-from ticket_numbering.contract.errors import (
-    DamagedKeyRecordError,
-)
+from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ class DynamoDBTicketStore:
             answer = self._client.batch_get_item(
                 RequestItems={
                     self._keys_table: {
-                        "Keys": [{"id": {"S": item_id}} for item_id in by_id],
+                        "Keys": [*map(record_id, by_id.values())],
                         "ConsistentRead": True,
                     }
                 }
             )
             responses = member(answer, "Responses")
         items = responses.get(self._keys_table, [])
-        return {by_id[item["id"]["S"]]: assignment(item) for item in items}
+        return {by_id[item[RECORD_ID]["S"]]: assignment(item) for item in items}
 
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
@@ -127,7 +127,7 @@ class DynamoDBTicketStore:
                         {
                             "Get": {
                                 "TableName": self._keys_table,
-                                "Key": {"id": {"S": key_id(key)}},
+                                "Key": record_id(key),
                             }
                         }
                         for key in keys
@@ -144,7 +144,7 @@ class DynamoDBTicketStore:
             if found.get("Item")
         }
 
-    def write_block(self, block: Block) -> Committed | Cancelled | Refused:
+    def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
         """Write the block's tickets and keys in one transaction.
 
         botocore gives every retry of the call the same ClientRequestToken, so an
@@ -164,11 +164,11 @@ class DynamoDBTicketStore:
                 # Too large as a whole or in one item; comes without reasons.
                 if code_of(error) != INVALID_REQUEST:
                     raise
-                return Refused(code_of(error))
+                return BlockRefused(code_of(error))
         return Committed()
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:
-        """Each ticket, then its key: the order in which `_slots` reads the reasons."""
+        """Yield each ticket, then its key: `slots_of` reads reasons in this order."""
         for request, assigned, salt in block.tickets:
             expires_at = self._expiry(assigned.assigned_at)
             yield {

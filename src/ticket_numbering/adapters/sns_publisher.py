@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
-    is_fifo,
     send_all,
 )
-from ticket_numbering.allocation.allocation import TimeLeft
-from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.errors import AnnouncementError
 
 if TYPE_CHECKING:

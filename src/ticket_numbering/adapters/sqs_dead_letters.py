@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from ticket_numbering.adapters.batch_api import (
     Entry,
     attributes_size,
-    is_fifo,
     send_all,
 )
-from ticket_numbering.allocation.allocation import TimeLeft
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.adapters.timeouts import LONGEST_CALL_SECONDS
+from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.envelope import is_fifo, text_attribute
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.worker.ports import DeadLetter
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 MAX_SEND_BYTES: Final = 1024 * 1024
 """SQS's limit for a message and for the sum of a batch; SendMessageBatch API."""
 
-MAX_ATTRIBUTES: Final = 10
+MAX_MESSAGE_ATTRIBUTES: Final = 10
 """A message has at most 10 attributes; SQS quotas."""
 
 MAX_REASON_CHARACTERS: Final = 1000
+"""Ours: a reason is for people, and names the field at its start."""
 
-CALL_RESERVE_SECONDS: Final = 9.0
-"""Covers a call that runs into its timeouts, see `bootstrap`.
+DEAD_LETTER_RESERVE_SECONDS: Final = LONGEST_CALL_SECONDS
+"""No new call starts with less left: it covers one that runs into its timeouts.
 
 One that outlived the invocation would bring the whole batch back, again and again.
 """
@@ -63,7 +64,7 @@ class SQSDeadLetters:
             ),
             MAX_SEND_BYTES,
             time_left,
-            CALL_RESERVE_SECONDS,
+            DEAD_LETTER_RESERVE_SECONDS,
         )
         return {
             dead_letters[position].record.message_id: DeadLetterError(f"SQS: {why}")
@@ -71,7 +72,7 @@ class SQSDeadLetters:
         }
 
 
-def reason_of(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Return the reason in characters that SQS accepts, never empty, capped."""
     text = FORBIDDEN_CHARACTERS.sub("\ufffd", str(error)) or type(error).__name__
     return text[:MAX_REASON_CHARACTERS]
@@ -115,14 +116,14 @@ def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]
     }
     if record.sent_at:
         kept["SentTimestamp"] = text_attribute(str(record.sent_at))
-    reason = reason_of(dead_letter.error)
+    reason = error_message(dead_letter.error)
     full = kept | {"ErrorMessage": text_attribute(reason)}
     if (excess := attributes_size(full) - room) > 0:
         cut = reason.encode()[:-excess].decode(errors="ignore") or reason[:1]
         full = kept | {"ErrorMessage": text_attribute(cut)}
     for name, delivered in record.message_attributes.items():
         attribute = _attribute(delivered)
-        if attribute is None or name in full or len(full) == MAX_ATTRIBUTES:
+        if attribute is None or name in full or len(full) == MAX_MESSAGE_ATTRIBUTES:
             continue
         if attributes_size(full | {name: attribute}) <= room:
             full[name] = attribute

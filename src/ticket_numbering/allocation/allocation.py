@@ -14,9 +14,7 @@ from datetime import UTC, datetime
 from typing import Final, assert_never
 
 from ticket_numbering.allocation.backoff import MIN_DELAY_SECONDS, Backoff
-from ticket_numbering.allocation.block import (
-    Block,
-)
+from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import (
     BackOff,
     NextStep,
@@ -28,11 +26,12 @@ from ticket_numbering.allocation.cancellation import (
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
+    BlockRefused,
     Cancelled,
     Committed,
-    Refused,
     Slot,
     TicketStore,
+    TimeLeft,
 )
 from ticket_numbering.contract.chain import new_salt
 from ticket_numbering.contract.errors import (
@@ -42,12 +41,7 @@ from ticket_numbering.contract.errors import (
     StoreRefusedError,
     TransientError,
 )
-from ticket_numbering.contract.messages import (
-    CreateTicket,
-)
-
-TimeLeft = Callable[[], float]
-"""Returns the seconds that are left of the invocation."""
+from ticket_numbering.contract.messages import CreateTicket
 
 MAX_DELAY_SHARE: Final = 1 / 3
 """Of the time that is left, for one delay."""
@@ -150,7 +144,7 @@ class Allocator:
                 self._commit(allocation, block)
             case Cancelled(slots):
                 return self._apply(allocation, block, self.decide(block, slots))
-            case Refused(reason):
+            case BlockRefused(reason):
                 allocation.split(block, reason)
             case _:
                 assert_never(outcome)

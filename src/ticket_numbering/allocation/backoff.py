@@ -36,6 +36,7 @@ SUCCESS_DECAY: Final = 0.8
 """Contention goes by degrees, and so does the delay."""
 
 MAX_PROJECTS: Final = 1_000
+"""Bounds the memory; one more, and every delay begins again with the shortest."""
 
 
 @dataclass(slots=True)

@@ -13,9 +13,7 @@ from ticket_numbering.allocation.block import (
     take_block,
 )
 from ticket_numbering.allocation.head import Head
-from ticket_numbering.allocation.store import (
-    MAX_KEYS_PER_READ,
-)
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import (
     NotAttemptedError,
     StoreRefusedError,

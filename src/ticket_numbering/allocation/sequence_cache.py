@@ -17,6 +17,7 @@ After that a read costs less than the conflicts and collisions that it saves.
 """
 
 MAX_PROJECTS: Final = 1_000
+"""Bounds the memory; one more empties the cache, at the cost of a read a project."""
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 

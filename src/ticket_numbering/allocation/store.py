@@ -1,6 +1,6 @@
 """The store's port: its calls, and the reasons why a block was cancelled."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -12,6 +12,9 @@ from ticket_numbering.contract.messages import Assignment, RequestKey
 
 MAX_KEYS_PER_READ: Final = 100
 """BatchGetItem takes 100 keys, TransactGetItems 100 actions; see their references."""
+
+TimeLeft = Callable[[], float]
+"""Returns the seconds that are left of the invocation."""
 
 
 class Reason(Enum):
@@ -61,7 +64,7 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class BlockRefused:
     """DynamoDB does not take the block as it is; nothing was tried."""
 
     reason: str
@@ -112,7 +115,7 @@ class TicketStore(Protocol):
         """
         ...
 
-    def write_block(self, block: Block) -> Committed | Cancelled | Refused:
+    def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
         """Put every ticket and every key of the block, where none exists, or nothing.
 
         Raises:

@@ -25,7 +25,7 @@ def new_salt() -> str:
 
 
 def commitment_of(salt: str, fingerprint: str) -> str:
-    """Return what the chain covers of a ticket's text; it tells nothing of the text."""
+    """Return the commitment to a ticket's text, which alone tells nothing of it."""
     return _sha256([salt, fingerprint]).hex()
 
 

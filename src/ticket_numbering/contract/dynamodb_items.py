@@ -8,6 +8,21 @@ from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSeque
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
+NUMBER: Final = "number"
+"""The sort key of a ticket; its key's record has it too."""
+
+ASSIGNED_AT: Final = "assigned_at"
+"""The time of the assignment; a ticket and its key's record have it."""
+
+RECORD_ID: Final = "id"
+"""The table key of a record, which `key_id` makes."""
+
+FINGERPRINT: Final = "fingerprint"
+"""Of a key's record: the hash of the request's content."""
+
+EXPIRES_AT: Final = "expires_at"
+"""Of a key's record: when DynamoDB may delete it, in epoch seconds."""
+
 ORIGIN: Final = "origin"
 """Only a number from elsewhere has it, reserved or imported; docs/seeding.md."""
 
@@ -51,15 +66,15 @@ CHAIN: Final = "chain"
 """The hash of a ticket that the worker numbered; its key's record has it too."""
 
 SALT: Final = "salt"
-"""Of a ticket alone: what its chain adds to its text."""
+"""Of a ticket alone: its chain covers it with the text."""
 
 COMMITMENT: Final = "commitment"
-"""Only an erased ticket has it: what the chain covers in place of text and salt."""
+"""Only an erased ticket has it: the chain covers it in place of text and salt."""
 
 ERASED_FINGERPRINT: Final = f"{ERASED}:"
 """Of an erased ticket's key: its version is unknown, so the key alone is trusted."""
 
-HEAD_ATTRIBUTES: Final = ("number", "assigned_at", CHAIN, ORIGIN)
+HEAD_ATTRIBUTES: Final = (NUMBER, ASSIGNED_AT, CHAIN, ORIGIN)
 """The attributes of a ticket that the next one depends on."""
 
 Fields = dict[str, Any]
@@ -68,6 +83,16 @@ Fields = dict[str, Any]
 def key_id(key: RequestKey) -> str:
     """Join the key's parts; a project id has no `#`, so no two keys share an id."""
     return f"{key.project_id}#{key.idempotency_key}"
+
+
+def record_id(key: RequestKey) -> Fields:
+    """Return the table key of a key's record, in DynamoDB's types."""
+    return {RECORD_ID: {"S": key_id(key)}}
+
+
+def ticket_id(project_id: str, number: int) -> Fields:
+    """Return the table key of a ticket, in DynamoDB's types."""
+    return {"project_id": {"S": project_id}, NUMBER: {"N": str(number)}}
 
 
 def ticket_item(
@@ -81,9 +106,9 @@ def ticket_item(
         salt: The salt of the assignment's chain, if it has one.
     """
     item = request.content() | {
-        "number": assignment.number,
+        NUMBER: assignment.number,
         "priority": request.priority,
-        "assigned_at": assignment.assigned_at,
+        ASSIGNED_AT: assignment.assigned_at,
     }
     if assignment.chain and salt:
         item |= {CHAIN: assignment.chain, SALT: salt}
@@ -101,17 +126,17 @@ def key_item(
         expires_at: When the record may be deleted, in epoch seconds; never if None.
     """
     record: Fields = {
-        "id": key_id(request.key),
+        RECORD_ID: key_id(request.key),
         "project_id": request.project_id,
         "idempotency_key": request.idempotency_key,
-        "number": assignment.number,
-        "fingerprint": assignment.fingerprint,
-        "assigned_at": assignment.assigned_at,
+        NUMBER: assignment.number,
+        FINGERPRINT: assignment.fingerprint,
+        ASSIGNED_AT: assignment.assigned_at,
     }
     if assignment.chain:
         record[CHAIN] = assignment.chain
     if expires_at is not None:
-        record["expires_at"] = expires_at
+        record[EXPIRES_AT] = expires_at
     return record
 
 
@@ -122,7 +147,7 @@ def ticket_number(project_id: str, item: Mapping[str, Any]) -> int:
         DamagedSequenceError: It is none that a ticket can have: negative, a fraction,
             or too large. Another program put the item there.
     """
-    digits = item["number"]["N"]
+    digits = item[NUMBER]["N"]
     if digits.isdecimal() and 0 < int(digits) <= MAX_NUMBER:
         return int(digits)
     problem = f"damaged sequence: {project_id} has an item with the number {digits}"
@@ -140,5 +165,5 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
             chain = valid_chain(item.get(CHAIN, {}).get("S")) or None
             return Assignment(int(number), fingerprint, assigned_at, chain)
     # Never the values: another program wrote them, and they may be anything.
-    item_id = item["id"]["S"]
+    item_id = item[RECORD_ID]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")

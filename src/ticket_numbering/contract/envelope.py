@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from ticket_numbering.contract.events import CloudEvent, TicketEvent, TicketRefused
 from ticket_numbering.contract.messages import RequestKey
+
+FIFO_SUFFIX: Final = ".fifo"
+"""SQS and SNS demand it of FIFO names and allow it to no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ class Envelope:
         the requester may have missed the first.
         """
         return f"{self.event.id}/{uuid4()}" if self.replayed else self.event.id
+
+
+def is_fifo(name: str) -> bool:
+    """Tell by its name, URL or ARN whether a queue or topic keeps order."""
+    return name.endswith(FIFO_SUFFIX)
 
 
 def text_attribute(value: str) -> dict[str, str]:

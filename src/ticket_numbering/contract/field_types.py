@@ -2,9 +2,15 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeGuard
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import PydanticCustomError
 
 from ticket_numbering.contract.chain import CHAIN_PATTERN
@@ -89,6 +95,27 @@ EventSource = Annotated[
     str, _without(_LINE_BREAK, pattern=r"^/ticket-numbering/[A-Za-z0-9-]+$")
 ]
 """Names the stack, because two stacks can have the same ticket key."""
+
+_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
+_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
+
+
+def is_project_id(value: Any) -> TypeGuard[str]:
+    """Tell whether it is a valid project id."""
+    return _is_valid(_PROJECT_ID, value)
+
+
+def is_idempotency_key(value: Any) -> TypeGuard[str]:
+    """Tell whether it is a valid idempotency key."""
+    return _is_valid(_IDEMPOTENCY_KEY, value)
+
+
+def _is_valid(kind: TypeAdapter[str], value: Any) -> bool:
+    try:
+        kind.validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def timestamp(moment: datetime) -> str:

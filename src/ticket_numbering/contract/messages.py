@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
@@ -25,19 +25,22 @@ from ticket_numbering.contract.field_types import (
     ProjectId,
     Reporter,
     Title,
+    is_idempotency_key,
+    is_project_id,
 )
 from ticket_numbering.contract.json_body import json_object, problems
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
 
+MAX_LABELS: Final = 20
+MAX_ATTRIBUTES: Final = 50
+"""Ours; `MAX_BODY_BYTES` bounds the bytes of both."""
+
 FINGERPRINT_VERSION: Final = "v1"
 
 _NO_CONTENT: Final = {"max_number"}
 """A condition of the request, which its ticket does not keep."""
-
-_PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
-_IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
 class RequestKey(NamedTuple):
@@ -88,11 +91,13 @@ class CreateTicket(BaseModel):
         default=None, description="Who reports it: a name or an address, on one line."
     )
     labels: list[Label] = Field(
-        default=[], max_length=20, description="Words to find the ticket by, in order."
+        default=[],
+        max_length=MAX_LABELS,
+        description="Words to find the ticket by, in order.",
     )
     attributes: dict[AttributeName, AttributeValue] = Field(
         default={},
-        max_length=50,
+        max_length=MAX_ATTRIBUTES,
         description="A flat object of strings for the producer's own use.",
     )
 
@@ -170,11 +175,12 @@ class CreateTicket(BaseModel):
         """Return the key of any body that holds one, valid as a request or not."""
         try:
             fields = json_object(body)
-            project_id = _PROJECT_ID.validate_python(fields.get("project_id"))
-            key = _IDEMPOTENCY_KEY.validate_python(fields.get("idempotency_key"))
-        except (InvalidMessageError, ValidationError):
+        except InvalidMessageError:
             return None
-        return RequestKey(project_id, key)
+        project_id, key = fields.get("project_id"), fields.get("idempotency_key")
+        if is_project_id(project_id) and is_idempotency_key(key):
+            return RequestKey(project_id, key)
+        return None
 
     @classmethod
     def _field(cls, error: ValidationError) -> str:

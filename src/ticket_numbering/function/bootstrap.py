@@ -8,17 +8,20 @@ from botocore.config import Config
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.adapters.timeouts import (
+    CONNECT_TIMEOUT_SECONDS,
+    MAX_CALL_ATTEMPTS,
+    READ_TIMEOUT_SECONDS,
+)
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
-    # botocore's defaults of 60 s would outlive the invocation.
-    "connect_timeout": 1,
-    "read_timeout": 3,
-    # Explicit, for botocore's default mode and count have changed between versions;
-    # two attempts absorb a dropped connection, longer waits are the worker's business.
-    "retries": {"mode": "standard", "total_max_attempts": 2},
+    "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+    "read_timeout": READ_TIMEOUT_SECONDS,
+    # Explicit, for botocore's default mode and count have changed between versions.
+    "retries": {"mode": "standard", "total_max_attempts": MAX_CALL_ATTEMPTS},
     "tcp_keepalive": True,
     "max_pool_connections": MAX_PROJECTS_SIDE_BY_SIDE,
     # A quarter of a batch's processor time, for what types and tests have checked.

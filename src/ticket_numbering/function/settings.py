@@ -3,11 +3,14 @@
 import os
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.field_types import EventSource
+
+MAX_NUMBER_PADDING: Final = 12
+"""More digits than any sequence reaches; the template's `NumberPadding`."""
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -34,9 +37,9 @@ class Settings(BaseModel):
     """Matches the whole id of each project that may have tickets."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
-    """How long an idempotency key is kept; 0 means for ever."""
+    """The days that an idempotency key is kept; 0 means for ever."""
 
-    number_padding: Annotated[int, Field(ge=0, le=12)] = 0
+    number_padding: Annotated[int, Field(ge=0, le=MAX_NUMBER_PADDING)] = 0
     """The digits of a number for display, at least; shorter ones begin with zeros."""
 
     max_attempts: Annotated[int, Field(ge=1)] = 40
@@ -45,7 +48,7 @@ class Settings(BaseModel):
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
     """No new read, write or early announcement starts with less left of the time.
 
-    Covers one call that runs into its timeouts (9 s, see `bootstrap`).
+    Covers one call that runs into its timeouts, `LONGEST_CALL_SECONDS`.
     """
 
     @classmethod

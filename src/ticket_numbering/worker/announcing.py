@@ -1,10 +1,10 @@
-"""The events and dead letters of a batch, and the results whose are not out."""
+"""The events and dead letters of a batch, and the retries of those that fail."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import NotAttemptedError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused

@@ -1,9 +1,9 @@
-"""How long requests wait: from their sending to the announcement of their numbers."""
+"""The wait of requests: from their sending to the announcement of their numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ticket_numbering.allocation.allocation import TimeLeft
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.worker.ports import Publisher

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.messages import CreateTicket
 
 Value = TypeVar("Value")

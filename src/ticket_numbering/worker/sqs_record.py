@@ -48,7 +48,7 @@ class SQSRecord:
 
     @property
     def receive_count(self) -> int:
-        """How often SQS has delivered the message, this time included."""
+        """The count of the message's deliveries, this one included."""
         return self._number("ApproximateReceiveCount") or 1
 
     @property

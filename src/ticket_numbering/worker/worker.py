@@ -14,9 +14,9 @@ from functools import partial
 from time import sleep
 from typing import Final
 
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.progress import Allocation
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TimeLeft
 from ticket_numbering.contract.errors import InvalidMessageError, TransientError
 from ticket_numbering.contract.messages import Assignment, RequestKey
 from ticket_numbering.worker.announcing import (

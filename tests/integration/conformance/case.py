@@ -14,7 +14,6 @@ from typing import Any, Final
 from tests.support.backends import Backend
 
 INVALID: Final = "ValidationException"
-NO_TABLE: Final = "ResourceNotFoundException"
 CANCELLED: Final = "TransactionCanceledException"
 FAILED: Final = "ConditionalCheckFailed"
 

@@ -43,9 +43,9 @@ from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
+    BlockRefused,
     Cancelled,
     Reason,
-    Refused,
     Slot,
 )
 from ticket_numbering.contract.errors import (
@@ -541,7 +541,10 @@ class TestCachedNumber:
                 "throttled": (lambda _: [THROTTLED], 3),
                 "taken": (lambda _: [cancelled(TAKEN)], 3),
                 "invalid": (lambda _: [everywhere(ticket=Reason.INVALID)], 3),
-                "refused": (lambda _: [lambda _: Refused("ValidationException")], 3),
+                "refused": (
+                    lambda _: [lambda _: BlockRefused("ValidationException")],
+                    3,
+                ),
             }
         ),
     )
@@ -654,11 +657,11 @@ def _of_item_size(size: int) -> CreateTicket:
 def _refusal(offender: CreateTicket, *, named: bool) -> Fault:
     """Refuse any block with the offender, as a reason or as a whole."""
 
-    def fault(block: Block) -> Cancelled | Refused | None:
+    def fault(block: Block) -> Cancelled | BlockRefused | None:
         if offender not in block.requests:
             return None
         if not named:
-            return Refused("ValidationException")
+            return BlockRefused("ValidationException")
         invalid = Slot(Reason.INVALID)
         return Cancelled(
             [invalid if request is offender else FREE for request in block.requests]

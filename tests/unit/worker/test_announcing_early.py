@@ -24,9 +24,9 @@ from tests.support.fakes import (
     everywhere,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.store import Reason
+from ticket_numbering.allocation.store import Reason, TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,

@@ -20,10 +20,9 @@ from ticket_numbering.adapters.batch_api import (
     CALL_RESERVE_SECONDS,
     Entry,
     attributes_size,
-    is_fifo,
     send_all,
 )
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.envelope import is_fifo, text_attribute
 
 ENDPOINT = "https://sns.eu-west-1.amazonaws.com"
 MAX_BYTES = 100

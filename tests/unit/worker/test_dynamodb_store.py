@@ -33,13 +33,18 @@ from ticket_numbering.allocation.block import (
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
+    BlockRefused,
     Cancelled,
     Committed,
     Reason,
-    Refused,
     Slot,
 )
-from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.dynamodb_items import (
+    key_item,
+    record_id,
+    ticket_id,
+    ticket_item,
+)
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
     DamagedSequenceError,
@@ -584,7 +589,7 @@ class TestFailure:
 
         answer = store.write_block(block(create_tickets(2)))
 
-        assert answer == Refused("ValidationException")
+        assert answer == BlockRefused("ValidationException")
 
     @EVERY_CALL
     @pytest.mark.parametrize(
@@ -726,6 +731,18 @@ class TestEveryValidTicketFits:
         request = CreateTicket.parse(json.dumps(fields))
 
         assert sum(item_sizes(request)) <= request.size + REQUEST_OVERHEAD_BYTES
+
+
+def test_ids_of_ticket_and_record_are_in_their_items() -> None:
+    request = CreateTicket.parse(json.dumps(ticket_fields("PROJ", "k")))
+    assigned = Assignment(42, request.fingerprint, ASSIGNED_AT)
+    items = [ticket_item(request, assigned), key_item(request, assigned, None)]
+    ticket, record = (TypeSerializer().serialize(item)["M"] for item in items)
+
+    assert {name: ticket[name] for name in ("project_id", "number")} == ticket_id(
+        "PROJ", 42
+    )
+    assert {"id": record["id"]} == record_id(request.key)
 
 
 def largest_request() -> CreateTicket:

@@ -12,11 +12,11 @@ from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
 from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sqs_dead_letters import (
-    MAX_ATTRIBUTES,
+    MAX_MESSAGE_ATTRIBUTES,
     MAX_REASON_CHARACTERS,
     MAX_SEND_BYTES,
     SQSDeadLetters,
-    reason_of,
+    error_message,
 )
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.errors import (
@@ -194,7 +194,7 @@ class TestEntries:
     ),
 )
 def test_reason_is_something_that_sqs_accepts(message: str, reason: str) -> None:
-    assert reason_of(InvalidMessageError(message)) == reason
+    assert error_message(InvalidMessageError(message)) == reason
 
 
 class TestOwnAttributes:
@@ -209,7 +209,9 @@ class TestOwnAttributes:
         queue.send(with_attributes(own))
 
         assert set(queue.attributes()) >= OURS
-        assert len(queue.attributes()) == len(OURS) + kept <= MAX_ATTRIBUTES == 10
+        assert (
+            len(queue.attributes()) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
+        )
 
     def test_send_keeps_type_and_value_of_own_attributes(self, queue: Queue) -> None:
         blob = bytes(range(256))
@@ -240,7 +242,7 @@ class TestOwnAttributes:
 
         queue.send(with_attributes(6, **old))
 
-        assert len(queue.attributes()) == MAX_ATTRIBUTES
+        assert len(queue.attributes()) == MAX_MESSAGE_ATTRIBUTES
         assert text_attribute("old") not in queue.attributes().values()
 
     @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ from tests.support.fakes import (
     held,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.store import Cancelled, Reason, Slot
+from ticket_numbering.allocation.store import Cancelled, Reason, Slot, TimeLeft
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
