@@ -12,7 +12,6 @@ from simulation.aws.messages import Message
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.history import History, actor
 from simulation.monitor import Monitor, broken
-from simulation.requests import RequestId
 
 PUBLISH: Final = "publish_batch"
 
@@ -58,8 +57,6 @@ class Neighbours:
     """Whether SNS takes no refusal; then those at a cap stay without an answer."""
     contended: set[tuple[str, str]] = field(default_factory=set)
     """Invocations, and projects in which another writer delayed them."""
-    damaged: set[RequestId] = field(default_factory=set)
-    """Requests that get no number, because their keys' records are damaged."""
     deliveries: int = 0
     """Uncontended deliveries whose message had to be done."""
 
@@ -78,7 +75,7 @@ class Neighbours:
         monitor = self.monitor
         for message in batch:
             request = monitor.sent[message.body]
-            if request is None or request.id in self.damaged:
+            if request is None:
                 continue
             if (invocation, request.id[0]) in self.contended:
                 continue

@@ -251,6 +251,7 @@ class FakeDeadLetters:
 
     sent: list[DeadLetter] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
+    calls: int = 0
     bug: Exception | None = None
 
     def send(
@@ -258,6 +259,7 @@ class FakeDeadLetters:
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
         time_left()
+        self.calls += 1
         if self.bug:
             raise self.bug
         ids = {letter.record.message_id for letter in dead_letters}

@@ -98,7 +98,6 @@ class Manner(Enum):
 
     LET_THROUGH = auto()
     KILL_CALLER = auto()
-    KILL_AFTERWARDS = auto()
     REFUSE = auto()
 
 
@@ -119,10 +118,6 @@ class _Call(Passage):
         door.calls += 1
         match door.manners.pop(0) if len(door.manners) > 1 else door.manners[0]:
             case Manner.KILL_CALLER:
-                door.kill_caller(self.client_address[1])
-                self.reply(None)
-            case Manner.KILL_AFTERWARDS:
-                door.apply(self.path, dict(self.headers), body)
                 door.kill_caller(self.client_address[1])
                 self.reply(None)
             case Manner.REFUSE:

@@ -152,7 +152,7 @@ def test_dead_letter_is_numbered_when_it_is_edited(
 ) -> None:
     """In an editor, or with a body from standard input under a new key."""
     editor = tmp_path / "editor"
-    editor.write_text("""#!/bin/sh\nsed -i 's/: 7/: "Good"/' "$1"\n""")
+    editor.write_text("""#!/bin/sh\nsed -i 's/^  "title": 7/"title": "Good"/' "$1"\n""")
     editor.chmod(0o700)
     wrong = ticket_fields(dead_letters.project, "k-1", title=7)
     [sent] = system.send(wrong)

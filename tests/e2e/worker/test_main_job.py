@@ -82,33 +82,6 @@ class TestOncePerKey:
         assert f"{project}-1" in letter.attributes["ErrorMessage"]
         assert system.audit(project).numbers == (1, 2)
 
-    def test_key_keeps_its_number_when_sent_back_from_the_dead_letter_queue(
-        self, system: System, project: str
-    ) -> None:
-        """Numbered but never announced, dead-lettered, sent back with a new id."""
-        with (
-            door(system.stack, Manner.REFUSE) as sns,
-            system.queue_attributes(
-                VisibilityTimeout="2", RedrivePolicy=redrive_policy(system, after=2)
-            ),
-            system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
-        ):
-            sent = system.send(*tickets(project, 3))
-            letters = [wait_for_dead_letter(system, message) for message in sent]
-            system.wait_for(lambda: system.audit(project).numbers == (1, 2, 3))
-        assert system.events(project) == []
-
-        again = system.send(*[letter.body for letter in letters])
-
-        events = wait_for_events(system, project, 3)
-        ids = [
-            {message.message_id for message in messages} for messages in (sent, again)
-        ]
-        assert ids[0].isdisjoint(ids[1])
-        assert {event["data"]["number"] for event in events} == {1, 2, 3}
-        assert all(system.replays(project))
-        assert system.audit(project).numbers == (1, 2, 3)
-
 
 def test_number_is_announced_after_redelivery_when_worker_was_killed(
     system: System, project: str

@@ -366,6 +366,7 @@ class TestNothingLost:
 
         assert system.handle(*records) == [InvalidMessageError, DeadLetterError]
         assert system.publisher.calls == 0
+        assert system.dead_letters.calls == 1
         assert system.dead_letters.bodies == [body]
         assert "idempotency_key" in system.dead_letters.reasons[0]
 
