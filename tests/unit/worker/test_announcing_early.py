@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
@@ -18,13 +17,13 @@ from tests.support.builders import (
 from tests.support.fakes import (
     FakeDeadLetters,
     FakePublisher,
-    FakeTicketStore,
     FakeTime,
     Fault,
     everywhere,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from tests.support.worker_on_fakes import WorkerOnFakes
+from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import Reason
 from ticket_numbering.contract.envelope import Envelope
@@ -39,7 +38,7 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import BatchReport, Worker
+from ticket_numbering.worker.worker import BatchReport
 
 START = FakeTime().left
 
@@ -83,28 +82,18 @@ class TimedDeadLetters(FakeDeadLetters):
 
 
 @dataclass
-class System:
-    """A worker over fakes, whose time passes in the waits alone."""
+class System(WorkerOnFakes):
+    """A worker over fakes that remember their calls."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
     publisher: TimedPublisher = field(default_factory=TimedPublisher)
     dead_letters: TimedDeadLetters = field(default_factory=TimedDeadLetters)
     max_attempts: int = 25
 
     def handle(self, *records: SQSRecord, faults: Sequence[Fault]) -> BatchReport:
         """Process a batch, with faults of the first writes."""
-        time = FakeTime()
         self.store.faults += faults
-        worker = Worker(
-            Allocator(self.store, self.max_attempts, 10.0),
-            self.publisher,
-            self.dead_letters,
-            time.sleep,
-            # A single thread, so that the order is the same every time.
-            lambda _: ThreadPoolExecutor(1),
-            source=SOURCE,
-        )
-        return worker.handle(records, time.time_left)
+        # A single thread, so that the order is the same every time.
+        return self.report(*records, pool=lambda _: ThreadPoolExecutor(1))
 
 
 @pytest.fixture

@@ -5,20 +5,14 @@ from typing import Any
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
     plenty,
     queue_record,
 )
-from tests.support.fakes import (
-    FakeDeadLetters,
-    FakePublisher,
-    FakeTicketStore,
-    FakeTime,
-    key_of,
-)
+from tests.support.fakes import FakeTicketStore, key_of
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
@@ -30,7 +24,6 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.results import Poison, Refused, Replayed, Result, Retry
-from ticket_numbering.worker.worker import Worker
 
 
 def capped(max_number: int, key: str | None = None) -> CreateTicket:
@@ -54,12 +47,7 @@ def allocate(
 
 def handle(store: FakeTicketStore, *requests: CreateTicket) -> list[Result]:
     """Return the results of a batch."""
-    time, allocator = FakeTime(), Allocator(store, 25, 0)
-    worker = Worker(
-        allocator, FakePublisher(), FakeDeadLetters(), time.sleep, source=SOURCE
-    )
-    records = [queue_record(request) for request in requests]
-    return [*worker.handle(records, time.time_left).results]
+    return [*WorkerOnFakes(store).report(*map(queue_record, requests)).results]
 
 
 class TestGapless:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -13,40 +12,23 @@ from tests.support.builders import (
     SOURCE,
     create_ticket,
     create_tickets,
-    plenty,
     queue_record,
     ticket_fields,
 )
-from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
 from ticket_numbering.worker.results import Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import Worker
 
 SECRET = "Ann Smith"
 
 
-@dataclass
-class System:
+class System(WorkerOnFakes):
     """A worker over fakes."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    publisher: FakePublisher = field(default_factory=FakePublisher)
-    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
-
-    def handle(
-        self, *records: SQSRecord, allowed: re.Pattern[str] = re.compile(".*")
-    ) -> Sequence[Result]:
+    def handle(self, *records: SQSRecord, **options: Any) -> Sequence[Result]:
         """Return the results of a batch."""
-        worker = Worker(
-            Allocator(self.store, 25, 0),
-            self.publisher,
-            self.dead_letters,
-            allowed_projects=allowed,
-            source=SOURCE,
-        )
-        return worker.handle(records, plenty).results
+        return self.report(*records, **options).results
 
     @property
     def refusals(self) -> list[dict[str, Any]]:
@@ -218,7 +200,7 @@ class TestAllowedProjects:
     ) -> None:
         record = queue_record(create_ticket(project))
 
-        [result] = system.handle(record, allowed=re.compile("INV-[0-9]{4}"))
+        [result] = system.handle(record, allowed_projects=re.compile("INV-[0-9]{4}"))
 
         assert isinstance(result, Poison) is not is_allowed
         assert result.request is not None

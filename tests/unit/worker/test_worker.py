@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
@@ -18,13 +18,13 @@ from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
     FakeDeadLetters,
-    FakePublisher,
     FakeTicketStore,
     FakeTime,
     held,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator, TimeLeft
+from tests.support.worker_on_fakes import WorkerOnFakes
+from ticket_numbering.allocation.allocation import TimeLeft
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import Cancelled, Reason, Slot
 from ticket_numbering.contract.errors import (
@@ -42,11 +42,7 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import (
-    MAX_PROJECTS_SIDE_BY_SIDE,
-    BatchReport,
-    Worker,
-)
+from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, BatchReport
 
 STAMP = "2026-11-21T06:00:00.000Z"
 
@@ -54,33 +50,15 @@ Outcome = str | type[Exception]
 
 
 @dataclass
-class System:
+class System(WorkerOnFakes):
     """A worker over fakes."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    publisher: FakePublisher = field(default_factory=FakePublisher)
-    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
-    time: FakeTime = field(default_factory=FakeTime)
     reasons: list[str] = field(default_factory=list)
     """Of the last batch; an empty text is success."""
 
-    def report(
-        self,
-        *records: SQSRecord,
-        max_attempts: int = 3,
-        pool: Callable[[int], Executor] = ThreadPoolExecutor,
-    ) -> BatchReport:
+    def report(self, *records: SQSRecord, **options: Any) -> BatchReport:
         """Process a batch."""
-        allocator = Allocator(self.store, max_attempts, 10.0)
-        worker = Worker(
-            allocator,
-            self.publisher,
-            self.dead_letters,
-            self.time.sleep,
-            pool,
-            source=SOURCE,
-        )
-        report = worker.handle(records, self.time.time_left)
+        report = super().report(*records, **options)
         self.reasons = [_reason(result) for result in report.results]
         for record, result in zip(records, report.results, strict=True):
             assert result.record is record
@@ -435,13 +413,12 @@ class TestOneBadMessageHarmsOnlyItself:
             slots = [Slot(Reason.THROTTLED)] * len(block.requests)
             return Cancelled(slots) if block.project_id in projects else None
 
+        system.max_attempts = 25
         system.store.faults += [throttled] * 999
         records = [queue_record(create_ticket(name)) for name in [*projects, "CALM"]]
 
         # A single thread, so that the outcome is the same every time.
-        report = system.report(
-            *records, max_attempts=25, pool=lambda _: ThreadPoolExecutor(1)
-        )
+        report = system.report(*records, pool=lambda _: ThreadPoolExecutor(1))
 
         assert outcomes(report) == [StoreThrottledError] * len(projects) + ["CALM-1"]
 
