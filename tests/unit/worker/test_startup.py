@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environment import ENVIRONMENT
+
 SOURCE = Path(__file__).parents[3] / "src"
 PACKAGES = Path(sysconfig.get_path("purelib"))
 
@@ -37,13 +39,6 @@ START = (
     "import sys; sys.path[:0] = sys.argv[1:]; "
     "import ticket_numbering.function.lambda_function; print(*sys.modules)"
 )
-ENVIRONMENT = {
-    "TICKETS_TABLE": "tickets",
-    "IDEMPOTENCY_KEYS_TABLE": "idempotency-keys",
-    "ASSIGNMENTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:assignments",
-    "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
-    "EVENT_SOURCE": "/ticket-numbering/a-stack",
-}
 
 
 def needless_modules(source: Path) -> list[str]:
