@@ -34,9 +34,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ERASED,
     RESERVED,
 )
-from ticket_numbering.contract.dynamodb_items import (
-    SALT as SALT_NAME,
-)
+from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
@@ -148,7 +146,7 @@ class TestRuns:
 
 
 class TestFalseAlarms:
-    """What the system writes, and its repairs, are no findings."""
+    """The system's own writes, and its repairs, are no findings."""
 
     @BOTH_WAYS
     def test_block_is_no_finding_when_it_was_seen_half_way(
@@ -345,7 +343,7 @@ class TestVerifier:
     def test_projects_and_heads_are_clean_when_nobody_tampered(
         self, tables: Tables, tmp_path: Path
     ) -> None:
-        """What is marked, and what has no chain, is named."""
+        """Marked tickets, and those without a chain, are named."""
         head = head_of(tables, 2)
 
         status, lines = self.run(tmp_path, tables, head, head)

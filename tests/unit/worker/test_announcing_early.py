@@ -181,7 +181,7 @@ class TestAnswersSoFar:
 
 
 class TestFailure:
-    """What fails is tried again at the end, and what is held back comes again."""
+    """A failed event is tried again at the end; a held-back number comes again."""
 
     def test_failed_event_is_announced_at_the_end_and_nothing_else_early(
         self, system: System

@@ -452,7 +452,7 @@ class TestWaits:
     @pytest.mark.parametrize(
         ("stamp", "waits"), [("", []), ("soon", []), ("9" * 19, [[0]])]
     )
-    def test_batch_is_done_when_the_time_of_sending_makes_no_sense(
+    def test_batch_is_done_when_the_time_of_sending_is_malformed(
         self, function: Function, stamp: str, waits: list[list[float]]
     ) -> None:
         """An event made by hand may say anything, and clocks differ."""

@@ -253,7 +253,7 @@ class TestOwnAttributes:
             }
         ),
     )
-    def test_send_leaves_an_attribute_out_when_it_makes_no_sense(
+    def test_send_leaves_an_attribute_out_when_it_is_malformed(
         self, queue: Queue, odd: dict[str, Any]
     ) -> None:
         """An event made by hand may hold characters that SQS never delivers."""
