@@ -1,6 +1,5 @@
 """Whenever a whole batch only waits, its answers so far are announced."""
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -121,7 +120,7 @@ class TestAnswersSoFar:
         """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
         replayed = create_ticket("QUIET")
         system.store.put(block_of([replayed]))
-        invalid = queue_record(json.dumps(ticket_fields(no_such_field="unknown")))
+        invalid = queue_record(ticket_fields(no_such_field="unknown"))
         full = queue_record(create_ticket("QUIET", max_number=1))
         quiet = queue_record(create_ticket("QUIET"))
 
@@ -141,19 +140,20 @@ class TestAnswersSoFar:
         assert (at, system.dead_letters.times) == (START, [later])
         assert later < START
 
-    def test_first_block_is_announced_when_its_own_project_backs_off(
-        self, system: System
+    @pytest.mark.parametrize(
+        ("faults", "announced"),
+        [
+            ([passes, THROTTLED, THROTTLED], [50, 10]),
+            ([passes, THROTTLED, passes, THROTTLED], [50, 50, 10]),
+        ],
+        ids=["twice in a row", "again"],
+    )
+    def test_each_block_is_announced_once_when_its_own_project_backs_off(
+        self, system: System, faults: list[Fault], announced: list[int]
     ) -> None:
-        system.handle(*hot(60), faults=[passes, THROTTLED, THROTTLED])
+        system.handle(*hot(sum(announced)), faults=faults)
 
-        assert [len(ids) for _, ids in system.publisher.log] == [50, 10]
-
-    def test_each_block_is_announced_once_when_its_project_backs_off_again(
-        self, system: System
-    ) -> None:
-        system.handle(*hot(110), faults=[passes, THROTTLED, passes, THROTTLED])
-
-        assert [len(ids) for _, ids in system.publisher.log] == [50, 50, 10]
+        assert [len(ids) for _, ids in system.publisher.log] == announced
 
     def test_refusal_waits_when_a_rival_of_its_key_does(self, system: System) -> None:
         """Another worker's number for an equal request can still replace it."""

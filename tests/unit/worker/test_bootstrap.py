@@ -23,7 +23,6 @@ from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
-STAMP = "2026-11-21T06:00:00.000Z"
 SETTINGS = Settings.from_environ(
     ENVIRONMENT
     | {

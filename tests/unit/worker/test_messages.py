@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.builders import (
+    ASSIGNED_AT,
     SOURCE,
     assigned_event,
     block_of,
@@ -24,7 +25,6 @@ from ticket_numbering.contract.messages import (
     stored_fingerprint,
 )
 
-ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_REASON = 2000
 
 ODD_NAMES = [

@@ -30,6 +30,12 @@ class System(WorkerOnFakes):
         """Return the results of a batch."""
         return self.report(*records, **options).results
 
+    def announces_no(
+        self, record: SQSRecord, cause: str = "SequenceFullError/max_number"
+    ) -> None:
+        """Let the announcement of a record's refusal fail."""
+        self.publisher.refused.add(f"refused/{record.message_id}/{cause}")
+
     @property
     def refusals(self) -> list[dict[str, Any]]:
         """The refusals announced."""
@@ -50,7 +56,7 @@ def full(**overrides: Any) -> SQSRecord:
 
 def invalid(**fields: Any) -> SQSRecord:
     """Return a record with a field that the worker does not know."""
-    return queue_record(json.dumps(ticket_fields(no_such_field=SECRET, **fields)))
+    return queue_record(ticket_fields(no_such_field=SECRET, **fields))
 
 
 class TestEvent:
@@ -169,10 +175,8 @@ class TestEvent:
     ) -> None:
         """Poison is a dead letter alone; a request at its cap has no other answer."""
         system.store.fill(1)
-        body = json.dumps(ticket_fields(no_such_field=SECRET))
-
         poison, capped, neighbour = system.handle(
-            queue_record(body, messageId=7),
+            queue_record(ticket_fields(no_such_field=SECRET), messageId=7),
             full(messageId=8),
             queue_record(create_ticket()),
         )
@@ -225,28 +229,19 @@ class TestOrder:
         assert types == [*["TicketNumberAssigned"] * 2, *["TicketRefused"] * 2]
         assert system.publisher.calls == 1
 
-    def test_refusal_at_a_cap_is_answered_without_a_dead_letter(
-        self, system: System
-    ) -> None:
-        system.store.fill(1)
-
-        [result] = system.handle(full())
-
-        assert isinstance(result, Refused)
-        assert system.dead_letters.sent == []
-
-    def test_refusal_at_a_cap_comes_again_when_it_is_not_announced(
-        self, system: System
+    @pytest.mark.parametrize("is_announced", [True, False])
+    def test_refusal_at_a_cap_is_no_dead_letter_and_comes_again_until_it_is_announced(
+        self, system: System, *, is_announced: bool
     ) -> None:
         """However often: it has no other answer."""
         system.store.fill(1)
         record = full(receive_count=5)
-        refusal = f"refused/{record.message_id}/SequenceFullError/max_number"
-        system.publisher.refused.add(refusal)
+        if not is_announced:
+            system.announces_no(record)
 
         [result] = system.handle(record)
 
-        assert isinstance(result, Retry)
+        assert isinstance(result, Refused if is_announced else Retry)
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
@@ -257,11 +252,9 @@ class TestOrder:
         self, system: System, deliveries: int, *, is_sent: bool
     ) -> None:
         """Then its dead letter goes alone, for SQS would move it without a reason."""
-        record = queue_record(
-            json.dumps(ticket_fields(no_such_field=SECRET)), receive_count=deliveries
-        )
-        refusal = f"refused/{record.message_id}/InvalidMessageError/body"
-        system.publisher.refused.add(refusal)
+        fields = ticket_fields(no_such_field=SECRET)
+        record = queue_record(fields, receive_count=deliveries)
+        system.announces_no(record, "InvalidMessageError/body")
 
         [result] = system.handle(record)
 
@@ -275,8 +268,7 @@ class TestOrder:
         group = {"group_id": "PROJ", "sequence_number": "1"}
         refused = full(**group)
         later = queue_record(create_ticket(), **group)
-        refusal = f"refused/{refused.message_id}/SequenceFullError/max_number"
-        system.publisher.refused.add(refusal)
+        system.announces_no(refused)
 
         first, second = system.handle(refused, later)
 

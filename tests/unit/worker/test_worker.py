@@ -44,8 +44,6 @@ from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, BatchReport
 
-STAMP = "2026-11-21T06:00:00.000Z"
-
 Outcome = str | type[Exception]
 
 
