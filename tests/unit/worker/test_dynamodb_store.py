@@ -116,37 +116,22 @@ CODES = {
 Answer = Reply | Callable[[str], Exception]
 Call = Callable[[DynamoDBTicketStore], object]
 
-EVERY_READ = pytest.mark.parametrize(
-    "call",
-    [
-        lambda store: store.head("PROJ"),
-        lambda store: store.read_keys([KEY]),
+READS: dict[str, tuple[Call, str]] = {
+    "read": (lambda store: store.head("PROJ"), "Query of the last number"),
+    "lookup": (lambda store: store.read_keys([KEY]), "lookup of idempotency keys"),
+    "certain-lookup": (
         lambda store: store.read_keys_in_transaction([KEY]),
-    ],
-)
-EVERY_CALL = pytest.mark.parametrize(
-    ("call", "name"),
-    cases(
-        {
-            "read": (
-                lambda store: store.head("PROJ"),
-                "Query of the last number",
-            ),
-            "lookup": (
-                lambda store: store.read_keys([KEY]),
-                "lookup of idempotency keys",
-            ),
-            "certain-lookup": (
-                lambda store: store.read_keys_in_transaction([KEY]),
-                "transactional lookup of idempotency keys",
-            ),
-            "write": (
-                lambda store: store.write_block(block(create_tickets(1))),
-                "write of a block",
-            ),
-        }
+        "transactional lookup of idempotency keys",
     ),
-)
+}
+WRITES: dict[str, tuple[Call, str]] = {
+    "write": (
+        lambda store: store.write_block(block(create_tickets(1))),
+        "write of a block",
+    ),
+}
+EVERY_READ = pytest.mark.parametrize(("call", "name"), cases(READS))
+EVERY_CALL = pytest.mark.parametrize(("call", "name"), cases(READS | WRITES))
 
 ALPHABET = 'x\u00e9\u0628\U0001f6aa"\\'
 """Characters of one to four bytes, and those that JSON escapes."""
@@ -633,22 +618,23 @@ class TestFailure:
         assert type(caught.value) is error
         assert str(caught.value) == f"{name}: {code}"
 
-    @pytest.mark.parametrize(
-        "call",
-        [lambda store: store.head("P"), lambda store: store.read_keys([KEY])],
-    )
-    def test_read_is_unavailable_when_its_answer_is_cut_off(self, call: Call) -> None:
+    @EVERY_READ
+    def test_read_is_unavailable_when_its_answer_is_cut_off(
+        self, call: Call, name: str
+    ) -> None:
         """Nothing read is not the same as nothing there."""
         store, _ = store_on(Reply({}))
 
-        with pytest.raises(StoreUnavailableError, match="ResponseParserError"):
+        with pytest.raises(StoreUnavailableError, match=f"{name}: ResponseParserError"):
             call(store)
 
     @EVERY_READ
-    def test_read_is_refused_when_the_table_has_another_key(self, call: Call) -> None:
+    def test_read_is_refused_when_the_table_has_another_key(
+        self, call: Call, name: str
+    ) -> None:
         store, _ = store_on(error_reply("ValidationException"))
 
-        with pytest.raises(StoreRefusedError):
+        with pytest.raises(StoreRefusedError, match=f"^{name}: ValidationException$"):
             call(store)
 
     @EVERY_CALL

@@ -297,17 +297,6 @@ class TestOutcomeLines:
         )
         assert second["message_id"] == unsent["messageId"]
 
-    def test_metric_counts_each_event_that_is_not_announced(
-        self, function: Function
-    ) -> None:
-        unsent = sqs_record(ticket_fields(title=7))
-        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
-        function.publisher.refused = {refusal, "PROJ-1"}
-
-        function(unsent, sqs_record())
-
-        assert function.metrics()["AnnouncementsFailed"] == [2.0]
-
     def test_line_has_the_trace_of_the_message(self, function: Function) -> None:
         parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         attribute = {"stringValue": parent, "dataType": "String"}
@@ -398,6 +387,17 @@ class TestMetrics:
         assert values["SequenceConflicts"] == [2.0]
         assert values["SequenceCollisions"] == [2.0]
         assert values["AttemptsPerBlock"] == [3.0, 3.0]
+
+    def test_metric_counts_each_event_that_is_not_announced(
+        self, function: Function
+    ) -> None:
+        unsent = sqs_record(ticket_fields(title=7))
+        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
+        function.publisher.refused = {refusal, "PROJ-1"}
+
+        function(unsent, sqs_record())
+
+        assert function.metrics()["AnnouncementsFailed"] == [2.0]
 
 
 def sent_before(
