@@ -10,6 +10,7 @@ from tests.support.builders import (
     block_of,
     create_ticket,
     create_tickets,
+    fifo_record,
     queue_record,
     ticket_fields,
 )
@@ -33,7 +34,6 @@ from ticket_numbering.contract.errors import (
     NotAttemptedError,
     StoreThrottledError,
 )
-from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -104,11 +104,6 @@ def system() -> System:
 def hot(count: int = 1) -> list[SQSRecord]:
     """Return records of the project that is throttled."""
     return [*map(queue_record, create_tickets(count, "HOT"))]
-
-
-def fifo(request: CreateTicket) -> SQSRecord:
-    """Return a record of a FIFO queue and its only group."""
-    return queue_record(request, group_id="one", sequence_number="1")
 
 
 class TestAnswersSoFar:
@@ -204,10 +199,10 @@ class TestFailure:
         self, system: System
     ) -> None:
         system.max_attempts = 2
-        later = fifo(create_ticket("QUIET"))
+        later = fifo_record(create_ticket("QUIET"), "one")
 
         report = system.handle(
-            fifo(create_ticket("HOT")), later, faults=[THROTTLED] * 3
+            fifo_record(create_ticket("HOT"), "one"), later, faults=[THROTTLED] * 3
         )
         again = system.handle(later, faults=[])
 

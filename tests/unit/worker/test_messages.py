@@ -32,6 +32,8 @@ ODD_NAMES = [
     *(" ", "a" * 100_000),
 ]
 
+REQUIRED = {name: FULL[name] for name in FULL if name not in DEFAULTS}
+
 JSON_VALUES = {
     "string": '"s3cret"',
     "integer": "17",
@@ -89,17 +91,13 @@ def refusal(text: str) -> str:
 class TestAccepted:
     """A valid message is read as it was sent."""
 
-    def test_parse_fills_in_defaults_of_a_minimal_message(self) -> None:
-        required = {name: FULL[name] for name in FULL if name not in DEFAULTS}
+    @pytest.mark.parametrize("sent", [REQUIRED, FULL], ids=["minimal", "full"])
+    def test_parse_keeps_every_field_and_fills_in_the_defaults(
+        self, sent: dict[str, Any]
+    ) -> None:
+        request = CreateTicket.parse(json.dumps(sent))
 
-        request = CreateTicket.parse(json.dumps(required))
-
-        assert request.model_dump(mode="json") == required | DEFAULTS
-
-    def test_parse_keeps_every_field_of_a_full_message(self) -> None:
-        request = CreateTicket.parse(json.dumps(FULL))
-
-        assert request.model_dump(mode="json") == FULL
+        assert request.model_dump(mode="json") == DEFAULTS | sent
         assert request.key == ("PROJ", "order-7")
 
     @pytest.mark.parametrize("field", SAMPLES)
@@ -129,9 +127,6 @@ class TestAccepted:
 
 class TestRefused:
     """Every other body is poison, with exactly one clear reason."""
-
-    def test_parse_refuses_a_body_that_is_no_object(self) -> None:
-        assert refusal(f'["{SECRET}"]') == "body: must be a JSON object"
 
     @pytest.mark.parametrize("field", ["project_id", "idempotency_key", "title"])
     def test_parse_refuses_a_missing_field(self, field: str) -> None:

@@ -12,6 +12,7 @@ from tests.support.builders import (
     SOURCE,
     create_ticket,
     create_tickets,
+    fifo_record,
     queue_record,
     ticket_fields,
 )
@@ -265,9 +266,8 @@ class TestOrder:
         self, system: System
     ) -> None:
         system.store.fill(1)
-        group = {"group_id": "PROJ", "sequence_number": "1"}
-        refused = full(**group)
-        later = queue_record(create_ticket(), **group)
+        refused = fifo_record(create_ticket(max_number=1))
+        later = fifo_record()
         system.announces_no(refused)
 
         first, second = system.handle(refused, later)

@@ -12,6 +12,7 @@ from tests.support.builders import (
     block_of,
     create_ticket,
     create_tickets,
+    fifo_record,
     queue_record,
 )
 from tests.support.cases import cases
@@ -98,11 +99,6 @@ def _request(record: SQSRecord) -> CreateTicket | None:
         return record.parse()
     except InvalidMessageError:
         return None
-
-
-def fifo(request: CreateTicket | str | None = None, group: str = "PROJ") -> SQSRecord:
-    """Return a record of a FIFO queue."""
-    return queue_record(request, group_id=group, sequence_number="1")
 
 
 def _meet_bug(block: Block) -> None:
@@ -470,11 +466,16 @@ class TestFifoOrder:
     ) -> None:
         """New, numbered before or poison: none may pass a failure."""
         known, other = create_ticket(), create_ticket("B")
-        system.handle(fifo(known))
+        system.handle(fifo_record(known))
         system.publisher.refused = {"PROJ-3"}
-        later = [fifo(known), fifo(), fifo("{"), fifo(other, "B")]
+        later = [
+            fifo_record(known),
+            fifo_record(),
+            fifo_record("{"),
+            fifo_record(other, "B"),
+        ]
 
-        found = system.handle(fifo(), fifo(), *later)
+        found = system.handle(fifo_record(), fifo_record(), *later)
 
         assert found[:2] == ["PROJ-2", AnnouncementError]
         assert found[2:] == [NotAttemptedError] * 3 + ["B-1"]
@@ -486,10 +487,10 @@ class TestFifoOrder:
         self, system: System, *, is_sent: bool
     ) -> None:
         """Poison never gets a number, so no record overtakes it."""
-        bad = fifo("{")
+        bad = fifo_record("{")
         system.dead_letters.refused = set() if is_sent else {bad.message_id}
 
-        found = system.handle(bad, fifo())
+        found = system.handle(bad, fifo_record())
 
         assert found == [InvalidMessageError if is_sent else DeadLetterError, "PROJ-1"]
 
