@@ -94,6 +94,15 @@ def queue_record(
     return SQSRecord.of(sqs_record(body, **overrides))
 
 
+def fifo_record(
+    body: str | dict[str, Any] | CreateTicket | None = None,
+    group_id: str = "PROJ",
+    **overrides: Any,
+) -> SQSRecord:
+    """Return a record of a FIFO queue."""
+    return queue_record(body, group_id=group_id, sequence_number="1", **overrides)
+
+
 def plenty() -> float:
     """Return the seconds left of an invocation that has just begun."""
     return 30.0

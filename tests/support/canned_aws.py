@@ -125,10 +125,6 @@ class BatchService:
             {**self.target, self.entries_member: ANY},
         )
 
-    def refuses(self, code: str, status: int = 400) -> None:
-        """Expect a call, and refuse it as a whole."""
-        self.stub.add_client_error(self.method, code, http_status_code=status)
-
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Entries of all calls."""

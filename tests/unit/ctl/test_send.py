@@ -420,7 +420,7 @@ class Table:
     """How many transactional reads meet a conflict, before others do not."""
     transactions: int = 0
     after_query: Callable[[], None] | None = None
-    """What happens between the query and the transactional read."""
+    """Writes and failures between the query and the transactional read."""
 
     def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
         """Let the worker record a number after some seconds."""

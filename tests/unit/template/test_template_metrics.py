@@ -10,12 +10,7 @@ import pytest
 
 from simulation.aws.lambda_service import Context
 from tests.support.alarms import is_on, metrics_of, period_of
-from tests.support.builders import SOURCE, sqs_event, sqs_record
-from tests.support.fakes import (
-    FakeDeadLetters,
-    FakePublisher,
-    FakeTicketStore,
-)
+from tests.support.builders import sqs_event, sqs_record
 from tests.support.markdown_commands import commands
 from tests.support.template_loader import (
     Json,
@@ -25,10 +20,9 @@ from tests.support.template_loader import (
     properties,
     the_only,
 )
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import Metric, logger, metrics
-from ticket_numbering.worker.worker import Worker
 
 OURS = "TicketNumbering"
 
@@ -134,9 +128,7 @@ def emitted(
     service = variables["POWERTOOLS_SERVICE_NAME"]
     monkeypatch.setattr(metrics.provider, "service", service)
     monkeypatch.setattr(logger.registered_handler, "stream", io.StringIO())
-    allocator = Allocator(FakeTicketStore(), 3, 10.0)
-    worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), source=SOURCE)
-    build_handler(worker)(sqs_event(sqs_record()), Context())
+    build_handler(WorkerOnFakes().worker())(sqs_event(sqs_record()), Context())
     return {
         (directive["Namespace"], metric["Name"], name, line[name])
         for line in map(json.loads, capsys.readouterr().out.splitlines())

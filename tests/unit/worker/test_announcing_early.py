@@ -1,6 +1,5 @@
 """Whenever a whole batch only waits, its answers so far are announced."""
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -8,23 +7,22 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
+    fifo_record,
     queue_record,
     ticket_fields,
 )
 from tests.support.fakes import (
     FakeDeadLetters,
     FakePublisher,
-    FakeTicketStore,
     FakeTime,
     Fault,
     everywhere,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import Reason, TimeLeft
 from ticket_numbering.contract.envelope import Envelope
@@ -35,11 +33,10 @@ from ticket_numbering.contract.errors import (
     NotAttemptedError,
     StoreThrottledError,
 )
-from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import BatchReport, Worker
+from ticket_numbering.worker.worker import BatchReport
 
 START = FakeTime().left
 
@@ -83,28 +80,18 @@ class TimedDeadLetters(FakeDeadLetters):
 
 
 @dataclass
-class System:
-    """A worker over fakes, whose time passes in the waits alone."""
+class System(WorkerOnFakes):
+    """A worker over fakes that remember their calls."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
     publisher: TimedPublisher = field(default_factory=TimedPublisher)
     dead_letters: TimedDeadLetters = field(default_factory=TimedDeadLetters)
     max_attempts: int = 25
 
     def handle(self, *records: SQSRecord, faults: Sequence[Fault]) -> BatchReport:
         """Process a batch, with faults of the first writes."""
-        time = FakeTime()
         self.store.faults += faults
-        worker = Worker(
-            Allocator(self.store, self.max_attempts, 10.0),
-            self.publisher,
-            self.dead_letters,
-            time.sleep,
-            # A single thread, so that the order is the same every time.
-            lambda _: ThreadPoolExecutor(1),
-            source=SOURCE,
-        )
-        return worker.handle(records, time.time_left)
+        # A single thread, so that the order is the same every time.
+        return self.report(*records, pool=lambda _: ThreadPoolExecutor(1))
 
 
 @pytest.fixture
@@ -118,11 +105,6 @@ def hot(count: int = 1) -> list[SQSRecord]:
     return [*map(queue_record, create_tickets(count, "HOT"))]
 
 
-def fifo(request: CreateTicket) -> SQSRecord:
-    """Return a record of a FIFO queue and its only group."""
-    return queue_record(request, group_id="one", sequence_number="1")
-
-
 class TestAnswersSoFar:
     """All of them, in the order of the end, and each once."""
 
@@ -132,7 +114,7 @@ class TestAnswersSoFar:
         """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
         replayed = create_ticket("QUIET")
         system.store.put(block_of([replayed]))
-        invalid = queue_record(json.dumps(ticket_fields(no_such_field="unknown")))
+        invalid = queue_record(ticket_fields(no_such_field="unknown"))
         full = queue_record(create_ticket("QUIET", max_number=1))
         quiet = queue_record(create_ticket("QUIET"))
 
@@ -152,19 +134,20 @@ class TestAnswersSoFar:
         assert (at, system.dead_letters.times) == (START, [later])
         assert later < START
 
-    def test_first_block_is_announced_when_its_own_project_backs_off(
-        self, system: System
+    @pytest.mark.parametrize(
+        ("faults", "announced"),
+        [
+            ([passes, THROTTLED, THROTTLED], [50, 10]),
+            ([passes, THROTTLED, passes, THROTTLED], [50, 50, 10]),
+        ],
+        ids=["twice in a row", "again"],
+    )
+    def test_each_block_is_announced_once_when_its_own_project_backs_off(
+        self, system: System, faults: list[Fault], announced: list[int]
     ) -> None:
-        system.handle(*hot(60), faults=[passes, THROTTLED, THROTTLED])
+        system.handle(*hot(sum(announced)), faults=faults)
 
-        assert [len(ids) for _, ids in system.publisher.log] == [50, 10]
-
-    def test_each_block_is_announced_once_when_its_project_backs_off_again(
-        self, system: System
-    ) -> None:
-        system.handle(*hot(110), faults=[passes, THROTTLED, passes, THROTTLED])
-
-        assert [len(ids) for _, ids in system.publisher.log] == [50, 50, 10]
+        assert [len(ids) for _, ids in system.publisher.log] == announced
 
     def test_refusal_waits_when_a_rival_of_its_key_does(self, system: System) -> None:
         """Another worker's number for an equal request can still replace it."""
@@ -192,7 +175,7 @@ class TestAnswersSoFar:
 
 
 class TestFailure:
-    """What fails is tried again at the end, and what is held back comes again."""
+    """A failed event is tried again at the end; a held-back number comes again."""
 
     def test_failed_event_is_announced_at_the_end_and_nothing_else_early(
         self, system: System
@@ -215,10 +198,10 @@ class TestFailure:
         self, system: System
     ) -> None:
         system.max_attempts = 2
-        later = fifo(create_ticket("QUIET"))
+        later = fifo_record(create_ticket("QUIET"), "one")
 
         report = system.handle(
-            fifo(create_ticket("HOT")), later, faults=[THROTTLED] * 3
+            fifo_record(create_ticket("HOT"), "one"), later, faults=[THROTTLED] * 3
         )
         again = system.handle(later, faults=[])
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cleared_meanwhile import ClearedMeanwhile
 from ticket_numbering.allocation.backoff import (
     BASE_DELAY_SECONDS,
     MAX_DELAY_SECONDS,
@@ -59,6 +60,14 @@ def test_delay_decays_by_degrees_to_the_shortest_when_blocks_are_committed() -> 
     assert 0.5 < backoff.delay("PROJ") < 1.0
     assert backoff.delay("CALM") == MIN_DELAY_SECONDS
     assert backoff.delays.keys() == {"PROJ", "CALM"}
+
+
+def test_delay_decays_when_another_project_clears_all_meanwhile() -> None:
+    backoff = Backoff(ClearedMeanwhile(PROJ=1.0))
+
+    backoff.decay("PROJ")
+
+    assert 0.5 < backoff.delay("PROJ") < 1.0
 
 
 def test_delays_are_kept_when_the_projects_are_just_as_many_as_may_be() -> None:

@@ -171,6 +171,12 @@ RUNS = cases(
             {0: "AccessDenied", 1: "AccessDenied"},
             ["ab"],
         ),
+        "throttled": Run(
+            small(2),
+            [refuse("Throttled")],
+            {0: "Throttled", 1: "Throttled"},
+            ["ab"],
+        ),
         "failed-alone": Run(
             small(2),
             [refuse("TooLong"), accept, lose("b", code="InternalError")],
@@ -208,27 +214,6 @@ class TestEveryEntryIsChecked:
 
         assert failures == run.failures
         assert call.names == run.calls
-
-    @pytest.mark.parametrize(
-        ("error", "reason"),
-        cases(
-            {
-                "throttled": (client_error("Throttled"), "Throttled"),
-                "too-many-requests": (client_error("Other", 429), "Other"),
-                "failing": (client_error("InternalError", 500), "InternalError"),
-                "unavailable": (client_error("503", 503), "503"),
-            }
-        ),
-    )
-    def test_send_all_repeats_no_entry_when_the_service_is_in_trouble(
-        self, error: Exception, reason: str
-    ) -> None:
-        call = FakeCall([refuse(error)])
-
-        failures = send_all(small(3), call, MAX_BYTES, plenty)
-
-        assert failures == dict.fromkeys([0, 1, 2], reason)
-        assert call.names == ["abc"]
 
     @pytest.mark.parametrize(
         "kind",

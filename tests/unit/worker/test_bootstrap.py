@@ -16,24 +16,20 @@ from tests.support.builders import (
     queue_record,
 )
 from tests.support.canned_aws import aws_client, parameters
+from tests.support.environment import ENVIRONMENT
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
-STAMP = "2026-11-21T06:00:00.000Z"
 SETTINGS = Settings.from_environ(
-    {
-        "TICKETS_TABLE": "the-tickets",
-        "IDEMPOTENCY_KEYS_TABLE": "the-keys",
-        "ASSIGNMENTS_TOPIC_ARN": "the-topic",
-        "DEAD_LETTER_QUEUE_URL": "https://the-queue",
+    ENVIRONMENT
+    | {
         "MAX_ATTEMPTS": "7",
         "DEADLINE_RESERVE_SECONDS": "2.5",
         "IDEMPOTENCY_RETENTION_DAYS": "90",
         "NUMBER_PADDING": "6",
-        "EVENT_SOURCE": "/ticket-numbering/the-stack",
         "ALLOWED_PROJECTS": "INV-[0-9]{4}",
     }
 )
@@ -62,8 +58,8 @@ def test_bootstrap_gives_names_and_limits_to_the_adapters(
     ticket, key = (item["Put"] for item in calls["dynamodb"][0]["TransactItems"])
     assert (ticket["TableName"], key["TableName"]) == ("the-tickets", "the-keys")
     assert key["Item"]["expires_at"] == {"N": "1803016800"}
-    assert calls["sns"][0]["TopicArn"] == "the-topic"
-    assert calls["sqs"][0]["QueueUrl"] == "https://the-queue"
+    assert calls["sns"][0]["TopicArn"] == SETTINGS.assignments_topic_arn
+    assert calls["sqs"][0]["QueueUrl"] == SETTINGS.dead_letter_queue_url
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.number_padding == 6

@@ -105,13 +105,6 @@ class TestBlock:
 
         assert len({ticket.salt for ticket in block.tickets}) == 3
 
-    def test_equal_texts_have_different_chains_when_salts_differ(self) -> None:
-        request = create_ticket(idempotency_key="same")
-
-        blocks = [Block.of(Head(), [request], OWN, new_salt) for _ in "12"]
-
-        assert blocks[0].last.chain != blocks[1].last.chain
-
 
 DATES = cases(
     {
@@ -158,8 +151,3 @@ class TestDates:
 
         assert local.utcoffset() == timedelta(hours=9)
         assert date == OWN
-
-    def test_head_counts_for_its_number_alone(self) -> None:
-        head = Head(41, "zzz", "v1:zzz")
-
-        assert head.next_number == replace(head, assigned_at=None).next_number == 42

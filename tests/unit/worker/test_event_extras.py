@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from tests.support.builders import SOURCE, plenty, queue_record
+from tests.support.builders import queue_record
 from tests.support.cases import cases
-from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import Worker
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 STATE = "rojo=00f067aa0ba902b7, congo@vendor=t61rcWkgMzE"
@@ -29,15 +27,11 @@ class TestPassedOn:
     """The announcement continues the trace of its request."""
 
     def test_event_has_the_trace_context_when_the_message_has_it(self) -> None:
-        publisher = FakePublisher()
-        allocator = Allocator(FakeTicketStore(), 25, 0)
-        worker = Worker(
-            allocator, publisher, FakeDeadLetters(), number_padding=6, source=SOURCE
-        )
+        system = WorkerOnFakes()
 
-        worker.handle([traced(traceparent=PARENT, tracestate=STATE)], plenty)
+        system.report(traced(traceparent=PARENT, tracestate=STATE), number_padding=6)
 
-        [announcement] = publisher.announced
+        [announcement] = system.publisher.announced
         event = json.loads(announcement.event.model_dump_json())
         assert (event["traceparent"], event["tracestate"]) == (PARENT, STATE)
         assert event["data"]["display"] == "PROJ-000001"

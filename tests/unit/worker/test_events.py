@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from simulation.aws.lambda_service import Context
-from tests.support.builders import SOURCE, sqs_record
-from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.builders import sqs_record
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     InvalidMessageError,
@@ -22,7 +21,6 @@ from ticket_numbering.contract.errors import (
     TicketTooLargeError,
 )
 from ticket_numbering.worker.handler import build_handler
-from ticket_numbering.worker.worker import Worker
 from tools import events
 
 FILES = sorted(events.DIRECTORY.iterdir())
@@ -83,21 +81,12 @@ def distinct_keys(records: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {project: list(found) for project, found in keys.items()}
 
 
-class Function:
+class Function(WorkerOnFakes):
     """The function over empty tables."""
-
-    def __init__(self) -> None:
-        self.store = FakeTicketStore()
-        self.publisher = FakePublisher()
-        self.dead_letters = FakeDeadLetters()
-        allocator = Allocator(self.store, 25, 10.0)
-        self._invoke = build_handler(
-            Worker(allocator, self.publisher, self.dead_letters, source=SOURCE)
-        )
 
     def __call__(self, name: str) -> Any:
         """Invoke the function with an event of the folder."""
-        return self._invoke(read(name), Context())
+        return build_handler(self.worker())(read(name), Context())
 
     def numbers(self) -> dict[str, list[int]]:
         """Return the numbers of every project that has tickets."""

@@ -11,7 +11,6 @@ import pytest
 
 from simulation.aws.lambda_service import Context
 from tests.support.builders import (
-    SOURCE,
     assigned_event,
     block_of,
     create_ticket,
@@ -19,16 +18,8 @@ from tests.support.builders import (
     sqs_record,
     ticket_fields,
 )
-from tests.support.fakes import (
-    FakeDeadLetters,
-    FakePublisher,
-    FakeTicketStore,
-    FakeTime,
-    Fault,
-    cancelled,
-    held,
-)
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.fakes import FakePublisher, Fault, cancelled, held
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
@@ -39,9 +30,10 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
+from ticket_numbering.worker.ports import Publisher
 from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import BatchReport, Worker
+from ticket_numbering.worker.worker import BatchReport
 
 NOW = 1_795_000_100.0
 """By the function's clock, in seconds since 1970."""
@@ -73,23 +65,17 @@ MEMBERS = {
 """The fields of an outcome line."""
 
 
-@dataclass
-class Function:
+@dataclass(kw_only=True)
+class Function(WorkerOnFakes):
     """The function over fakes, and its output."""
 
     capture: pytest.CaptureFixture[str]
     log: io.StringIO
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    publisher: FakePublisher = field(default_factory=FakePublisher)
-    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
 
     def __post_init__(self) -> None:
-        allocator = Allocator(self.store, 3, 10.0)
-        sleep = FakeTime().sleep
+        # The dead letters come last, and take some time.
         self.handle = build_handler(
-            Worker(allocator, self.publisher, self.dead_letters, sleep, source=SOURCE),
-            # The dead letters come last, and take some time.
-            lambda: NOW + 60 * len(self.dead_letters.sent),
+            self.worker(), lambda: NOW + 60 * len(self.dead_letters.sent)
         )
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
@@ -122,11 +108,12 @@ class Function:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class CannedWorker(Worker):
+@dataclass(frozen=True)
+class CannedWorker:
     """Reports these results for any batch."""
 
-    canned: Sequence[Result] = ()
+    canned: Sequence[Result]
+    publisher: Publisher = field(default_factory=FakePublisher)
 
     def handle(self, *_: Any) -> BatchReport:
         """Report; see `Worker`."""
@@ -141,7 +128,7 @@ def function(
     # The logger keeps the standard output of the moment it was made.
     log = io.StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", log)
-    return Function(capsys, log)
+    return Function(capture=capsys, log=log)
 
 
 def failed(*records: dict[str, Any]) -> dict[str, Any]:
@@ -173,17 +160,9 @@ class TestResponse:
         self, results: list[Result], *, is_named: bool
     ) -> None:
         """A bug in the worker must not delete a message."""
-        handle = build_handler(
-            CannedWorker(
-                Allocator(FakeTicketStore(), 3, 10.0),
-                FakePublisher(),
-                FakeDeadLetters(),
-                source=SOURCE,
-                canned=results,
-            )
-        )
+        worker: Any = CannedWorker(results)
 
-        response = handle(sqs_event(RAW_RECORD, RAW_RECORD), Context())
+        response = build_handler(worker)(sqs_event(RAW_RECORD, RAW_RECORD), Context())
 
         assert response == failed(*[RAW_RECORD] * is_named)
 
@@ -318,17 +297,6 @@ class TestOutcomeLines:
         )
         assert second["message_id"] == unsent["messageId"]
 
-    def test_metric_counts_each_event_that_is_not_announced(
-        self, function: Function
-    ) -> None:
-        unsent = sqs_record(ticket_fields(title=7))
-        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
-        function.publisher.refused = {refusal, "PROJ-1"}
-
-        function(unsent, sqs_record())
-
-        assert function.metrics()["AnnouncementsFailed"] == [2.0]
-
     def test_line_has_the_trace_of_the_message(self, function: Function) -> None:
         parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         attribute = {"stringValue": parent, "dataType": "String"}
@@ -420,6 +388,17 @@ class TestMetrics:
         assert values["SequenceCollisions"] == [2.0]
         assert values["AttemptsPerBlock"] == [3.0, 3.0]
 
+    def test_metric_counts_each_event_that_is_not_announced(
+        self, function: Function
+    ) -> None:
+        unsent = sqs_record(ticket_fields(title=7))
+        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
+        function.publisher.refused = {refusal, "PROJ-1"}
+
+        function(unsent, sqs_record())
+
+        assert function.metrics()["AnnouncementsFailed"] == [2.0]
+
 
 def sent_before(
     seconds: float, request: CreateTicket | str | None = None, deliveries: int = 1
@@ -473,7 +452,7 @@ class TestWaits:
     @pytest.mark.parametrize(
         ("stamp", "waits"), [("", []), ("soon", []), ("9" * 19, [[0]])]
     )
-    def test_batch_is_done_when_the_time_of_sending_makes_no_sense(
+    def test_batch_is_done_when_the_time_of_sending_is_malformed(
         self, function: Function, stamp: str, waits: list[list[float]]
     ) -> None:
         """An event made by hand may say anything, and clocks differ."""

@@ -5,20 +5,14 @@ from typing import Any
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
     plenty,
     queue_record,
 )
-from tests.support.fakes import (
-    FakeDeadLetters,
-    FakePublisher,
-    FakeTicketStore,
-    FakeTime,
-    key_of,
-)
+from tests.support.fakes import FakeTicketStore, key_of
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
@@ -30,7 +24,6 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.results import Poison, Refused, Replayed, Result, Retry
-from ticket_numbering.worker.worker import Worker
 
 
 def capped(max_number: int, key: str | None = None) -> CreateTicket:
@@ -54,35 +47,19 @@ def allocate(
 
 def handle(store: FakeTicketStore, *requests: CreateTicket) -> list[Result]:
     """Return the results of a batch."""
-    time, allocator = FakeTime(), Allocator(store, 25, 0)
-    worker = Worker(
-        allocator, FakePublisher(), FakeDeadLetters(), time.sleep, source=SOURCE
-    )
-    records = [queue_record(request) for request in requests]
-    return [*worker.handle(records, time.time_left).results]
+    return [*WorkerOnFakes(store).report(*map(queue_record, requests)).results]
 
 
 class TestGapless:
     """A refused request takes no number, and leaves its neighbours alone."""
 
-    def test_requests_are_refused_when_the_cap_is_reached(self) -> None:
-        requests = [capped(2) for _ in range(3)]
-
-        assert allocate(FakeTicketStore(), *requests) == [1, 2, SequenceFullError]
-
-    def test_one_read_serves_all_requests_that_are_refused(self) -> None:
+    def test_requests_are_refused_after_one_read_when_the_cap_is_reached(self) -> None:
         store = FakeTicketStore().fill(1)
 
-        allocate(store, *[capped(1) for _ in range(3)])
+        answers = allocate(store, *[capped(2) for _ in range(3)])
 
-        assert store.calls == ["head", "read_keys"]
-
-    def test_neighbours_take_the_next_numbers_when_one_is_refused(self) -> None:
-        store = FakeTicketStore()
-        first, full, last = create_ticket(), capped(1), create_ticket()
-
-        assert allocate(store, first, full, last) == [1, SequenceFullError, 2]
-        assert store.numbers() == [1, 2]
+        assert answers == [2, SequenceFullError, SequenceFullError]
+        assert store.calls == ["head", "write_block", "read_keys"]
 
     def test_caps_differ_when_requests_of_one_block_differ(self) -> None:
         requests = [capped(3), capped(1), capped(2), capped(3), create_ticket()]
@@ -202,13 +179,6 @@ class TestOncePerKey:
 
         assert allocate(store, repeat) == [3]
 
-    def test_fingerprint_is_the_same_when_the_cap_differs(self) -> None:
-        assert capped(1, "mine").fingerprint == capped(9, "mine").fingerprint
-        assert (
-            capped(1, "mine").content()
-            == create_ticket(idempotency_key="mine").content()
-        )
-
     def test_keys_are_read_again_when_the_first_read_fails(self) -> None:
         store = FakeTicketStore()
         [number] = allocate(store, capped(1, "mine"))
@@ -224,8 +194,7 @@ class TestOncePerKey:
         assert allocate(store, request) == [DamagedKeyRecordError]
 
     def test_every_key_is_read_when_more_are_refused_than_one_read_takes(self) -> None:
-        store = FakeTicketStore()
-        allocate(store, create_ticket())
+        store = FakeTicketStore().fill(1)
         requests = [capped(1) for _ in range(MAX_KEYS_PER_READ + 1)]
 
         answers = allocate(store, *requests, create_ticket())
@@ -236,8 +205,7 @@ class TestOncePerKey:
         self,
     ) -> None:
         """Else later messages on a FIFO queue would overtake the higher one."""
-        store = FakeTicketStore()
-        allocate(store, create_ticket())
+        store = FakeTicketStore().fill(1)
         doubles = capped(1, "mine"), create_ticket(idempotency_key="mine")
 
         lower, higher, last = handle(store, *doubles, create_ticket())
@@ -248,8 +216,7 @@ class TestOncePerKey:
         assert isinstance(lower, Replayed)
 
     def test_all_are_refused_when_the_highest_cap_is(self) -> None:
-        store = FakeTicketStore()
-        allocate(store, *create_tickets(3))
+        store = FakeTicketStore().fill(3)
 
         results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
 
@@ -271,19 +238,10 @@ class TestOneBadMessage:
         assert str(refused.error) == "max_number: PROJ has reached 1"
 
     def test_neighbours_are_numbered_when_no_key_can_be_read(self) -> None:
-        store = FakeTicketStore()
-        allocate(store, create_ticket())
+        store = FakeTicketStore().fill(1)
         store.transactional_read_errors += [StoreUnavailableError("no answer")] * 100
 
         full, other = handle(store, capped(1), create_ticket())
 
         assert isinstance(full, Retry)
         assert key_of(other) == "PROJ-2"
-
-    def test_repeat_is_announced_again_when_the_sequence_is_full(self) -> None:
-        store = FakeTicketStore()
-        handle(store, capped(1, "mine"))
-
-        [result] = handle(store, capped(1, "mine"))
-
-        assert isinstance(result, Replayed)

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.builders import (
+    ASSIGNED_AT,
     SOURCE,
     assigned_event,
     block_of,
@@ -24,13 +25,14 @@ from ticket_numbering.contract.messages import (
     stored_fingerprint,
 )
 
-ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 MAX_REASON = 2000
 
 ODD_NAMES = [
     *("", "\x00", "a\nb", "\x1b[31m", "\ud800", "\udc00\ud800", "\ufffe", "\u2028"),
     *(" ", "a" * 100_000),
 ]
+
+REQUIRED = {name: FULL[name] for name in FULL if name not in DEFAULTS}
 
 JSON_VALUES = {
     "string": '"s3cret"',
@@ -89,17 +91,13 @@ def refusal(text: str) -> str:
 class TestAccepted:
     """A valid message is read as it was sent."""
 
-    def test_parse_fills_in_defaults_of_a_minimal_message(self) -> None:
-        required = {name: FULL[name] for name in FULL if name not in DEFAULTS}
+    @pytest.mark.parametrize("sent", [REQUIRED, FULL], ids=["minimal", "full"])
+    def test_parse_keeps_every_field_and_fills_in_the_defaults(
+        self, sent: dict[str, Any]
+    ) -> None:
+        request = CreateTicket.parse(json.dumps(sent))
 
-        request = CreateTicket.parse(json.dumps(required))
-
-        assert request.model_dump(mode="json") == required | DEFAULTS
-
-    def test_parse_keeps_every_field_of_a_full_message(self) -> None:
-        request = CreateTicket.parse(json.dumps(FULL))
-
-        assert request.model_dump(mode="json") == FULL
+        assert request.model_dump(mode="json") == DEFAULTS | sent
         assert request.key == ("PROJ", "order-7")
 
     @pytest.mark.parametrize("field", SAMPLES)
@@ -129,9 +127,6 @@ class TestAccepted:
 
 class TestRefused:
     """Every other body is poison, with exactly one clear reason."""
-
-    def test_parse_refuses_a_body_that_is_no_object(self) -> None:
-        assert refusal(f'["{SECRET}"]') == "body: must be a JSON object"
 
     @pytest.mark.parametrize("field", ["project_id", "idempotency_key", "title"])
     def test_parse_refuses_a_missing_field(self, field: str) -> None:
@@ -200,11 +195,6 @@ class TestRefused:
         """A text is counted in characters, a list in items."""
         for value, limit in SAMPLES[field].too_long:
             assert limit in refusal(body(**{field: value}))
-
-    @pytest.mark.parametrize("value", ["door", {"0": "door"}, 1, None], ids=str)
-    def test_parse_asks_for_labels_in_the_words_of_json(self, value: Any) -> None:
-        """A producer need not know Python's tuples."""
-        assert re.fullmatch("labels: .*(array|list).*", refusal(body(labels=value)))
 
     @pytest.mark.timeout(120)
     def test_parse_counts_the_problems_that_it_does_not_list(self) -> None:

@@ -15,15 +15,11 @@ from tests.support.template_loader import parameters
 
 HANDLE_ONE = """
 from simulation.aws.lambda_service import Context
-from tests.support.builders import SOURCE, sqs_event, sqs_record
-from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.builders import sqs_event, sqs_record
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.worker.handler import build_handler
-from ticket_numbering.worker.worker import Worker
 
-allocator = Allocator(FakeTicketStore(), 3, 10.0)
-worker = Worker(allocator, FakePublisher(), FakeDeadLetters(), source=SOURCE)
-handle = build_handler(worker)
+handle = build_handler(WorkerOnFakes().worker())
 handle(sqs_event(sqs_record()), Context())
 """
 

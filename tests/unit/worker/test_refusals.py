@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -13,40 +12,30 @@ from tests.support.builders import (
     SOURCE,
     create_ticket,
     create_tickets,
-    plenty,
+    fifo_record,
     queue_record,
     ticket_fields,
 )
-from tests.support.fakes import FakeDeadLetters, FakePublisher, FakeTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
 from ticket_numbering.worker.results import Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import Worker
 
 SECRET = "Ann Smith"
 
 
-@dataclass
-class System:
+class System(WorkerOnFakes):
     """A worker over fakes."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    publisher: FakePublisher = field(default_factory=FakePublisher)
-    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
-
-    def handle(
-        self, *records: SQSRecord, allowed: re.Pattern[str] = re.compile(".*")
-    ) -> Sequence[Result]:
+    def handle(self, *records: SQSRecord, **options: Any) -> Sequence[Result]:
         """Return the results of a batch."""
-        worker = Worker(
-            Allocator(self.store, 25, 0),
-            self.publisher,
-            self.dead_letters,
-            allowed_projects=allowed,
-            source=SOURCE,
-        )
-        return worker.handle(records, plenty).results
+        return self.report(*records, **options).results
+
+    def announces_no(
+        self, record: SQSRecord, cause: str = "SequenceFullError/max_number"
+    ) -> None:
+        """Let the announcement of a record's refusal fail."""
+        self.publisher.refused.add(f"refused/{record.message_id}/{cause}")
 
     @property
     def refusals(self) -> list[dict[str, Any]]:
@@ -68,7 +57,7 @@ def full(**overrides: Any) -> SQSRecord:
 
 def invalid(**fields: Any) -> SQSRecord:
     """Return a record with a field that the worker does not know."""
-    return queue_record(json.dumps(ticket_fields(no_such_field=SECRET, **fields)))
+    return queue_record(ticket_fields(no_such_field=SECRET, **fields))
 
 
 class TestEvent:
@@ -187,10 +176,8 @@ class TestEvent:
     ) -> None:
         """Poison is a dead letter alone; a request at its cap has no other answer."""
         system.store.fill(1)
-        body = json.dumps(ticket_fields(no_such_field=SECRET))
-
         poison, capped, neighbour = system.handle(
-            queue_record(body, messageId=7),
+            queue_record(ticket_fields(no_such_field=SECRET), messageId=7),
             full(messageId=8),
             queue_record(create_ticket()),
         )
@@ -218,7 +205,7 @@ class TestAllowedProjects:
     ) -> None:
         record = queue_record(create_ticket(project))
 
-        [result] = system.handle(record, allowed=re.compile("INV-[0-9]{4}"))
+        [result] = system.handle(record, allowed_projects=re.compile("INV-[0-9]{4}"))
 
         assert isinstance(result, Poison) is not is_allowed
         assert result.request is not None
@@ -243,28 +230,19 @@ class TestOrder:
         assert types == [*["TicketNumberAssigned"] * 2, *["TicketRefused"] * 2]
         assert system.publisher.calls == 1
 
-    def test_refusal_at_a_cap_is_answered_without_a_dead_letter(
-        self, system: System
-    ) -> None:
-        system.store.fill(1)
-
-        [result] = system.handle(full())
-
-        assert isinstance(result, Refused)
-        assert system.dead_letters.sent == []
-
-    def test_refusal_at_a_cap_comes_again_when_it_is_not_announced(
-        self, system: System
+    @pytest.mark.parametrize("is_announced", [True, False])
+    def test_refusal_at_a_cap_is_no_dead_letter_and_comes_again_until_it_is_announced(
+        self, system: System, *, is_announced: bool
     ) -> None:
         """However often: it has no other answer."""
         system.store.fill(1)
         record = full(receive_count=5)
-        refusal = f"refused/{record.message_id}/SequenceFullError/max_number"
-        system.publisher.refused.add(refusal)
+        if not is_announced:
+            system.announces_no(record)
 
         [result] = system.handle(record)
 
-        assert isinstance(result, Retry)
+        assert isinstance(result, Refused if is_announced else Retry)
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
@@ -275,11 +253,9 @@ class TestOrder:
         self, system: System, deliveries: int, *, is_sent: bool
     ) -> None:
         """Then its dead letter goes alone, for SQS would move it without a reason."""
-        record = queue_record(
-            json.dumps(ticket_fields(no_such_field=SECRET)), receive_count=deliveries
-        )
-        refusal = f"refused/{record.message_id}/InvalidMessageError/body"
-        system.publisher.refused.add(refusal)
+        fields = ticket_fields(no_such_field=SECRET)
+        record = queue_record(fields, receive_count=deliveries)
+        system.announces_no(record, "InvalidMessageError/body")
 
         [result] = system.handle(record)
 
@@ -290,11 +266,9 @@ class TestOrder:
         self, system: System
     ) -> None:
         system.store.fill(1)
-        group = {"group_id": "PROJ", "sequence_number": "1"}
-        refused = full(**group)
-        later = queue_record(create_ticket(), **group)
-        refusal = f"refused/{refused.message_id}/SequenceFullError/max_number"
-        system.publisher.refused.add(refusal)
+        refused = fifo_record(create_ticket(max_number=1))
+        later = fifo_record()
+        system.announces_no(refused)
 
         first, second = system.handle(refused, later)
 

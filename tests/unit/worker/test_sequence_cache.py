@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support.cleared_meanwhile import ClearedMeanwhile
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, TTL, SequenceCache
 
@@ -41,6 +42,12 @@ def test_head_is_the_latest_when_blocks_follow_each_other() -> None:
     cache.committed("PROJ", Head(9), NOON + TTL)
 
     assert cache.head("PROJ", NOON + 2 * TTL) == Head(9)
+
+
+def test_head_is_found_when_another_project_clears_all_meanwhile() -> None:
+    cache = SequenceCache(entries=ClearedMeanwhile(PROJ=(Head(8), NOON)))
+
+    assert cache.head("PROJ", NOON) == Head(8)
 
 
 @pytest.mark.parametrize("other", ["OTHER", "proj", "PROJ-1"])

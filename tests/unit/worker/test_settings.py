@@ -5,15 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.support.environment import ENVIRONMENT
 from ticket_numbering.function.settings import Settings
 
-ENVIRONMENT = {
-    "TICKETS_TABLE": "t",
-    "IDEMPOTENCY_KEYS_TABLE": "keys",
-    "ASSIGNMENTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:assignments",
-    "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
-    "EVENT_SOURCE": "/ticket-numbering/a-stack",
-}
 DEFAULTS = {
     "IDEMPOTENCY_RETENTION_DAYS": "0",
     "NUMBER_PADDING": "0",
@@ -101,7 +95,7 @@ class TestRefused:
             ("DEADLINE_RESERVE_SECONDS", ["-0.1", "nan", "inf"]),
         ],
     )
-    def test_settings_name_a_variable_that_makes_no_sense(
+    def test_settings_name_a_variable_that_is_malformed(
         self, variable: str, values: list[str]
     ) -> None:
         for value in values:

@@ -15,7 +15,6 @@ from ticket_numbering.contract.envelope import Envelope, text_attribute
 from ticket_numbering.contract.errors import AnnouncementError
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
-ASSIGNED_AT = "2026-11-21T06:00:00.000Z"
 
 
 class Topic(BatchService):

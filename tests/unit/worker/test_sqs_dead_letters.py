@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import plenty, queue_record
+from tests.support.builders import fifo_record, plenty, queue_record
 from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
 from ticket_numbering.adapters.batch_api import attributes_size
@@ -163,9 +163,7 @@ class TestEntries:
         self, queue: Queue
     ) -> None:
         """Sent again it is dropped; another message of the same body is not."""
-        grouped = [
-            queue_record("x", group_id="PROJ", sequence_number="1") for _ in range(2)
-        ]
+        grouped = [fifo_record("x") for _ in range(2)]
         by_hand = queue_record("x")
         queue.takes(0, 1, 2)
 
@@ -255,7 +253,7 @@ class TestOwnAttributes:
             }
         ),
     )
-    def test_send_leaves_an_attribute_out_when_it_makes_no_sense(
+    def test_send_leaves_an_attribute_out_when_it_is_malformed(
         self, queue: Queue, odd: dict[str, Any]
     ) -> None:
         """An event made by hand may hold characters that SQS never delivers."""

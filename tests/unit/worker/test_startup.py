@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environment import ENVIRONMENT
+
 SOURCE = Path(__file__).parents[3] / "src"
 PACKAGES = Path(sysconfig.get_path("purelib"))
 
@@ -37,32 +39,22 @@ START = (
     "import sys; sys.path[:0] = sys.argv[1:]; "
     "import ticket_numbering.function.lambda_function; print(*sys.modules)"
 )
-ENVIRONMENT = {
-    "TICKETS_TABLE": "tickets",
-    "IDEMPOTENCY_KEYS_TABLE": "idempotency-keys",
-    "ASSIGNMENTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:assignments",
-    "DEAD_LETTER_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead",
-    "EVENT_SOURCE": "/ticket-numbering/a-stack",
-}
-
-
-def needless_modules(source: Path) -> list[str]:
-    """Return the modules that a start loads and must not."""
-    loaded = subprocess.check_output(  # noqa: S603 - nothing from outside.
-        [sys.executable, "-I", "-S", "-c", START, source, PACKAGES],
-        text=True,
-        env=os.environ | ENVIRONMENT,
-    )
-    return [
-        name
-        for name in loaded.split()
-        if any(name == never or name.startswith(f"{never}.") for never in NEVER_LOADED)
-    ]
 
 
 def test_start_loads_no_needless_module() -> None:
     """Each is paid for in every cold start."""
-    assert needless_modules(SOURCE) == []
+    loaded = subprocess.check_output(  # noqa: S603 - nothing from outside.
+        [sys.executable, "-I", "-S", "-c", START, SOURCE, PACKAGES],
+        text=True,
+        env=os.environ | ENVIRONMENT,
+    )
+
+    needless = [
+        name
+        for name in loaded.split()
+        if any(name == never or name.startswith(f"{never}.") for never in NEVER_LOADED)
+    ]
+    assert needless == []
 
 
 @pytest.mark.parametrize("module", sorted(SOURCE.rglob("*.py")), ids=lambda m: m.stem)

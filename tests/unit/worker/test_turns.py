@@ -1,5 +1,6 @@
 """Turns on threads: no task waits for the delay of another, and work is done idly."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,8 +39,9 @@ class Log:
         """Take three seconds."""
         self.time.sleep(3.0)
 
-    def take(self, *tasks: Task) -> None:
-        """Run the tasks on one thread."""
+    def take(self, *tasks: Task, work: Sequence[float] = ()) -> None:
+        """Run the tasks on one thread; each idle work takes so many seconds."""
+        self.work += work
         Turns(tasks, self.time.time_left, self.time.sleep, self._idle_work).take(0)
 
     def _idle_work(self) -> Work | None:
@@ -84,17 +86,15 @@ class TestIdleWork:
         self, delay: float, at: float
     ) -> None:
         log = Log()
-        log.work = [0.0]
 
-        log.take(log.task("a", delay), log.task("b"))
+        log.take(log.task("a", delay), log.task("b"), work=[0.0])
 
         assert log.turns[1:] == [("b", 100.0), ("work", 100.0), ("a", at)]
 
     def test_none_is_done_when_no_task_backs_off(self) -> None:
         log = Log()
-        log.work = [0.0]
 
-        log.take(log.task("a"), log.task("b"))
+        log.take(log.task("a"), log.task("b"), work=[0.0])
 
         assert log.turns == [("a", 100.0), ("b", 100.0)]
 
@@ -113,17 +113,15 @@ class TestIdleWork:
 
     def test_work_is_left_when_a_task_is_overdue(self) -> None:
         log = Log()
-        log.work = [0.0]
 
-        log.take(log.task("a", 1.0), log.slow)
+        log.take(log.task("a", 1.0), log.slow, work=[0.0])
 
         assert log.turns == [("a", 100.0), ("a", 97.0)]
 
     def test_its_time_counts_when_a_task_backs_off(self) -> None:
         log = Log()
-        log.work = [2.0, 3.0]
 
-        log.take(log.task("a", 8.0))
+        log.take(log.task("a", 8.0), work=[2.0, 3.0])
 
         assert log.turns[1:] == [("work", 100.0), ("work", 97.0), ("a", 92.0)]
 

@@ -2,29 +2,29 @@
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from tests.support.builders import (
-    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
+    fifo_record,
     queue_record,
 )
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
     FakeDeadLetters,
-    FakePublisher,
     FakeTicketStore,
     FakeTime,
     held,
     in_project,
 )
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import Cancelled, Reason, Slot, TimeLeft
 from ticket_numbering.contract.errors import (
@@ -42,45 +42,21 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.worker import (
-    MAX_PROJECTS_SIDE_BY_SIDE,
-    BatchReport,
-    Worker,
-)
-
-STAMP = "2026-11-21T06:00:00.000Z"
+from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, BatchReport
 
 Outcome = str | type[Exception]
 
 
 @dataclass
-class System:
+class System(WorkerOnFakes):
     """A worker over fakes."""
 
-    store: FakeTicketStore = field(default_factory=FakeTicketStore)
-    publisher: FakePublisher = field(default_factory=FakePublisher)
-    dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
-    time: FakeTime = field(default_factory=FakeTime)
     reasons: list[str] = field(default_factory=list)
     """Of the last batch; an empty text is success."""
 
-    def report(
-        self,
-        *records: SQSRecord,
-        max_attempts: int = 3,
-        pool: Callable[[int], Executor] = ThreadPoolExecutor,
-    ) -> BatchReport:
+    def report(self, *records: SQSRecord, **options: Any) -> BatchReport:
         """Process a batch."""
-        allocator = Allocator(self.store, max_attempts, 10.0)
-        worker = Worker(
-            allocator,
-            self.publisher,
-            self.dead_letters,
-            self.time.sleep,
-            pool,
-            source=SOURCE,
-        )
-        report = worker.handle(records, self.time.time_left)
+        report = super().report(*records, **options)
         self.reasons = [_reason(result) for result in report.results]
         for record, result in zip(records, report.results, strict=True):
             assert result.record is record
@@ -122,11 +98,6 @@ def _request(record: SQSRecord) -> CreateTicket | None:
         return record.parse()
     except InvalidMessageError:
         return None
-
-
-def fifo(request: CreateTicket | str | None = None, group: str = "PROJ") -> SQSRecord:
-    """Return a record of a FIFO queue."""
-    return queue_record(request, group_id=group, sequence_number="1")
 
 
 def _meet_bug(block: Block) -> None:
@@ -436,13 +407,12 @@ class TestOneBadMessageHarmsOnlyItself:
             slots = [Slot(Reason.THROTTLED)] * len(block.requests)
             return Cancelled(slots) if block.project_id in projects else None
 
+        system.max_attempts = 25
         system.store.faults += [throttled] * 999
         records = [queue_record(create_ticket(name)) for name in [*projects, "CALM"]]
 
         # A single thread, so that the outcome is the same every time.
-        report = system.report(
-            *records, max_attempts=25, pool=lambda _: ThreadPoolExecutor(1)
-        )
+        report = system.report(*records, pool=lambda _: ThreadPoolExecutor(1))
 
         assert outcomes(report) == [StoreThrottledError] * len(projects) + ["CALM-1"]
 
@@ -496,11 +466,16 @@ class TestFifoOrder:
     ) -> None:
         """New, numbered before or poison: none may pass a failure."""
         known, other = create_ticket(), create_ticket("B")
-        system.handle(fifo(known))
+        system.handle(fifo_record(known))
         system.publisher.refused = {"PROJ-3"}
-        later = [fifo(known), fifo(), fifo("{"), fifo(other, "B")]
+        later = [
+            fifo_record(known),
+            fifo_record(),
+            fifo_record("{"),
+            fifo_record(other, "B"),
+        ]
 
-        found = system.handle(fifo(), fifo(), *later)
+        found = system.handle(fifo_record(), fifo_record(), *later)
 
         assert found[:2] == ["PROJ-2", AnnouncementError]
         assert found[2:] == [NotAttemptedError] * 3 + ["B-1"]
@@ -512,10 +487,10 @@ class TestFifoOrder:
         self, system: System, *, is_sent: bool
     ) -> None:
         """Poison never gets a number, so no record overtakes it."""
-        bad = fifo("{")
+        bad = fifo_record("{")
         system.dead_letters.refused = set() if is_sent else {bad.message_id}
 
-        found = system.handle(bad, fifo())
+        found = system.handle(bad, fifo_record())
 
         assert found == [InvalidMessageError if is_sent else DeadLetterError, "PROJ-1"]
 
