@@ -75,7 +75,7 @@ def measure(
     found: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
     console = Console(stderr=True)
     with all_cores() as pool:
-        played = pool.imap_unordered(_play, runs)
+        played = pool.map(_play, runs)
         shown = track(played, "runs", len(runs), console=console)
         for number, (cell, figures) in enumerate(shown, 1):
             found[cell].append(figures)

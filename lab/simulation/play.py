@@ -2,12 +2,14 @@
 
 import gc
 import multiprocessing
+import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.pool import Pool
 from typing import Final, Self
 
 from simulation.engine.choices import Choices
@@ -29,10 +31,16 @@ def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
     return World(random_scenario(choices), choices, algorithm).run()
 
 
-def all_cores() -> Pool:
-    """Return a process for each core; leaving their block ends them."""
+@contextmanager
+def all_cores() -> Iterator[ProcessPoolExecutor]:
+    """Give a process for each core; what has not begun at the end never does."""
     # To fork a process with threads is unsafe, and pytest has some.
-    return multiprocessing.get_context("spawn").Pool(None, _prepare)
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(os.cpu_count() or 1, context, _prepare)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @dataclass
@@ -72,13 +80,13 @@ def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[T
     starts = range(0, len(seeds), SEEDS_AT_A_TIME)
     chunks = [seeds[start : start + SEEDS_AT_A_TIME] for start in starts]
     with all_cores() as pool:
-        yield from pool.imap(partial(_play_named, algorithm), chunks)
+        yield from pool.map(partial(_play_named, algorithm), chunks)
 
 
 def _prepare() -> None:
     gc.set_threshold(OBJECTS_A_COLLECTION)
-    # Ctrl-C is the parent's business.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C ends a child without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _play_named(algorithm: str, seeds: range) -> Totals:

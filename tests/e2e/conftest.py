@@ -215,6 +215,7 @@ class CtlWithRights(Ctl):
         self.needed.clear()
         ended = super().__call__(*arguments, typed=typed, **environment)
         words = 2 if arguments[0] == "dead-letters" else 1
+        assert self.needed, "the calls were not noted"
         assert self.needed <= granted(" ".join(arguments[:words]))
         return ended
 

@@ -76,7 +76,7 @@ def granted(command: str) -> set[str]:
 
 def needed(service: str, operation: str, request: Mapping[str, Any]) -> set[str]:
     """Return the rights that a call needs; the caller's identity needs none."""
-    if service == "sts":
+    if operation == "GetCallerIdentity":
         return set()
     if "TransactItems" in request:
         actions = {name for action in request["TransactItems"] for name in action}

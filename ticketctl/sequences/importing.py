@@ -79,7 +79,7 @@ class Import:
 
     stack: System
     caller: str
-    """The ARN of whoever imports."""
+    """The ARN of the caller."""
     retention_days: int = 0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 

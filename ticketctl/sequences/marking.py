@@ -31,7 +31,7 @@ from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
 Write = Callable[[System, Ticket, Mapping[str, str]], tuple[Ticket, list[str]]]
-"""Sets marks on a ticket as it was found; returns it, and what could not be done."""
+"""Sets marks on a ticket as it was found; returns it, and the steps that failed."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Seed:
     project_id: str
     last: int
     caller: str
-    """The ARN of whoever seeds."""
+    """The ARN of the caller."""
     reason: str = ""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 

@@ -151,4 +151,4 @@ def explore_and_check(configuration: Configuration) -> Findings:
 def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:
     """Explore configurations side by side; yield the findings in their order."""
     with all_cores() as pool:
-        yield from pool.imap(explore_and_check, configurations)
+        yield from pool.map(explore_and_check, configurations)

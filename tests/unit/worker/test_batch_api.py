@@ -177,6 +177,18 @@ RUNS = cases(
             {0: "Throttled", 1: "Throttled"},
             ["ab"],
         ),
+        "too-many-requests": Run(
+            small(2),
+            [refuse(client_error("Other", 429))],
+            {0: "Other", 1: "Other"},
+            ["ab"],
+        ),
+        "failing": Run(
+            small(2),
+            [refuse(client_error("InternalError", 500))],
+            {0: "InternalError", 1: "InternalError"},
+            ["ab"],
+        ),
         "failed-alone": Run(
             small(2),
             [refuse("TooLong"), accept, lose("b", code="InternalError")],

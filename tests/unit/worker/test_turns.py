@@ -40,7 +40,7 @@ class Log:
         self.time.sleep(3.0)
 
     def take(self, *tasks: Task, work: Sequence[float] = ()) -> None:
-        """Run the tasks on one thread; each idle work takes so many seconds."""
+        """Run the tasks on one thread; each idle work takes this number of seconds."""
         self.work += work
         Turns(tasks, self.time.time_left, self.time.sleep, self._idle_work).take(0)
 
