@@ -548,6 +548,7 @@ class TestCancellation:
                 "empty": {"CancellationReasons": []},
                 "too-few": {"CancellationReasons": [TAKEN, NONE]},
                 "odd": {"CancellationReasons": [TAKEN, NONE, NONE]},
+                "one-more": {"CancellationReasons": [TAKEN, *[NONE] * 4]},
                 "too-many": {"CancellationReasons": [TAKEN, *[NONE] * 5]},
                 "without-codes": {"CancellationReasons": [{}] * 4},
                 "with-null-codes": {"CancellationReasons": [{"Code": None}] * 4},
