@@ -121,10 +121,7 @@ class CreateTicket(BaseModel):
         return number <= self.cap
 
     def content(self) -> dict[str, Any]:
-        """Return the ticket's fields, without those at their defaults.
-
-        The cap is a condition of the request, and no content.
-        """
+        """Return the ticket's fields, without the cap and those at their defaults."""
         return self.model_dump(exclude_defaults=True, exclude=_NO_CONTENT)
 
     @cached_property
