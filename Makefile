@@ -18,6 +18,8 @@ ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
 # The machine's certificates, as pip uses them: a proxy may need one.
 export UV_SYSTEM_CERTS := true
+# Dozens of processes read the compiled modules, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 # A file's tests share what they start, so a process takes whole files.
