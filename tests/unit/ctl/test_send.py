@@ -613,7 +613,7 @@ class TestDelivery:
         assert capsys.readouterr().err == remark
 
     def test_memory_does_not_grow_when_the_file_is_large(self, tmp_path: Path) -> None:
-        path, count = tmp_path / "my.jsonl", 3_000
+        path, count = tmp_path / "my.jsonl", 1_500
         with path.open("w") as file:
             for serial in range(count):
                 fields = ticket_fields("P", f"k-{serial}", description="x" * 2_000)

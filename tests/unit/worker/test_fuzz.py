@@ -48,7 +48,7 @@ from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
 from tools import contracts
 
-EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "50"))
 
 pytestmark = pytest.mark.timeout(1200 + 10 * EXAMPLES)
 
