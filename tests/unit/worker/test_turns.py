@@ -15,6 +15,9 @@ from ticket_numbering.worker.turns import Task, Turns, Work
 DEADLOCK_SECONDS = 60
 """Ends a test that hangs; no right order takes so long."""
 
+MOMENT_SECONDS = 0.05
+"""Enough for a thread that nothing holds."""
+
 
 class Log:
     """Makes tasks that record their turns, and with which time left."""
@@ -159,6 +162,33 @@ class TestIdleWork:
 
         assert scene.missing == []
         assert scene.second_looks == 0
+
+    def test_task_that_wakes_up_waits_when_a_thread_looks_for_work(self) -> None:
+        asleep, awake, started = Event(), Event(), Event()
+        early: list[bool] = []
+
+        def backs_off() -> float | None:
+            if not asleep.is_set():
+                return 1.0
+            started.set()
+            return None
+
+        def sleep(_: float) -> None:
+            asleep.set()
+            awake.wait(DEADLOCK_SECONDS)
+
+        def look() -> None:
+            awake.set()
+            early.append(started.wait(MOMENT_SECONDS))
+
+        def ends() -> None:
+            asleep.wait(DEADLOCK_SECONDS)
+
+        turns = Turns([backs_off, ends], plenty, sleep, look)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(turns.take, range(2)))
+
+        assert early == [False]
 
 
 @dataclass
