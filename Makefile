@@ -77,7 +77,7 @@ test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in y
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
 
 # Three at a time, because those on the local system mostly wait for it.
-test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 5 to 7 minutes.
+test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 4 to 5 minutes.
 	$(PYTEST) --numprocesses 3 --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
@@ -109,7 +109,7 @@ bench-function: .venv/ready  ## Measure the function itself: start, processor ti
 bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item; 2 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks.tools
 
-check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 40 to 55 seconds.
+check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 38 to 45 seconds.
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template

@@ -229,6 +229,6 @@ def note_rights(params: Mapping[str, Any], model: Any, **_: object) -> None:
 BUILTIN_HANDLERS.append(("before-parameter-build", note_rights))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ctl(deployed: LocalStack) -> Ctl:
     return CtlWithRights(local_environment(deployed))

@@ -17,7 +17,7 @@ from tests.support.builders import (
     create_tickets,
     unchained_block,
 )
-from tests.support.ctl_process import Ctl, local_environment
+from tests.support.ctl_process import Ctl
 from tests.support.evidence import tamperings, verifier
 from tests.support.seed_items import Item, block_items, key_item, ticket_item
 from tests.support.tables import restored_tables
@@ -308,9 +308,10 @@ class Results:
 
 
 @pytest.fixture(scope="module")
-def results(deployed: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(
+    deployed: LocalStack, ctl: Ctl, tmp_path_factory: pytest.TempPathFactory
+) -> Results:
     """Save heads, tamper with everything, and audit once."""
-    ctl = Ctl(local_environment(deployed))
     heads, dynamodb = (
         tmp_path_factory.mktemp("heads") / "h.jsonl",
         deployed.client("dynamodb"),
