@@ -14,10 +14,10 @@ from simulation.monitor import Monitor, Violation
 from tests.aws.contention import Contention, Reader
 from tests.aws.meter import Cancelled
 from tests.aws.tables import Items, empty, place_of
-from tests.integration.conformance.case import FAILED, Case
-from tests.integration.conformance.single_items import SINGLE_ITEMS
-from tests.integration.conformance.transactions import TRANSACTIONS
 from tests.support.backends import Backend
+from tests.support.conformance.case import FAILED, Case
+from tests.support.conformance.single_items import SINGLE_ITEMS
+from tests.support.conformance.transactions import TRANSACTIONS
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticketctl.audit.audit import audit_tables

@@ -15,8 +15,8 @@ from tests.aws.contention import Reader
 from tests.aws.findings import contradictions, of_cancellations, of_reads
 from tests.aws.meter import Cancelled
 from tests.aws.tables import Items
-from tests.integration.conformance.case import FAILED
 from tests.support.access_control import access_control
+from tests.support.conformance.case import FAILED
 from tests.support.markdown_commands import ROOT
 from ticketctl.local.clients import OWNER, REGION, Clients
 from ticketctl.local.emulator import Emulator, running_emulator

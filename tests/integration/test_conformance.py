@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.integration.conformance.case import Case
-from tests.integration.conformance.messages import MESSAGES
-from tests.integration.conformance.single_items import SINGLE_ITEMS
-from tests.integration.conformance.transactions import TRANSACTIONS
 from tests.support.backends import Backend
+from tests.support.conformance.case import Case
+from tests.support.conformance.messages import MESSAGES
+from tests.support.conformance.single_items import SINGLE_ITEMS
+from tests.support.conformance.transactions import TRANSACTIONS
 
 PROOF: Final = Path(__file__).parents[2] / "docs" / "proof.md"
 CASES: Final[tuple[Case, ...]] = (*SINGLE_ITEMS, *TRANSACTIONS, *MESSAGES)

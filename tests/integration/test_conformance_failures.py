@@ -9,17 +9,17 @@ from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
-from tests.integration.conformance.case import CANCELLED, FAILED
-from tests.integration.conformance.messages import entries, send
-from tests.integration.conformance.single_items import batch_get
-from tests.integration.conformance.transactions import (
+from tests.integration.test_conformance_interleaving import ByHand
+from tests.support.backends import DONE, Backend, model_backend, outcome_of
+from tests.support.conformance.case import CANCELLED, FAILED
+from tests.support.conformance.messages import entries, send
+from tests.support.conformance.single_items import batch_get
+from tests.support.conformance.transactions import (
     put_key,
     put_ticket,
     write,
     written,
 )
-from tests.integration.test_conformance_interleaving import ByHand
-from tests.support.backends import DONE, Backend, model_backend, outcome_of
 from tests.support.model_services import ModelServices
 
 SEEDS: Final = pytest.mark.parametrize("seed", range(8))

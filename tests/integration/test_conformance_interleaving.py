@@ -12,14 +12,14 @@ import pytest
 
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices, Thing
-from tests.integration.conformance.case import CANCELLED, FAILED
-from tests.integration.conformance.transactions import (
+from tests.support.backends import DONE, Backend, model_backend, outcome_of
+from tests.support.conformance.case import CANCELLED, FAILED
+from tests.support.conformance.transactions import (
     put_key,
     put_ticket,
     write,
     written,
 )
-from tests.support.backends import DONE, Backend, model_backend, outcome_of
 from tests.support.model_services import ModelServices
 
 CONFLICT: Final = "TransactionConflict"

@@ -18,7 +18,7 @@ from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import Status
-from ticketctl.sequences.importing import Import
+from ticketctl.importing.tickets import Import
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 

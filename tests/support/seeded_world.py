@@ -23,9 +23,9 @@ from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
-from ticketctl.sequences.import_lines import Existing
-from ticketctl.sequences.import_run import seed_for_import
-from ticketctl.sequences.importing import ALREADY, WRITTEN, Import
+from ticketctl.importing.lines import Existing
+from ticketctl.importing.run import seed_for_import
+from ticketctl.importing.tickets import ALREADY, WRITTEN, Import
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed

@@ -1,1 +1,1 @@
-"""Seed, import, void and erase: writes beside running workers that leave no gap."""
+"""Seed, void and erase: writes beside running workers that leave no gap."""

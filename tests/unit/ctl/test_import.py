@@ -16,10 +16,10 @@ from tests.support.markdown_commands import ROOT, Shown, commands
 from ticketctl.aws.items import plain
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.commands import app, sequences
-from ticketctl.commands.import_tickets import import_tickets
+from ticketctl.commands.importing import import_tickets
+from ticketctl.importing.lines import Defaults, Existing, check_lines
+from ticketctl.importing.tickets import key_item
 from ticketctl.send.request_file import MOST_PROBLEMS, json_lines
-from ticketctl.sequences.import_lines import Defaults, Existing, check_lines
-from ticketctl.sequences.importing import key_item
 
 SAMPLES = ROOT / "tests" / "support" / "samples"
 

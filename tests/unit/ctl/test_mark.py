@@ -14,7 +14,7 @@ from tests.support.command_site import Site, cancel, fail, interrupt, without_sl
 from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticketctl.cli.errors import BusyError, CloudError, InputError, NotThereError
 from ticketctl.commands import sequences
-from ticketctl.commands.import_tickets import import_tickets
+from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.erasing import KEPT
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
 from ticketctl.show.lookup import find_ticket

@@ -11,7 +11,7 @@ from tests.support.canned_aws import parameters
 from tests.support.command_site import Site, fail, interrupt
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
-from ticketctl.commands.import_tickets import import_tickets
+from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.seeding import given_between
 
 

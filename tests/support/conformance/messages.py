@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from tests.integration.conformance.case import Case
 from tests.support.backends import DONE, Backend, outcome_of
+from tests.support.conformance.case import Case
 
 KIB: Final = 1024
 PREFIXES: Final = {"sns": "", "sqs": "AWS.SimpleQueueService."}

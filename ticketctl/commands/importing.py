@@ -11,16 +11,16 @@ from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, Yes, app, examples, stack_of
 from ticketctl.commands.send import FileFormat
-from ticketctl.send.csv_columns import mapped
-from ticketctl.sequences.import_lines import FIELDS, Defaults
-from ticketctl.sequences.import_run import (
+from ticketctl.importing.lines import FIELDS, Defaults
+from ticketctl.importing.run import (
     counts_there,
     import_all,
     plan,
     read_tickets,
     verify_all,
 )
-from ticketctl.sequences.importing import Import, results_there
+from ticketctl.importing.tickets import Import, results_there
+from ticketctl.send.csv_columns import mapped
 from ticketctl.show.lookup import checked_project
 
 

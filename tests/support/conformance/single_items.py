@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from tests.integration.conformance.case import INVALID, Case
 from tests.support.backends import DONE, Backend, outcome_of
+from tests.support.conformance.case import INVALID, Case
 
 RECORD: Final = {"id": {"S": "key-7"}, "number": {"N": "7"}, "at": {"S": "then"}}
 BARE: Final = {"id": {"S": "key-7"}}

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from secrets import token_hex
 from typing import Any, Final
 
-from tests.integration.conformance.case import (
+from tests.support.backends import DONE, Backend, outcome_of
+from tests.support.conformance.case import (
     CANCELLED,
     FAILED,
     INVALID,
     Case,
 )
-from tests.support.backends import DONE, Backend, outcome_of
 
 Action = dict[str, Any]
 

@@ -32,7 +32,7 @@ from ticketctl.aws.items import Ticket, key_record, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below, tickets_of
 from ticketctl.cli.errors import NotThereError
-from ticketctl.sequences.import_lines import Existing
+from ticketctl.importing.lines import Existing
 from ticketctl.sequences.retry import RetryPolicy
 
 _IN_FLIGHT: Final = 8

@@ -9,16 +9,16 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, counted, remark, with_progress
-from ticketctl.send.csv_columns import Columns
-from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
-from ticketctl.sequences.import_lines import Defaults, Existing, check_lines
-from ticketctl.sequences.importing import (
+from ticketctl.importing.lines import Defaults, Existing, check_lines
+from ticketctl.importing.tickets import (
     ALREADY,
     MISSING,
     WRITTEN,
     Import,
     results_there,
 )
+from ticketctl.send.csv_columns import Columns
+from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
 from ticketctl.sequences.seeding import Seed, Seeded
 
 

@@ -1,0 +1,1 @@
+"""Imports: tickets that come with their numbers."""
