@@ -201,4 +201,5 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
@@ -42,7 +41,7 @@ gc.set_threshold(50_000)
 def pytest_configure(config: pytest.Config) -> None:
     """Stop the one trace too many.
 
-    pytest-cov starts two in a process of pytest-xdist, and pauses one.
+    pytest-cov starts two in a process of pytest-xdist, and pauses the second alone.
     """
     trace = Coverage.current()
     if trace and hasattr(config, "workerinput"):
@@ -52,22 +51,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Put the long tests first again: pytest-randomly has shuffled the files."""
-    places = config.getini("testpaths")
-    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])
+    """Put the long tests first again, and trace the unit tests of the worker alone.
 
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Trace the unit tests of the worker alone, with their fixtures.
-
+    pytest-randomly has shuffled the files.
     A trace takes twice the time of a history, and its branches prove nothing there.
     """
-    trace = None if item.path.is_relative_to(COVERING) else Coverage.current()
-    if trace:
-        trace.stop()
-    try:
-        return (yield)
-    finally:
-        if trace:
-            trace.start()
+    places = config.getini("testpaths")
+    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])
+    for item in items:
+        if not item.path.is_relative_to(COVERING):
+            item.add_marker(pytest.mark.no_cover)

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def translate(template: Json, gradual_deployment: str) -> Json:
-    """Return the template after the transform, with what it decided fixed."""
+    """Return the template after the transform, with its decisions fixed."""
     # The Region decides nothing but the partition; without one the transform fails.
     session = Session(region_name="eu-west-1")
     translator = Translator(None, Parser(), boto_session=session)

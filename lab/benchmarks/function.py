@@ -9,13 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks import function_probe
 from benchmarks.function_probe import ROOT
+from ticketctl.local.trim import trim
 
 MAX_START_RATIO: Final = 1.6
 MAX_OWN_RATIO: Final = 2.5
@@ -45,7 +45,7 @@ ENVIRONMENT: Final = {
 def main() -> None:
     """Measure, and print each target with its verdict."""
     parser = argparse.ArgumentParser(description="Measure the function as it ships.")
-    parser.add_argument("--python", default=sys.executable, help="what runs it")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter")
     python = parser.parse_args().python
     packages = installed(python)
 
@@ -76,7 +76,7 @@ def installed(python: str) -> Path:
         install += ["--require-hashes", "--only-binary", ":all:", "--python", python]
         install += ["--target", directory, "--requirement", SOURCE / "requirements.txt"]
         subprocess.run(install, check=True)  # noqa: S603 - fixed.
-        import_module("ticketctl.local.trim").trim(directory)
+        trim(directory)
     return directory
 
 

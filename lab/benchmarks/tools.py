@@ -20,7 +20,12 @@ from xml.sax.saxutils import escape
 
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
-from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.dynamodb_items import (
+    NUMBER,
+    RECORD_ID,
+    key_item,
+    ticket_item,
+)
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import serialized
 from ticketctl.aws.stack import NEEDED_OUTPUTS
@@ -36,7 +41,7 @@ MAX_SEND_MICROSECONDS: Final = 1_500
 MAX_MEGABYTES: Final = 128
 
 TABLES: Final = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
-KEYS: Final = {"tickets": ("project_id", "number"), "keys": ("id",)}
+KEYS: Final = {"tickets": ("project_id", NUMBER), "keys": (RECORD_ID,)}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
 from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
+from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 FOREIGN: Final = "of_the_next_version"
 ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
@@ -154,7 +155,7 @@ class Monitor:
     def _is_parked(self, message: Message) -> bool:
         return any(
             letter.body == message.body
-            and letter.attributes["SourceMessageId"]["StringValue"] == message.id
+            and letter.attributes[SOURCE_MESSAGE_ID]["StringValue"] == message.id
             for letter in self.dead_letters.arrived
             if reason_of(letter)
         )

@@ -33,7 +33,7 @@ def play(seed: int, algorithm: Algorithm = SHIPPED) -> Outcome:
 
 @contextmanager
 def all_cores() -> Iterator[ProcessPoolExecutor]:
-    """Give a process for each core; what has not begun at the end never does."""
+    """Give a process for each core; work that has not begun at the end never does."""
     # To fork a process with threads is unsafe, and pytest has some.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(os.cpu_count() or 1, context, _prepare)

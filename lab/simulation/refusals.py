@@ -10,6 +10,7 @@ from simulation.aws.messages import Message, reason_of
 from simulation.history import History
 from simulation.monitor import FULL, Monitor, broken
 from simulation.requests import Request, key_of
+from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 MISMATCH: Final = "IdempotencyMismatchError"
 ANNOUNCED_DELIVERIES: Final = 4
@@ -76,7 +77,7 @@ class Refusals:
         monitor, reason = self.monitor, reason_of(letter)
         if reason is None or not monitor.has_key_records or key_of(letter.body) is None:
             return
-        message_id = letter.attributes["SourceMessageId"]["StringValue"]
+        message_id = letter.attributes[SOURCE_MESSAGE_ID]["StringValue"]
         receives = max(
             message.receives
             for message in monitor.queue.arrived

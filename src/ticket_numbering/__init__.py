@@ -52,6 +52,7 @@ Follow a message by reading in this order:
       messages          CreateTicket: the request, its identity and its number
       events            TicketNumberAssigned and TicketRefused: what goes out
       envelope          an event with its message attributes
+      dead_letters      the names of a dead letter's message attributes
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
       chain             each ticket's hash, which covers the one before it

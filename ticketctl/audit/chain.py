@@ -3,10 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from ticket_numbering.contract.chain import CHAIN_VERSION, chain_of, commitment_of
+from ticket_numbering.contract.chain import (
+    CHAIN_VERSION,
+    MAX_AHEAD,
+    chain_of,
+    commitment_of,
+)
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
@@ -15,7 +19,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     SALT,
 )
-from ticket_numbering.contract.field_types import timestamp
+from ticket_numbering.contract.field_types import moment_of
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import Ticket
@@ -25,10 +29,6 @@ _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
 """The attributes of this release that a ticket loses when it is erased."""
 
 _KNOWN: Final = KEPT | _TEXT
-
-
-_MAX_AHEAD: Final = timedelta(days=1)
-"""A worker follows no head that is dated further ahead of its clock."""
 
 _JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
 
@@ -104,17 +104,8 @@ def _is_first_wrong(date: object, after: object) -> bool:
 
     No worker writes another form, nor follows a date so far ahead.
     """
-    moment, later = _moment(date), _moment(after)
-    return moment is None or (later is not None and moment - later > _MAX_AHEAD)
-
-
-def _moment(date: object) -> datetime | None:
-    """Read a date; return None for a form that no worker writes."""
-    try:
-        moment = datetime.fromisoformat(str(date))
-        return moment if timestamp(moment) == date else None
-    except (OverflowError, ValueError):
-        return None
+    moment, later = moment_of(date), moment_of(after)
+    return moment is None or (later is not None and moment - later > MAX_AHEAD)
 
 
 def _is_before(assigned_at: object, before: object) -> bool:

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ticket_numbering.contract.dead_letters import (
+    ERROR_MESSAGE,
+    ERROR_TYPE,
+    REASON_ATTRIBUTES,
+)
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.request_fields import json_fields
-
-ERROR_TYPE: Final = "ErrorType"
-REASON_ATTRIBUTES: Final = frozenset(
-    {ERROR_TYPE, "ErrorMessage", "SourceMessageId", "SentTimestamp"}
-)
-"""The attributes that the worker adds to a message; `docs/operations.md`."""
 
 RECEIVED_TOO_OFTEN: Final = "received too often"
 """The reason of a dead letter that SQS moved."""
@@ -64,7 +63,7 @@ class DeadLetter:
     @property
     def explanation(self) -> str:
         """The reason in full."""
-        message = self._attribute("ErrorMessage")
+        message = self._attribute(ERROR_MESSAGE)
         return f"{self.reason}: {message}" if message else self.reason
 
     @property
@@ -99,7 +98,7 @@ class DeadLetter:
         return {
             "message_id": self.message_id,
             "reason": self.reason,
-            "error_message": self._attribute("ErrorMessage"),
+            "error_message": self._attribute(ERROR_MESSAGE),
             "project_id": self.project_id,
             "idempotency_key": self.idempotency_key,
             "sent_at": self.sent_at and timestamp(self.sent_at),

@@ -20,6 +20,7 @@ from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
     ORIGIN,
     REASONS,
+    RECORD_ID,
     RESERVED,
     SALT,
     SEED_ATTRIBUTES,
@@ -44,8 +45,7 @@ ALREADY: Final = "there already"
 MISSING: Final = "missing"
 
 _ADDED: Final = SEED_ATTRIBUTES | {
-    *(CHAIN, SALT, COMMITMENT),
-    *(NUMBER, ASSIGNED_AT, ORIGIN, IMPORTED_BY, STATUS),
+    *(CHAIN, SALT, COMMITMENT, NUMBER, ASSIGNED_AT, ORIGIN, IMPORTED_BY, STATUS),
     *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
 }
 """Attributes of a ticket that are not of its request."""
@@ -157,7 +157,7 @@ class Import:
             {
                 "TableName": outputs["IdempotencyKeysTableName"],
                 "Item": key_item(ticket, self.retention_days),
-                "ConditionExpression": "attribute_not_exists(id)",
+                "ConditionExpression": f"attribute_not_exists({RECORD_ID})",
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
         )

@@ -49,7 +49,7 @@ def _unpack_once(directory: Path) -> None:
     unpack, lock = zipfile.ZipFile.extractall, threading.Lock()
 
     def link(archive: zipfile.ZipFile, path: str) -> None:
-        content = hash(tuple((each.filename, each.CRC) for each in archive.infolist()))
+        content = hash(tuple((file.filename, file.CRC) for file in archive.infolist()))
         shared = directory / f"{content:x}"
         with lock:
             if not shared.exists():

@@ -136,7 +136,7 @@ def _candidates(found: Ticket, record: KeyRecord | None) -> Iterator[str]:
     salt = found.fields.get(SALT)
     if isinstance(salt, str):
         fingerprints = record and _fingerprint(record), _fingerprint_of_text(found)
-        yield from (commitment_of(salt, each) for each in fingerprints if each)
+        yield from (commitment_of(salt, text) for text in fingerprints if text)
 
 
 def _fits(found: Ticket, commitment: str, before: str) -> bool:

@@ -19,7 +19,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.envelope import Envelope, is_fifo
 from ticket_numbering.contract.field_types import Priority
-from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.stack import System, event_source
@@ -67,6 +67,8 @@ def _void(
     )
     return ticket(answer["Attributes"]), []
 
+
+_DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 
 VOID: Final = Mark("void", VOIDED, TicketVoided, _void)
 ERASE: Final = Mark("erase", ERASED, TicketErased, erase, replaces=(VOIDED,))
@@ -194,7 +196,7 @@ def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
 
 
 def _priority(found: Ticket) -> Any:
-    return found.fields.get("priority", "medium")
+    return found.fields.get("priority", _DEFAULT_PRIORITY)
 
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:

@@ -10,7 +10,7 @@ from ticketctl.aws.stack import NamedSystem
 from ticketctl.cli.output import utc, visible
 
 MISSING: Final = "MISSING"
-"""The state of what the stack created and somebody has deleted."""
+"""The state of an alarm that the stack created and somebody has deleted."""
 
 _REASON_WIDTH: Final = 200
 

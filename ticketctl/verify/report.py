@@ -7,16 +7,17 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from ticket_numbering.contract.dead_letters import ERROR_MESSAGE, ERROR_TYPE
 from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible
+from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN
 from ticketctl.verify.observed import Project
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 
 _BODY_WIDTH: Final = 60
-_TOO_OFTEN: Final = "received too often"
 
 
 def print_run(run: Run, verdict: Verdict) -> None:
@@ -74,8 +75,8 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         "seconds_to_announced": _times(run),
         "dead_letters": [
             {
-                "error_type": dead_letter.attributes.get("ErrorType"),
-                "reason": dead_letter.attributes.get("ErrorMessage", _TOO_OFTEN),
+                "error_type": dead_letter.attributes.get(ERROR_TYPE),
+                "reason": dead_letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN),
             }
             for dead_letter in run.dead_letters.values()
         ],
@@ -101,8 +102,9 @@ def _times(run: Run) -> dict[str, float]:
 
 
 def _reason(dead_letter: Received) -> str:
-    error_type = dead_letter.attributes.get("ErrorType", "no reason")
-    return f"{error_type}: {dead_letter.attributes.get('ErrorMessage', _TOO_OFTEN)}"
+    error_type = dead_letter.attributes.get(ERROR_TYPE, "no reason")
+    reason = dead_letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
+    return f"{error_type}: {reason}"
 
 
 def _reasons(refusals: Iterable[RefusedRequest]) -> str:

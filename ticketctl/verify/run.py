@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import audit_tables
@@ -196,4 +197,4 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
 
 def _source_of(dead_letter: Received) -> str:
     """Return the sent message's id: SQS keeps it, and the worker's copy names it."""
-    return dead_letter.attributes.get("SourceMessageId") or dead_letter.message_id
+    return dead_letter.attributes.get(SOURCE_MESSAGE_ID) or dead_letter.message_id

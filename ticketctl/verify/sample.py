@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
+from ticket_numbering.contract.field_types import Priority
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import open_lines, shown_name
@@ -24,7 +25,7 @@ _TITLES: Final = (
     "Backups are never test-restored",
     "Explain idempotency keys 🔑",
 )
-_PRIORITIES: Final = ("low", "medium", "high", "urgent")
+_PRIORITIES: Final[Sequence[str]] = get_args(Priority)
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
 _REPEATS: Final = 4
 

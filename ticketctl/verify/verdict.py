@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ticket_numbering.contract.dead_letters import ERROR_TYPE
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,
@@ -53,7 +54,7 @@ def _missing_messages(observed: Observed) -> Iterator[str]:
             is_announced = message.message_id in observed.refusals
             # One that SQS moved has no reason, and need not be refused.
             if (
-                "ErrorType" in dead_letter.attributes
+                ERROR_TYPE in dead_letter.attributes
                 and message.key
                 and not is_announced
             ):
@@ -97,7 +98,7 @@ def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
         if dead_letter is None:
             continue
         expected = _expected_error(message, observed)
-        found = dead_letter.attributes.get("ErrorType", "no reason")
+        found = dead_letter.attributes.get(ERROR_TYPE, "no reason")
         if found != expected:
             yield f"dead letter with {found} for {expected}: {_shown(message)}"
         if dead_letter.body != message.body:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ticket_numbering.contract.dead_letters import ERROR_TYPE
+
 MILLISECONDS: Final = 1000
 
 
@@ -29,7 +31,7 @@ class Message:
 
 def reason_of(message: Message) -> str | None:
     """Return why the worker dead-lettered the message; None if SQS moved it."""
-    attribute = message.attributes.get("ErrorType")
+    attribute = message.attributes.get(ERROR_TYPE)
     return str(attribute["StringValue"]) if attribute else None
 
 

@@ -183,7 +183,7 @@ class DynamoDBTicketStore:
                 "Put": {
                     "TableName": self._keys_table,
                     "Item": serialized(key_item(request, assigned, expires_at)),
-                    "ConditionExpression": "attribute_not_exists(id)",
+                    "ConditionExpression": f"attribute_not_exists({RECORD_ID})",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
             }

@@ -15,6 +15,12 @@ from ticket_numbering.adapters.batch_api import (
 )
 from ticket_numbering.adapters.timeouts import LONGEST_CALL_SECONDS
 from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.dead_letters import (
+    ERROR_MESSAGE,
+    ERROR_TYPE,
+    SENT_TIMESTAMP,
+    SOURCE_MESSAGE_ID,
+)
 from ticket_numbering.contract.envelope import is_fifo, text_attribute
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
@@ -111,16 +117,16 @@ def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]
     """
     record = dead_letter.record
     kept = {
-        "ErrorType": text_attribute(type(dead_letter.error).__name__),
-        "SourceMessageId": text_attribute(record.message_id),
+        ERROR_TYPE: text_attribute(type(dead_letter.error).__name__),
+        SOURCE_MESSAGE_ID: text_attribute(record.message_id),
     }
     if record.sent_at:
-        kept["SentTimestamp"] = text_attribute(str(record.sent_at))
+        kept[SENT_TIMESTAMP] = text_attribute(str(record.sent_at))
     reason = error_message(dead_letter.error)
-    full = kept | {"ErrorMessage": text_attribute(reason)}
+    full = kept | {ERROR_MESSAGE: text_attribute(reason)}
     if (excess := attributes_size(full) - room) > 0:
         cut = reason.encode()[:-excess].decode(errors="ignore") or reason[:1]
-        full = kept | {"ErrorMessage": text_attribute(cut)}
+        full = kept | {ERROR_MESSAGE: text_attribute(cut)}
     for name, delivered in record.message_attributes.items():
         attribute = _attribute(delivered)
         if attribute is None or name in full or len(full) == MAX_MESSAGE_ATTRIBUTES:

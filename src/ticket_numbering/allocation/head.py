@@ -1,16 +1,10 @@
 """The head of a sequence: its last item, as far as the next ticket depends on it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
-from ticket_numbering.contract.field_types import timestamp
-
-MAX_AHEAD: Final = timedelta(days=1)
-"""Of a date that the next ticket follows: clocks are right within a day.
-
-A date further ahead is damaged, and would date every later ticket.
-"""
+from ticket_numbering.contract.chain import MAX_AHEAD
+from ticket_numbering.contract.field_types import moment_of, timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +35,5 @@ class Head:
         """
         if self.assigned_at is None:
             return True
-        if not self.assigned_at.endswith("Z"):
-            return False
-        try:
-            moment = datetime.fromisoformat(self.assigned_at)
-        except ValueError:
-            return False
-        return timestamp(moment) == self.assigned_at and moment - now <= MAX_AHEAD
+        moment = moment_of(self.assigned_at)
+        return moment is not None and moment - now <= MAX_AHEAD

@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 from base64 import urlsafe_b64encode
+from datetime import timedelta
 from typing import Any, Final
 
 CHAIN_VERSION: Final = "v1"
@@ -17,6 +18,12 @@ SALT_BYTES: Final = 16
 
 CHAIN_PATTERN: Final = r"^v[0-9]+:[A-Za-z0-9_-]{1,86}$"
 """The form of every version: a later one may have up to 512 bits."""
+
+MAX_AHEAD: Final = timedelta(days=1)
+"""Of a date that the next ticket follows: clocks are right within a day.
+
+A date further ahead is damaged, and would date every later ticket.
+"""
 
 
 def new_salt() -> str:

@@ -126,3 +126,12 @@ def timestamp(moment: datetime) -> str:
     """
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+def moment_of(time: object) -> datetime | None:
+    """Read a time; return None for all that has not the form of `timestamp`."""
+    try:
+        moment = datetime.fromisoformat(str(time))
+        return moment if timestamp(moment) == time else None
+    except (OverflowError, ValueError):
+        return None

@@ -28,7 +28,10 @@ def test_module_of_a_command_is_imported() -> None:
     }
     modules = {path.stem for path in init.parent.glob("*.py")}
 
+    packages = {path.parent.name for path in init.parents[1].glob("*/__init__.py")}
+
     assert imported == modules - {"__init__", "application"}
+    assert imported <= packages  # The options and the work have one name.
 
 
 def called(node: ast.AST) -> str | None:

@@ -276,8 +276,8 @@ def test_status_needs_no_other_right_than_those_of_its_row() -> None:
 
     status_of(account.stack())
 
+    assert account.calls
     assert account.calls <= granted("status")
-    assert len(account.calls) == 6
 
 
 def test_refusal_of_a_call_is_no_missing_mapping() -> None:
