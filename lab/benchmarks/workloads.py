@@ -23,7 +23,7 @@ FIRST_WORKERS: Final = 5
 STANDARD, FAIR, FIFO = "standard", "fair", "FIFO"
 """The queues; with a project as message group a standard one is fair."""
 
-MIN_SECONDS: Final = 2.0
+MIN_SECONDS: Final = 1.0
 """So that a batch arrives where batches arrive now and then."""
 
 MAX_CALLS: Final = 8_000

@@ -7,7 +7,7 @@ and run again, by up to three operators at a time.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import pytest
@@ -225,8 +225,8 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     return Algorithm(name, build)
 
 
-@pytest.fixture(scope="module")
-def played() -> Played:
+@cache
+def first_histories() -> Played:
     """Play the histories of the first seeds."""
     return play(range(1, SEEDS + 1))
 
@@ -234,16 +234,16 @@ def played() -> Played:
 class TestSeedAmongWorkers:
     """Contiguous up to the seed, and from its last number on; nothing between."""
 
-    def test_no_number_is_given_between_when_seeded_at_any_moment(
-        self, played: Played
-    ) -> None:
+    def test_no_number_is_given_between_when_seeded_at_any_moment(self) -> None:
+        played = first_histories()
+
         assert played.violations == []
         assert played.jumps > SEEDS
         assert played.imported > SEEDS
 
-    def test_operators_contend_with_workers_when_seeding_at_any_moment(
-        self, played: Played
-    ) -> None:
+    def test_operators_contend_with_workers_when_seeding_at_any_moment(self) -> None:
+        played = first_histories()
+
         assert played.refusals["ConditionalCheckFailed"] > SEEDS / 2
         assert played.refusals["TransactionConflict"] > SEEDS / 10
         assert played.outcomes["seed: refused"] > SEEDS / 20
@@ -253,9 +253,9 @@ class TestSeedAmongWorkers:
         assert played.outcomes["another ticket has this number"] > SEEDS / 20
         assert played.given > SEEDS / 20
 
-    def test_tickets_are_marked_when_workers_number_their_project(
-        self, played: Played
-    ) -> None:
+    def test_tickets_are_marked_when_workers_number_their_project(self) -> None:
+        played = first_histories()
+
         assert played.marked["voided here"] > SEEDS / 2
         assert played.marked["erased here"] > SEEDS / 2
         assert played.marked["voided elsewhere"] > SEEDS / 20
