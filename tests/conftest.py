@@ -55,6 +55,7 @@ def pytest_collection_modifyitems(
 
     pytest-randomly has shuffled the files.
     A trace takes twice the time of a history, and its branches prove nothing there.
+    pytest-cov traces the fixtures of all tests.
     """
     places = config.getini("testpaths")
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])

@@ -8,7 +8,7 @@ Nothing here ships with the worker, and of the worker only its contract is used.
     cli/       prompts, output, errors and exit statuses
 
 Each other package does the work of the command that it is named for, and stands between
-`commands` and `aws`; `sequences` does that of seed, import, void and erase.
+`commands` and `aws`; `sequences` does that of seed, void and erase.
 """
 
 __version__ = "0.1.0"

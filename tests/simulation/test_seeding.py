@@ -225,7 +225,7 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     return Algorithm(name, build)
 
 
-@cache
+@cache  # A fixture would be traced.
 def first_histories() -> Played:
     """Play the histories of the first seeds."""
     return play(range(1, SEEDS + 1))

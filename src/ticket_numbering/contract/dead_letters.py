@@ -1,4 +1,7 @@
-"""The message attributes that the worker adds to a dead letter; docs/operations.md."""
+"""The message attributes that the worker adds to a dead letter.
+
+`docs/operations.md` describes them.
+"""
 
 from typing import Final
 

@@ -129,7 +129,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def moment_of(time: object) -> datetime | None:
-    """Read a time; return None for all that has not the form of `timestamp`."""
+    """Read a time; return None for anything not in the form of `timestamp`."""
     try:
         moment = datetime.fromisoformat(str(time))
         return moment if timestamp(moment) == time else None

@@ -263,6 +263,8 @@ class TestEvents:
 
         for event in events:
             Draft202012Validator(schema).validate(event)
+            assert set(event) <= set(schema["properties"])
+            assert set(event["data"]) <= set(data["properties"])
         assert set(schema["required"]) == set.intersection(*map(set, events))
         assert set(data["required"]) == set.intersection(
             *(set(event["data"]) for event in events)

@@ -1,4 +1,4 @@
-"""A new command is imported, and tested end to end."""
+"""A new command is imported, named like its work, and tested end to end."""
 
 import ast
 from pathlib import Path
@@ -28,10 +28,15 @@ def test_module_of_a_command_is_imported() -> None:
     }
     modules = {path.stem for path in init.parent.glob("*.py")}
 
-    packages = {path.parent.name for path in init.parents[1].glob("*/__init__.py")}
-
     assert imported == modules - {"__init__", "application"}
-    assert imported <= packages  # The options and the work have one name.
+
+
+def test_package_of_work_has_the_name_of_its_command_module() -> None:
+    folder = Path(commands.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")}
+    packages = {path.parent.name for path in folder.parent.glob("*/__init__.py")}
+
+    assert modules - {"__init__", "application"} <= packages
 
 
 def called(node: ast.AST) -> str | None:
