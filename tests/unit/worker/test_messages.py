@@ -263,6 +263,24 @@ class TestTooLarge:
         assert str(caught.value) == f"body: {size} bytes, at most 262144 are allowed"
 
 
+class TestKey:
+    """Poison is announced under the key that it names, and under no other text."""
+
+    def test_key_is_read_when_another_field_is_wrong(self) -> None:
+        request = ticket_fields()
+
+        key = CreateTicket.key_of(body(**request | {"title": 17}))
+
+        assert key == (request["project_id"], request["idempotency_key"])
+
+    @pytest.mark.parametrize("name", ["project_id", "idempotency_key"])
+    @pytest.mark.parametrize("value", [None, 17, "", "\n"])
+    def test_no_key_is_read_when_a_part_of_it_is_wrong(
+        self, name: str, value: object
+    ) -> None:
+        assert CreateTicket.key_of(body(**{name: value})) is None
+
+
 class TestFingerprint:
     """Equal requests have equal fingerprints, in every version of the contract."""
 
