@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks import cells
 from benchmarks.cells import WORKERS, Cell, hot
-from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK, UNCHAINED
+from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
 from benchmarks.costs import SERVICES, SUM, dollars
 from benchmarks.counting import Figures
 from benchmarks.workloads import FAIR, FIFO, STANDARD, Workload
@@ -153,16 +153,6 @@ CLAIMS: Final = (
             "a batch of ten projects": cells.CALM_PROJECTS,
             "a batch that comes twice": cells.TWICE,
         },
-    ),
-    Claim(
-        "Undisturbed, the cost of the chain",
-        ("write units", "requests"),
-        {
-            "short tickets": cells.CALM,
-            "tickets of 935 bytes": replace(cells.CALM, item_bytes=935),
-            "tickets as long as in Jira": replace(cells.CALM, has_real_texts=True),
-        },
-        (OURS, UNCHAINED),
     ),
     Claim(
         "Dollars for a million tickets",

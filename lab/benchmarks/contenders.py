@@ -26,7 +26,6 @@ from simulation.known_bad.samples import (
     textbook,
     ticket_put,
 )
-from simulation.releases import EARLIER_VERSION
 from ticket_numbering.contract.messages import CreateTicket
 
 
@@ -88,8 +87,6 @@ def powertools(environment: ExecutionEnvironment) -> Handler:
 
 OURS: Final = "ours"
 TEXTBOOK: Final = "textbook"
-UNCHAINED: Final = "without the chain"
-"""Ours, of the release before the chain."""
 
 CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
     OURS: SHIPPED.build,
@@ -99,6 +96,3 @@ CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
     "powertools": powertools,
 }
 """Every way by its name; each makes the handler of one execution environment."""
-
-HANDLERS: Final = {**CONTENDERS, UNCHAINED: EARLIER_VERSION.build}
-"""These, and the release that shows what the chain costs."""

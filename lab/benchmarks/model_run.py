@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from benchmarks.contenders import HANDLERS, OURS
+from benchmarks.contenders import CONTENDERS, OURS
 from benchmarks.counting import Counts, Figures, Meter
 from benchmarks.profiles import Profile, ProfileLatency
 from benchmarks.queues import QUEUES
@@ -56,7 +56,7 @@ class ModelRun:
         scale: float,
     ) -> None:
         """Build the services."""
-        self._build, self._workload = HANDLERS[contender], workload
+        self._build, self._workload = CONTENDERS[contender], workload
         self._bound = workload.bound(profile)
         self._span = span_of(workload, scale, learns=contender == OURS)
         # Choices of their own: the same seed sends the same to every contender.

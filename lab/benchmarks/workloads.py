@@ -88,8 +88,6 @@ class Workload:
     weights: tuple[float, ...] = ()
     """Of the projects, which then arrive at random."""
     has_real_texts: bool = False
-    item_bytes: int = BARE_ITEM
-    """Of each ticket, without its chain, where the texts are not real."""
     redelivered: float = 0.0
     """Share of the messages that are delivered once more after they were done."""
     rate: float | None = None
@@ -150,11 +148,10 @@ class Workload:
                 "idempotency_key": f"key-{serial}",
                 "title": "a ticket of the benchmark",
             }
-            size = self.item_bytes
             if self.has_real_texts:
-                size = int(REAL_ITEMS.sample(choices))
-            if size > BARE_ITEM:
-                content["description"] = "x" * (size - BARE_ITEM)
+                missing = int(REAL_ITEMS.sample(choices)) - BARE_ITEM
+                if missing > 0:
+                    content["description"] = "x" * missing
             yield project, json.dumps(content)
 
 

@@ -7,13 +7,12 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.history import actor
 from simulation.monitor import Monitor, broken
 
 CHAIN: Final = re.compile(r"v[0-9]+:[A-Za-z0-9_-]{1,86}")
@@ -25,8 +24,6 @@ class Chains:
     """Checks that each ticket covers the one before it and is not dated before it."""
 
     monitor: Monitor
-    unchained: Collection[str] = ()
-    """The pollers whose release neither writes nor announces a chain."""
     tickets: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     """Every ticket's attributes, by project and number."""
     links: int = 0
@@ -55,9 +52,7 @@ class Chains:
         if ("chain" in ticket) != ("chain" in record):
             broken(f"{name} and its key's record differ in their chains")
         if "chain" not in ticket:
-            if not self._is_unchained():
-                broken(f"{name} has no chain")
-            return
+            broken(f"{name} has no chain")
         if ticket["chain"] != plain(record["chain"]):
             broken(f"{name} and its key's record have different chains")
         before = self.tickets.get((ticket["project_id"], int(ticket["number"]) - 1), {})
@@ -68,9 +63,6 @@ class Chains:
         self.links += bool(previous)
         self.segments += not previous
         self._check_date(name, ticket, before)
-
-    def _is_unchained(self) -> bool:
-        return actor().partition(".")[0] in self.unchained
 
     def _check_date(
         self, name: str, ticket: dict[str, Any], before: dict[str, Any]
@@ -85,8 +77,6 @@ class Chains:
         """See an announcement: it tells the chain of its ticket."""
         data = event["data"]
         ticket = self.tickets.get((data["project_id"], data["number"]), {})
-        if "chain" not in data and self._is_unchained():
-            return
         if self.monitor.has_key_records and data.get("chain") != ticket.get("chain"):
             broken(f"{event['id']} was announced with another chain")
 

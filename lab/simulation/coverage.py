@@ -126,7 +126,6 @@ def _of_scenario(scenario: Scenario) -> Rows:
     is_other = scenario.cache_ttl != TTL
     yield "histories with another TTL of the sequence cache", 4, is_other
     yield "histories with wrong clocks", 3, scenario.clock_error > 0
-    yield "histories with an earlier release", 20, scenario.earlier_version > 0
 
 
 def _of_outages(scenario: Scenario) -> Rows:

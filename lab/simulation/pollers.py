@@ -1,10 +1,13 @@
 """The pollers of a history, each with its release of the worker and its clients."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
-from simulation.aws.clients import Client
+from simulation.aws.clients import Client, with_puts
 from simulation.aws.fault_plans import FaultPlan
-from simulation.aws.lambda_service import Poller
+from simulation.aws.lambda_service import Handler, Poller
+from simulation.aws.network import Request
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import (
@@ -14,15 +17,30 @@ from simulation.execution_environment import (
     ExecutionEnvironment,
 )
 from simulation.history import History
-from simulation.releases import EARLIER_VERSION, NEXT_VERSION
+from simulation.monitor import FOREIGN
 from simulation.scenario import Scenario
 from simulation.services import Services
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 
+NEXT_RETENTION_DAYS: Final = 365
 
-def poller_name(number: int) -> str:
-    """Return the name of a poller, with which those of its invocations begin."""
-    return f"worker{number}"
+
+def _next_version(environment: ExecutionEnvironment) -> Handler:
+    """Build a worker that writes attributes which this version does not know."""
+
+    def change(put: Request) -> Request:
+        return {**put, "Item": {**put["Item"], FOREIGN: {"S": "yes"}}}
+
+    store = partial(DynamoDBTicketStore, retention_days=NEXT_RETENTION_DAYS)
+    changed = replace(environment, dynamodb=with_puts(environment.dynamodb, change))
+    return changed.handler(store=store)
+
+
+NEXT_VERSION: Final = Algorithm(
+    "a later release: other items, other settings", _next_version
+)
+"""Works beside the shipped one while a deployment goes on."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +55,6 @@ class Pollers:
     services: Services
     algorithm: Algorithm
 
-    def unchained(self) -> list[str]:
-        """Return the pollers whose release neither writes nor announces a chain."""
-        return [
-            poller_name(number)
-            for number in range(self.scenario.pollers)
-            if self._algorithm_of(number) is EARLIER_VERSION
-        ]
-
     def build(self) -> list[Poller]:
         """Return every poller."""
         return [self._build(number) for number in range(self.scenario.pollers)]
@@ -56,8 +66,6 @@ class Pollers:
             return self.algorithm
         if poller < scenario.next_version:
             return NEXT_VERSION
-        if poller >= scenario.pollers - scenario.earlier_version:
-            return EARLIER_VERSION
         return SHIPPED
 
     def _build(self, number: int) -> Poller:
@@ -76,7 +84,7 @@ class Pollers:
         )
         algorithm = self._algorithm_of(number)
         return Poller(
-            poller_name(number),
+            f"worker{number}",
             self.scheduler,
             self.faults,
             self.history,

@@ -27,7 +27,7 @@ FAIR_FIFO_DAYS: Final = 0.3
 FAILING_REFUSALS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
-EARLIER_VERSIONS: Final = 0.2
+UNUSED: Final = 0.2
 OUTAGES: Final = 0.15
 LARGE_TICKETS: Final = 0.05
 """The shares of days with such a thing; below, each value is as likely as another."""
@@ -69,9 +69,9 @@ def random_scenario(choices: Choices) -> Scenario:
         return one_of(choices, FAIR_KINDS_OF_DAY)(choices)
     pollers = 1 + choices.pick(5)
     latency = one_of(choices, LATENCIES)
-    has_earlier = choices.chance(EARLIER_VERSIONS)
+    is_drawn = choices.chance(UNUSED)
     is_hot = choices.chance(HOT_PROJECTS)
-    return Scenario(
+    scenario = Scenario(
         sendings=[*_producers(choices, is_hot=is_hot).sendings()],
         pollers=pollers,
         batch_size=one_of(choices, HOT_BATCH_SIZES if is_hot else BATCH_SIZES),
@@ -87,8 +87,10 @@ def random_scenario(choices: Choices) -> Scenario:
         outages=_outages(choices),
         clock_error=one_of(choices, CLOCK_ERRORS),
         cache_ttl=one_of(choices, CACHE_TTLS),
-        earlier_version=choices.pick(pollers) if has_earlier else 0,
     )
+    if is_drawn:
+        choices.pick(pollers)
+    return scenario
 
 
 def _producers(choices: Choices, *, is_hot: bool) -> Producers:

@@ -29,8 +29,6 @@ class Scenario:
     """The times at which an operator redrives the dead letters."""
     next_version: int = 0
     """The number of pollers that run the next version of the worker."""
-    earlier_version: int = 0
-    """The number of pollers that run a version before the chain."""
     partition_units: float = PARTITION_UNITS
     partial_reasons: float = 0.0
     """The share of cancellations that report only some of their reasons."""

@@ -68,7 +68,6 @@ class World:
             self.services.dead_letters,
             has_key_records=algorithm.has_key_records,
             forbids_deletion=not algorithm.deletes_tickets,
-            may_lack_chain=scenario.earlier_version > 0,
         )
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
@@ -82,7 +81,7 @@ class World:
             self.services,
             algorithm,
         )
-        self.chains = Chains(self.monitor, pollers.unchained())
+        self.chains = Chains(self.monitor)
         self.pollers = pollers.build()
         self._watch()
 

@@ -32,7 +32,7 @@ FREE: Final = Slot()
 
 
 def block(first: int, *requests: CreateTicket, assigned_at: str = NOW) -> Block:
-    """Return requests of one project as a block of an earlier release."""
+    """Return requests of one project as a block without a chain."""
     return unchained_block(requests, first, assigned_at)
 
 

@@ -50,7 +50,6 @@ class Site:
     folder: Path
     printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
-    source: str = SOURCE
     published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
     region: str = "eu-west-1"
@@ -65,7 +64,7 @@ class Site:
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
-            "EventSource": self.source,
+            "EventSource": SOURCE,
         }
 
     def client(self, service_name: str) -> Any:

@@ -173,6 +173,7 @@ class Site:
             "DeadLetterQueueArn": "arn:aws:sqs:eu-west-1:123456789012:dead",
             "CreateTicketQueueArn": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
             "IdempotencyKeysTableName": "keys",
+            "AllowedProjects": ".*",
         }
     )
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
-    COMMITMENT,
     ERASED,
     ERASED_FINGERPRINT,
     FINGERPRINT,
@@ -46,22 +45,14 @@ def of_record(record: KeyRecord) -> Shared:
     )
 
 
-def lost_its_fingerprint(ticket: Ticket) -> bool:
-    """Return whether no record can tell of its text: an earlier release erased it."""
-    return ticket.status == ERASED and COMMITMENT not in ticket.fields
-
-
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
     """Return the names of the fields in which they differ."""
     pairs = zip(of_ticket(ticket), of_record(record), strict=True)
-    differing = [
+    return [
         name
         for name, (own, recorded) in zip(Shared._fields, pairs, strict=True)
         if own != recorded
     ]
-    if lost_its_fingerprint(ticket):
-        differing = [name for name in differing if name != FINGERPRINT]
-    return differing
 
 
 def explains(item: Ticket | None, record: KeyRecord) -> bool:

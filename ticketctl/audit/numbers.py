@@ -10,12 +10,7 @@ from hashlib import blake2b
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
-from ticketctl.audit.agreement import (
-    Shared,
-    lost_its_fingerprint,
-    of_record,
-    of_ticket,
-)
+from ticketctl.audit.agreement import Shared, of_record, of_ticket
 from ticketctl.audit.chain import ChainCheck
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import KeyRecord, Ticket
@@ -27,7 +22,7 @@ _FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
 _END: Final = 8  # The last number of a seed.
 _CHAINED: Final = 16  # It has a hash.
 _LOST: Final = 32  # A reserved item that has the hash of a ticket.
-_UNREADABLE: Final = 64  # Its fingerprint cannot be compared with the record's.
+_JUDGED: Final = 64  # The chain judges its text, and the record need not confirm it.
 
 
 @dataclass
@@ -58,9 +53,8 @@ class ProjectNumbers:
             is_judged: Whether the chain's check judges its text.
         """
         has_key = not ticket.is_malformed and ticket.idempotency_key is not None
-        is_unreadable = is_judged or lost_its_fingerprint(ticket)
         self.numbers.append(ticket.number)
-        self.digests.append(_digest(of_ticket(ticket), is_unreadable) if has_key else 0)
+        self.digests.append(_digest(of_ticket(ticket), is_judged) if has_key else 0)
         self.flags.append(
             _MATCHED * (not has_key or is_expired)
             # A lost ticket was numbered here, so no number before it is elsewhere.
@@ -69,7 +63,7 @@ class ProjectNumbers:
             | _END * ticket.ends_a_seed
             | _CHAINED * bool(ticket.chain)
             | _LOST * ticket.is_lost
-            | _UNREADABLE * is_unreadable
+            | _JUDGED * is_judged
         )
         self.voided += ticket.status == VOIDED
         is_reserved = ticket.status == RESERVED
@@ -90,8 +84,8 @@ class ProjectNumbers:
         place = bisect_left(self.numbers, record.number)
         if self.numbers[place : place + 1] != array("Q", [record.number]):
             return False
-        is_unreadable = bool(self.flags[place] & _UNREADABLE)
-        if self.digests[place] != _digest(of_record(record), is_unreadable):
+        is_judged = bool(self.flags[place] & _JUDGED)
+        if self.digests[place] != _digest(of_record(record), is_judged):
             return False
         self.flags[place] |= _MATCHED
         return True
@@ -152,8 +146,8 @@ def _is_ticket_of_chain(flags: int) -> bool:
     return flags & (_CHAINED | _LOST) == _CHAINED
 
 
-def _digest(shared: Shared, is_unreadable: bool) -> int:  # noqa: FBT001
+def _digest(shared: Shared, is_judged: bool) -> int:  # noqa: FBT001
     """Return an 8-byte digest of the shared fields."""
-    covered = shared._replace(fingerprint="") if is_unreadable else shared
+    covered = shared._replace(fingerprint="") if is_judged else shared
     text = repr(tuple(covered)).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest())

@@ -12,8 +12,7 @@ def allowed_projects(stack: System) -> re.Pattern[str]:
     Raises:
         CloudError: It is no regular expression, so the worker does not start either.
     """
-    # A stack of an earlier release allows any.
-    pattern = stack.outputs.get("AllowedProjects", ".*")
+    pattern = stack.outputs["AllowedProjects"]
     try:
         return re.compile(pattern)
     except (re.error, OverflowError) as error:

@@ -24,6 +24,8 @@ NEEDED_OUTPUTS: Final = (
     "CreateTicketQueueUrl",
     "CreateTicketQueueArn",
     "AssignmentsTopicArn",
+    "EventSource",
+    "AllowedProjects",
     "DeadLetterQueueUrl",
     "DeadLetterQueueArn",
     "TicketsTableName",
@@ -121,17 +123,6 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
-
-
-def event_source(stack: System) -> str:
-    """Return the CloudEvents source of the stack's events.
-
-    Raises:
-        CloudError: The stack is of an earlier release, whose events do not name it.
-    """
-    if source := stack.outputs.get("EventSource"):
-        return source
-    raise CloudError("the stack has no output EventSource: deploy this release first")
 
 
 def caller_arn(stack: System) -> str:

@@ -22,7 +22,7 @@ from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
-from ticketctl.aws.stack import System, event_source
+from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
@@ -104,7 +104,6 @@ class Marking:
         Raises:
             InputError: It cannot.
             NotThereError: The ticket is malformed.
-            CloudError: The stack is of an earlier release.
         """
         mark = self.mark
         if found.status == RESERVED:
@@ -137,7 +136,7 @@ class Marking:
     def apply(self, found: Ticket) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
 
-        A ticket that an earlier release erased loses what that release has kept.
+        One that was erased loses what it has again, from a backup for example.
 
         Raises:
             InputError: It is reserved, or marked for another reason.
@@ -189,7 +188,7 @@ def checked_reason(reason: str) -> str:
 
 def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
-        mark.event.of(marked, event_source(stack))
+        mark.event.of(marked, stack.outputs["EventSource"])
     except ValidationError:
         return False
     return _priority(marked) in get_args(Priority)
@@ -201,7 +200,7 @@ def _priority(found: Ticket) -> Any:
 
 def announce(stack: System, marked: Marked, mark: Mark) -> None:
     """Publish that a ticket is marked, as the worker publishes; or publish it again."""
-    event = mark.event.of(marked.ticket, event_source(stack))
+    event = mark.event.of(marked.ticket, stack.outputs["EventSource"])
     key = RequestKey(event.data.project_id, event.data.idempotency_key)
     envelope = Envelope.of_ticket(
         event,

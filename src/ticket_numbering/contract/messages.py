@@ -62,7 +62,7 @@ class Assignment:
     fingerprint: str
     assigned_at: str
     chain: str | None = None
-    """The ticket's hash; None if an earlier release, or a seed or import, wrote it."""
+    """The ticket's hash; None if a seed or an import wrote it."""
 
 
 class CreateTicket(BaseModel):

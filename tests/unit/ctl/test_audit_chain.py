@@ -203,10 +203,9 @@ class TestFalseAlarms:
 
         assert (Kind.CHANGED, 3, 3) in found(tables)
 
-    def test_segments_are_named_when_two_releases_take_turns(
+    def test_segments_are_named_when_a_seed_and_an_import_are_between(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """An earlier release chains nothing; a seed and an import do not either."""
         tables = chained(2)
         put(tables, *block_items(unchained_block(create_tickets(2, "A"), 3)))
         add_block(tables, 2, 5)
@@ -253,14 +252,13 @@ class TestFalseAlarms:
 
         assert not found(tables)
 
-    def test_ticket_that_an_earlier_release_erased_has_no_fingerprint_to_compare(
-        self,
-    ) -> None:
-        tables = Tables()
-        put(tables, *block_items(unchained_block(create_tickets(1, "A"))))
-        change(ticket_of(tables, 1), title=ERASED_TITLE, status=ERASED)
+    def test_erased_ticket_differs_when_its_record_keeps_a_fingerprint(self) -> None:
+        """It could test a guess of the text."""
+        tables = chained(3)
+        erase(tables, 2)
+        change(key_of(tables, 2), fingerprint=create_ticket().fingerprint)
 
-        assert not found(tables)
+        assert found(tables) == [(Kind.DIFFERING, 2)]
 
 
 def lose(tables: Tables, number: int) -> None:

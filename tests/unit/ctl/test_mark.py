@@ -12,7 +12,7 @@ from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
 from tests.support.cases import cases
 from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
 from ticket_numbering.contract.chain import chain_of, commitment_of
-from ticketctl.cli.errors import BusyError, CloudError, InputError, NotThereError
+from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.erasing import KEPT
@@ -146,18 +146,6 @@ class TestVoid:
                 site.call(sequences.void, key, reason="spam")
 
         assert sorted(site.tickets()) == [2]
-
-    def test_ticket_is_not_voided_when_the_stack_is_of_an_earlier_release(
-        self, site: Site
-    ) -> None:
-        """Its worker's events have another source."""
-        site.put(42)
-        site.source = ""
-
-        with pytest.raises(CloudError, match="deploy this release first"):
-            site.call(sequences.void, "PROJ-42", reason="spam")
-
-        assert "status" not in site.tickets()[42]
 
     @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
     def test_reason_is_refused_when_it_is_no_line(self, reason: str) -> None:
@@ -388,10 +376,10 @@ class TestErasedChain:
 
         assert "commitment" not in site.tickets()[7]
 
-    def test_erasure_is_completed_when_an_earlier_release_left_something(
+    def test_erasure_is_completed_when_both_items_have_their_text_again(
         self, given: Site
     ) -> None:
-        """It kept all that it did not know, and the record of the key."""
+        """A backup brought it back, for example."""
         given.change_ticket(7, title="erased", **ERASED_BEFORE)
 
         erased(given)
@@ -405,9 +393,7 @@ class TestErasedChain:
         assert erased(given) == ""
         assert (given.tickets(), given.records()) == after
 
-    def test_record_is_erased_when_an_earlier_release_erased_the_ticket_alone(
-        self, given: Site
-    ) -> None:
+    def test_record_is_erased_when_the_ticket_alone_is(self, given: Site) -> None:
         erased(given)
         given.change_record("k", fingerprint=REQUEST.fingerprint)
         before = given.tickets()

@@ -397,7 +397,11 @@ def test_verify_says_that_dead_letters_may_come_when_aws_fails(
     sqs.add_response("delete_queue", {})
     sqs.activate()
     sns.activate()
-    outputs = {"AssignmentsTopicArn": "arn:aws:sns:x:1:t", "CreateTicketQueueUrl": "u"}
+    outputs = {
+        "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
+        "CreateTicketQueueUrl": "u",
+        "AllowedProjects": ".*",
+    }
     clients = {"sqs": sqs.client, "sns": sns.client}
     stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
 
@@ -418,9 +422,10 @@ def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:
 def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without outputs, the stack would fail in another way."""
+    """Without other outputs, the stack would fail in another way."""
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    stack = Stack("numbers", "eu-west-1", {}, {}, boto3.Session())
+    outputs = {"AllowedProjects": ".*"}
+    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
 
     with pytest.raises(InputError, match="--yes"):
         verify(command_context(stack))
