@@ -27,7 +27,6 @@ FAIR_FIFO_DAYS: Final = 0.3
 FAILING_REFUSALS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
-UNUSED: Final = 0.2
 OUTAGES: Final = 0.15
 LARGE_TICKETS: Final = 0.05
 """The shares of days with such a thing; below, each value is as likely as another."""
@@ -69,9 +68,8 @@ def random_scenario(choices: Choices) -> Scenario:
         return one_of(choices, FAIR_KINDS_OF_DAY)(choices)
     pollers = 1 + choices.pick(5)
     latency = one_of(choices, LATENCIES)
-    is_drawn = choices.chance(UNUSED)
     is_hot = choices.chance(HOT_PROJECTS)
-    scenario = Scenario(
+    return Scenario(
         sendings=[*_producers(choices, is_hot=is_hot).sendings()],
         pollers=pollers,
         batch_size=one_of(choices, HOT_BATCH_SIZES if is_hot else BATCH_SIZES),
@@ -88,9 +86,6 @@ def random_scenario(choices: Choices) -> Scenario:
         clock_error=one_of(choices, CLOCK_ERRORS),
         cache_ttl=one_of(choices, CACHE_TTLS),
     )
-    if is_drawn:
-        choices.pick(pollers)
-    return scenario
 
 
 def _producers(choices: Choices, *, is_hot: bool) -> Producers:

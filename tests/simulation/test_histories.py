@@ -32,7 +32,7 @@ class TestEveryPromise:
     ) -> None:
         rarest = min(totals.counts[f"fault: {fault.value.text}"] for fault in Fault)
 
-        assert rarest > HISTORIES / 20
+        assert rarest > HISTORIES / 40
 
     def test_workers_contend_when_histories_are_random(self, totals: Totals) -> None:
         counts = totals.counts
