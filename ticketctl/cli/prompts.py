@@ -8,11 +8,6 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import remark
 
 
-def is_interactive() -> bool:
-    """Return whether a person can answer."""
-    return sys.stdin.isatty()
-
-
 def confirm(question: str, *, yes: bool) -> None:
     """Return if a person agrees; end the command, with status 0, if not.
 
@@ -22,7 +17,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not is_interactive():
+    if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on; say --yes to go on")
     try:
         agreed = typer.confirm(question, err=True)

@@ -129,9 +129,8 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
 @dead_letters.command(
     "edit",
     epilog=examples(
-        "ticketctl dead-letters edit 1f6c",
-        "ticketctl dead-letters edit 1f6c --body corrected.json",
-        "ticketctl dead-letters edit 1f6c --new-key",
+        "ticketctl dead-letters show 1f6c --raw > body.json",
+        "ticketctl dead-letters edit 1f6c --body body.json",
     ),
 )
 def edit(
@@ -139,22 +138,18 @@ def edit(
     message_id: Id,
     *,
     body: Annotated[
-        typer.FileText | None,
+        typer.FileText,
         typer.Option(
             encoding="utf-8", help="Read the new body from this file; - is stdin."
         ),
-    ] = None,
-    new_key: Annotated[
-        bool,
-        typer.Option("--new-key", help="Put in a new idempotency key; no editor."),
-    ] = False,
+    ],
 ) -> None:
-    """Edit the body of one dead letter, send it, and delete the dead letter.
+    """Send another body in place of one dead letter, and delete the dead letter.
 
     Nothing is sent if the worker would refuse it, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
-    edit_dead_letter(stack_of(ctx), message_id, body, new_key=new_key)
+    edit_dead_letter(stack_of(ctx), message_id, body)
 
 
 @dead_letters.command(

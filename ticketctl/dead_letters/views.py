@@ -99,7 +99,7 @@ def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     if poison := sum(found.error_type is not None for found in dead_letters):
         remark(
             f"{counted(poison, 'dead letter')} will come back unless the worker has "
-            "changed; for a corrected body or a new key: ticketctl dead-letters edit"
+            "changed; for a corrected body: ticketctl dead-letters edit"
         )
 
 

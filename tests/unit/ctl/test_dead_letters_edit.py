@@ -1,48 +1,21 @@
-"""An edited dead letter is one that the worker accepts, and its text is never lost."""
+"""An edited dead letter is one that the worker accepts."""
 
 import io
 import json
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from tests.support.builders import ticket_fields
-from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, refusal
+from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, text
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
-
-Editor = Callable[[str], None]
-
-
-@pytest.fixture
-def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Editor:
-    """Return a function that sets an editor: Python code that replaces `text`."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    def set_editor(code: str) -> None:
-        script = tmp_path / "an editor.py"
-        script.write_text(
-            "import pathlib, sys\n"
-            "path = pathlib.Path(sys.argv[1])\n"
-            f"text = path.read_text()\n{code}\npath.write_text(text)\n"
-        )
-        monkeypatch.setenv("VISUAL", shlex.join([sys.executable, str(script)]))
-
-    return set_editor
-
-
-def kept_texts(folder: Path) -> list[str]:
-    return [path.read_text() for path in folder.glob("*.json")]
 
 
 @pytest.mark.parametrize(
@@ -125,34 +98,9 @@ class TestNewBody:
 
         assert site.sqs.sent == []
 
-    def test_key_is_new_and_named_when_one_is_wanted(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        sqs = Sqs([dead_letter(body=OTHER), dead_letter(body=OTHER)])
-
-        for message_id, body in zip(sqs.ids, (typed(OTHER), None), strict=True):
-            edit(Site(sqs).context, message_id, body=body, new_key=True)
-
-        keys = {json.loads(body)["idempotency_key"] for body in sqs.bodies}
-        assert len(keys - {"k-1"}) == 2
-        assert {
-            line.split()[-1] for line in capsys.readouterr().out.splitlines()
-        } == keys
-
 
 class TestEdited:
     """The new body takes the dead letter's place, or nothing happens."""
-
-    def test_no_text_is_kept_when_it_was_sent(
-        self, editor: Editor, tmp_path: Path
-    ) -> None:
-        sqs = Sqs([dead_letter(body="{")])
-        editor(f"text = {ACCEPTED!r}")
-
-        edit(Site(sqs).context, sqs.ids[0])
-
-        assert len(sqs.sent) == 1
-        assert kept_texts(tmp_path) == []
 
     def test_new_body_is_sent_when_only_its_cap_is_raised(self) -> None:
         """The cap is no part of the ticket, and the reason of the refusal."""
@@ -163,50 +111,16 @@ class TestEdited:
 
         edit(Site(sqs).context, sqs.ids[0], body=typed(raised))
 
-        assert [json.loads(body)["max_number"] for body in sqs.bodies] == [50]
+        assert sqs.bodies == [raised]
 
-    @pytest.mark.parametrize(
-        ("code", "error"),
-        [
-            ("text += '!'", InputError),
-            ("path.write_text(text + '!')\nraise SystemExit(1)", InputError),
-            (f"text = {ACCEPTED!r}", ClientError),
-        ],
-        ids=["a wrong text", "the editor fails", "SQS refuses"],
-    )
-    def test_text_is_kept_when_it_was_not_sent(
-        self,
-        editor: Editor,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
-        code: str,
-        error: type[Exception],
-    ) -> None:
-        sqs = Sqs([found := dead_letter(body="{")], refused={"send": refusal()})
-        editor(code)
+    def test_trace_stays_when_the_body_is_replaced(self) -> None:
+        reason = {"ErrorType": "InvalidMessageError"}
+        sqs = Sqs([dead_letter(body="{", traceparent="00-1", **reason)])
 
-        with pytest.raises(error):
-            edit(Site(sqs).context, found.message_id)
+        edit(Site(sqs).context, sqs.ids[0], body=typed(ACCEPTED))
 
-        [kept] = kept_texts(tmp_path)
-        assert kept.startswith("{")
-        assert "your text is kept in " in capsys.readouterr().err
-        assert sqs.dead_letters == [found]
-
-    @pytest.mark.parametrize("command", ["no-such-editor -w", "'", ""])
-    def test_edit_is_refused_when_there_is_no_editor(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
-    ) -> None:
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-        monkeypatch.setenv("VISUAL", command)
-        monkeypatch.delenv("EDITOR", raising=False)
-        sqs = Sqs([found := dead_letter(body="{")])
-
-        with pytest.raises(InputError, match="--body"):
-            edit(Site(sqs).context, found.message_id)
-
-        assert sqs.dead_letters == [found]
-        assert kept_texts(tmp_path) == []
+        [sent] = sqs.sent
+        assert sent["MessageAttributes"] == {"traceparent": text("00-1")}
 
     def test_others_can_see_the_dead_letter_when_a_person_edits_it(self) -> None:
         sqs = Sqs([dead_letter(body="{")])
@@ -227,15 +141,14 @@ class TestEdited:
 
         assert sqs.sent == []
 
-    @pytest.mark.parametrize("new_key", [False, True])
     def test_nothing_is_sent_when_the_request_has_a_number(
-        self, capsys: pytest.CaptureFixture[str], *, new_key: bool
+        self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         sqs = Sqs([found := dead_letter(body=ACCEPTED)])
         site = Site(sqs, Keys({"PROJ#k-1": 7}))
 
         with pytest.raises(InputError, match="redrive"):
-            edit(site.context, sqs.ids[0], body=typed(OTHER), new_key=new_key)
+            edit(site.context, sqs.ids[0], body=typed(OTHER))
 
         assert sqs.sent == []
         assert sqs.dead_letters == [found]
