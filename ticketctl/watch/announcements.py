@@ -1,9 +1,8 @@
 """Reads messages of the topic, and formats them as lines for people."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import BaseModel, Field, ValidationError
 from rich.text import Text
 
 from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
@@ -48,36 +47,11 @@ class Announcement:
         return data if isinstance(data, dict) else {}
 
 
-class _Attribute(BaseModel):
-    value: str = Field(alias="Value")
-
-
-class _Envelope(BaseModel):
-    """The envelope of SNS around a message that is not delivered raw."""
-
-    type: Literal["Notification"] = Field(alias="Type")
-    message: str = Field(alias="Message")
-    attributes: dict[str, _Attribute] = Field({}, alias="MessageAttributes")
-
-
 def read_announcement(message: Received) -> Announcement | None:
-    """Read a message, delivered raw or in the envelope of SNS.
-
-    Returns:
-        The announcement; None if the message is no CloudEvents object.
-    """
-    body, replayed = message.body, message.attributes.get("replayed")
-    try:
-        envelope = _Envelope.model_validate_json(body)
-    except ValidationError:
-        pass
-    else:
-        body = envelope.message
-        attribute = envelope.attributes.get("replayed")
-        replayed = attribute.value if attribute else None
-    event = json_fields(body)
+    """Read a message; return None if it is no CloudEvents object."""
+    event = json_fields(message.body)
     if isinstance(event.get("id"), str) and isinstance(event.get("type"), str):
-        return Announcement(event, replayed == "true")
+        return Announcement(event, message.attributes.get("replayed") == "true")
     return None
 
 

@@ -129,27 +129,6 @@ def subscriber(
 class TestSubscribersQueue:
     """A subscriber's own queue, to which messages come raw or enveloped."""
 
-    def test_look_shows_everything_and_gives_it_back_when_it_ends(
-        self, system: System, project: str, ctl: Ctl, own_queue: str
-    ) -> None:
-        """More than one batch, something that is no announcement among it."""
-        system.send(*[ticket_fields(project) for _ in range(12)])
-        system.stack.client("sqs").send_message(QueueUrl=own_queue, MessageBody="junk")
-        system.wait_for(lambda: len(system.events(project)) == 12)
-
-        one = ctl("watch", "--from", own_queue, "--count", "1")
-        every = ctl("watch", "--from", own_queue.rpartition("/")[2])
-
-        lines = every.out.splitlines()
-        assert "not an announcement: junk" in lines
-        assert {line.split()[0] for line in lines} == {
-            *(f"{project}-{number}" for number in range(1, 13)),
-            "not",
-        }
-        assert (one.status, len(one.out.splitlines())) == (0, 1)
-        taken = [*iter(lambda: take(system.stack, own_queue), [])]
-        assert sum(map(len, taken)) == 13
-
     def test_subscriber_of_the_docs_handles_each_event_once_when_it_is_repeated(
         self, system: System, project: str, ctl: Ctl, own_queue: str
     ) -> None:

@@ -127,6 +127,14 @@ class TestVisibility:
         assert sqs.hidden == set()
         assert sqs.longest_seconds <= 60
 
+    def test_dead_letter_is_seen_once_when_sqs_delivers_it_twice(self) -> None:
+        sqs = Sqs(dead_letters(1))
+        receiver = Receiver(sqs, "dead", 60)
+
+        assert len(receiver.receive()) == 1
+        sqs.hidden.clear()
+        assert receiver.receive() == []
+
     def test_receiving_ends_before_the_first_one_would_come_again(self) -> None:
         seconds = iter(range(0, 1000, 20))
         sqs = Sqs(dead_letters(100))

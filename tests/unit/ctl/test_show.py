@@ -194,7 +194,7 @@ class TestFind:
         ("seed", "P", "--last", "5", "--reason", "two\nlines"),
         ("import", "-", "--project", "P#1"),
         *(("import", "/nowhere/tickets.jsonl"), ("void", "P", "--reason", "spam")),
-        *(("erase", "P-1", "--reason", ""), ("watch", "--from", "q", "--for", "5")),
+        ("erase", "P-1", "--reason", ""),
     ],
     ids=str,
 )

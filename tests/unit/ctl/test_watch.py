@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client, parameters
 from ticketctl.aws.queues import Received, take
-from ticketctl.cli.errors import CloudError, InputError, NotThereError
+from ticketctl.cli.errors import CloudError
 from ticketctl.watch.announcements import (
     ASSIGNED,
     REFUSED,
@@ -19,7 +19,6 @@ from ticketctl.watch.announcements import (
     line_of,
     read_announcement,
 )
-from ticketctl.watch.subscriber_queue import LOOK_COUNT, look
 from ticketctl.watch.temporary_queue import (
     MAX_AGE_SECONDS,
     name_start,
@@ -86,26 +85,12 @@ def raw(event: Any, **attributes: str) -> Received:
     return Received("m-1", body, attributes)
 
 
-def enveloped(event: Any, **attributes: str) -> Received:
-    """Return a message in the envelope of SNS."""
-    values = {
-        name: {"Type": "String", "Value": value} for name, value in attributes.items()
-    }
-    message = json.dumps(event)
-    return raw(
-        {"Type": "Notification", "Message": message, "MessageAttributes": values}
-    )
-
-
 class TestAnnouncementsAreRead:
-    """Delivered raw or enveloped; anything else is not taken for one."""
+    """Anything else is not taken for one."""
 
-    @pytest.mark.parametrize("deliver", [raw, enveloped])
     @pytest.mark.parametrize("replayed", [True, False])
-    def test_event_is_read_when_delivered_either_way(
-        self, deliver: Any, *, replayed: bool
-    ) -> None:
-        message = deliver(assigned(), replayed=str(replayed).lower())
+    def test_event_is_read_with_its_mark_of_a_replay(self, *, replayed: bool) -> None:
+        message = raw(assigned(), replayed=str(replayed).lower())
 
         assert read_announcement(message) == Announcement(assigned(), replayed)
 
@@ -123,8 +108,6 @@ class TestAnnouncementsAreRead:
             '{"id": "i", "type": "t", "data": 1e999}',
             "[" * 100_000,
             '{"id": ' + "9" * 5_000 + "}",
-            '{"Type": "Notification", "Message": "nonsense"}',
-            '{"Type": "Notification", "Message": 7, "MessageAttributes": 7}',
         ],
     )
     def test_message_is_shown_as_it_is_when_it_is_no_announcement(
@@ -314,66 +297,6 @@ def delivered(*message_ids: str) -> dict[str, Any]:
             for message_id in message_ids
         ]
     }
-
-
-class TestLook:
-    """A look at a subscriber's queue takes nothing away."""
-
-    def test_look_gives_back_when_it_sees_nothing_new(self) -> None:
-        """A message that was received twice is shown, and given back, once."""
-        system = FakeSystem()
-        system.sqs.add_response("get_queue_url", {"QueueUrl": "https://q"})
-        system.sqs.add_response("get_queue_attributes", {})
-        for received in (("m-1",), ("m-1", "m-2"), ("m-1",)):
-            system.sqs.add_response("receive_message", delivered(*received))
-        system.sqs.add_response(
-            "change_message_visibility_batch", {"Successful": [], "Failed": []}
-        )
-
-        with look(system, "mine") as messages:
-            bodies = [message.body for message in messages]
-
-        assert bodies == ["body of m-1", "body of m-2"]
-        assert system.asked["sqs"][-1]["Entries"] == [
-            {"Id": "0", "ReceiptHandle": "receipt of m-1", "VisibilityTimeout": 0},
-            {"Id": "1", "ReceiptHandle": "receipt of m-2", "VisibilityTimeout": 0},
-        ]
-        assert system.is_done()
-
-    def test_look_ends_when_it_has_seen_enough(self) -> None:
-        system = FakeSystem()
-        system.sqs.add_response("get_queue_attributes", {})
-        for batch in range(LOOK_COUNT // 10):
-            batch_ids = [f"{batch}-{place}" for place in range(10)]
-            system.sqs.add_response("receive_message", delivered(*batch_ids))
-        for _ in range(LOOK_COUNT // 10):
-            system.sqs.add_response(
-                "change_message_visibility_batch", {"Successful": [], "Failed": []}
-            )
-
-        with look(system, "https://q") as messages:
-            assert len([*messages]) == LOOK_COUNT
-
-        assert system.is_done()
-
-    def test_look_is_refused_when_it_would_be_the_only_delivery(self) -> None:
-        """The redrive policy would take the messages from the subscriber."""
-        system = FakeSystem()
-        policy = json.dumps({"maxReceiveCount": "1"})
-        attributes = {"Attributes": {"RedrivePolicy": policy}}
-        system.sqs.add_response("get_queue_attributes", attributes)
-
-        with pytest.raises(InputError, match="one delivery"), look(system, "https://q"):
-            pass
-
-    def test_look_names_the_queue_when_there_is_none(self) -> None:
-        system = FakeSystem()
-        system.sqs.add_client_error(
-            "get_queue_url", "AWS.SimpleQueueService.NonExistentQueue"
-        )
-
-        with pytest.raises(NotThereError, match="no queue mine"), look(system, "mine"):
-            pass
 
 
 class TestTake:
