@@ -59,6 +59,7 @@ endef
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
 	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
+	PYTHONPATH=src $(BIN)/python -m ticketctl.local.sam_template
 	$(call compile_artifact,.build/sam/NumberingWorker)
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.

@@ -18,11 +18,10 @@ from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
 from ticketctl.local.connection_files import architecture, write_sam_files
+from ticketctl.local.sam_template import BUILD
 from ticketctl.local.stack import LocalStack, local_stack
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
-BUILT = ROOT / ".build" / "sam"
-"""Where `make build` leaves the template and the artifact."""
 IMAGE = f"public.ecr.aws/lambda/python:3.13-{architecture()}"
 """The image in which the SAM CLI runs the function."""
 
@@ -103,7 +102,7 @@ def run_sam(
 
 
 def built_template() -> Path:
-    template = BUILT / "template.yaml"
+    template = BUILD / "template.yaml"
     if not template.exists():
         pytest.fail(f"There is no {template}: `make build` makes it.")
     return template
@@ -154,8 +153,8 @@ def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation
     options = ["--skip-pull-image"] if found else []
 
     def run(event: Path) -> Invocation:
-        command = ["local", "invoke", "--template-file", str(built_template())]
-        command += ["--config-file", str(local_system[1]), "--event", str(event)]
+        command = ["local", "invoke", "--config-file", str(local_system[1])]
+        command += ["--event", str(event)]
         result = run_sam(*command, *options)
         return Invocation(json.loads(result.stdout or "null"), result.stderr)
 

@@ -14,11 +14,11 @@ from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.clients import OWNER
 from ticketctl.local.deployment import FUNCTION
+from ticketctl.local.sam_template import ENDPOINT, LOCAL_TEMPLATE
 from ticketctl.local.stack import LocalStack
 
 DIRECTORY: Final = ROOT / ".build" / "local"
 SHELL_FILE: Final = DIRECTORY / "env"
-BUILT_TEMPLATE: Final = ROOT / ".build" / "sam" / "template.yaml"
 
 # How a container names the machine that it runs on.
 _HOST: Final = "host.docker.internal"
@@ -43,7 +43,7 @@ def lock() -> Iterator[None]:
 def variables(stack: LocalStack) -> dict[str, str]:
     """Return the environment in which every AWS tool finds the local system."""
     return {
-        "AWS_ENDPOINT_URL": stack.endpoint_url,
+        ENDPOINT: stack.endpoint_url,
         "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
         "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
         "AWS_REGION": stack.region,
@@ -76,18 +76,16 @@ def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:
     configuration = stack.client("lambda").get_function_configuration(
         FunctionName=stack.function_name
     )
-    own = configuration["Environment"]["Variables"] | {"AWS_ENDPOINT_URL": endpoint_url}
+    own = configuration["Environment"]["Variables"] | {ENDPOINT: endpoint_url}
     environment_file.write_text(json.dumps({FUNCTION: own}, indent=2) + "\n")
-    parameters = f"EndpointUrl={endpoint_url} Architecture={architecture()}"
     lines = [
         "version = 0.1",
         "[default.local_invoke.parameters]",
-        f"template_file = {json.dumps(str(BUILT_TEMPLATE))}",
+        f"template_file = {json.dumps(str(LOCAL_TEMPLATE))}",
         f"env_vars = {json.dumps(str(environment_file))}",
         f"region = {json.dumps(stack.region)}",
         f'add_host = "{_HOST}:host-gateway"',
-        # Declares the variable: SAM drops undeclared ones from the file.
-        f"parameter_overrides = {json.dumps(parameters)}",
+        f'parameter_overrides = "Architecture={architecture()}"',
     ]
     config_file.write_text("\n".join(lines) + "\n")
     return config_file
