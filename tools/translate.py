@@ -27,11 +27,8 @@ def translate(template: Json, gradual_deployment: str) -> Json:
     values = {"GradualDeployment": gradual_deployment}
     translated: Json = translator.translate(template, values)
     translated.pop("Transform", None)
-    parameters = translated["Parameters"]
     choice = {"Default": gradual_deployment, "AllowedValues": [gradual_deployment]}
-    parameters["GradualDeployment"] |= choice
-    # Nothing else reads it.
-    del parameters["GradualDeploymentType"]
+    translated["Parameters"]["GradualDeployment"] |= choice
     return translated
 
 

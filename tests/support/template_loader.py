@@ -35,6 +35,12 @@ def parameters() -> Json:
     return found
 
 
+def deployment_type() -> str:
+    """Return the steps in which a new version takes over, if it does so gradually."""
+    worker = source()["Resources"]["NumberingWorker"]["Properties"]
+    return str(worker["DeploymentPreference"]["Type"])
+
+
 def worker_as_written(**changed: Any) -> Json:
     """Return the template with these properties of the worker."""
     template: Json = json.loads(json.dumps(source(), default=str))

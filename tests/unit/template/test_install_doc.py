@@ -57,8 +57,7 @@ class TestTranslatedTemplate:
         assert "Transform" not in found
         kinds = {resource["Type"] for resource in found["Resources"].values()}
         assert not [kind for kind in kinds if kind.startswith("AWS::Serverless::")]
-        left_out = parameters().keys() - found["Parameters"].keys()
-        assert left_out == {"GradualDeploymentType"}
+        assert found["Parameters"].keys() == parameters().keys()
         assert found["Outputs"].keys() == source()["Outputs"].keys()
 
     @pytest.mark.parametrize(

@@ -363,7 +363,6 @@ ACCOUNTS = "012345678901,123456789012"
 SAMPLES = {
     "MaxReceiveCount": "7",
     "MemorySize": "1769",
-    "AnnouncementSecondsLimit": "60",
     "ProducerAccounts": ACCOUNTS,
     "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
     "KmsKeyArn": KEY,

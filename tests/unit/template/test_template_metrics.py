@@ -15,6 +15,7 @@ from tests.support.markdown_commands import commands
 from tests.support.template_loader import (
     Json,
     deployed,
+    deployment_type,
     ids_of,
     parameters,
     properties,
@@ -83,7 +84,7 @@ class Curve(NamedTuple):
 
 
 def widgets(kind: str) -> list[Json]:
-    body = json.loads(the_only("AWS::CloudWatch::Dashboard", **ALL)["DashboardBody"])
+    body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])
     return [
         widget["properties"] for widget in body["widgets"] if widget["type"] == kind
     ]
@@ -98,17 +99,14 @@ def drawn() -> Iterator[Curve]:
 
 
 def watched(logical_id: str) -> Iterator[Curve]:
-    for metric, statistic, period in metrics_of(properties(logical_id, **ALL)):
+    for metric, statistic, period in metrics_of(properties(logical_id)):
         [dimension] = metric["Dimensions"]
         name, value = dimension["Name"], dimension["Value"]
         source = metric["Namespace"], metric["MetricName"]
         yield Curve(*source, name, value, statistic, period)
 
 
-ALL = {"AnnouncementSecondsLimit": "60"}
-"""With this parameter all alarms are there."""
-
-ALARMS = ids_of("AWS::CloudWatch::Alarm", **ALL)
+ALARMS = ids_of("AWS::CloudWatch::Alarm")
 USED = sorted({*drawn(), *(curve for name in ALARMS for curve in watched(name))})
 
 SECONDS = "SecondsToAnnounced"
@@ -213,7 +211,6 @@ CAUSES = {
         (Metric.REPLAYED, "app"),
         (Metric.REFUSED, "app"),
     },
-    "SlowAnnouncementsAlarm": {(SECONDS, "app")},
 }
 SETS_OFF: dict[str, Sequence[Sequence[float]]] = {
     "DeadLettersAlarm": [[0, 1], [GAP, 1]],
@@ -226,7 +223,6 @@ SETS_OFF: dict[str, Sequence[Sequence[float]]] = {
     "WorkerThrottlesAlarm": [[1, 0, 1, 0, 1]],
     "TransientFailuresAlarm": [[1, GAP, 0, 1]],
     "AnnouncementsFailedAlarm": [[1, GAP, 0, 1]],
-    "SlowAnnouncementsAlarm": [[61, 0, 61]],
 }
 LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
     "DeadLettersAlarm": [[1, 0], [1, GAP]],
@@ -239,13 +235,12 @@ LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
     "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
     "TransientFailuresAlarm": [[1, 0, 0, 0]],
     "AnnouncementsFailedAlarm": [[1, 0, 0, 0]],
-    "SlowAnnouncementsAlarm": [[61, 60, 0]],
 }
 
 
 def states(logical_id: str, values: dict[str, Sequence[Sequence[float]]]) -> list[bool]:
     """Return whether each series of the first metric sets the alarm off alone."""
-    alarm = properties(logical_id, **ALL)
+    alarm = properties(logical_id)
     first, *others = (metric["MetricName"] for metric, _, _ in metrics_of(alarm))
     return [
         is_on(alarm, {first: one} | dict.fromkeys(others, [0.0] * len(one)))
@@ -292,7 +287,7 @@ class TestAlarms:
     def test_alarm_notifies_whoever_is_named_of_trouble_and_its_end(
         self, logical_id: str, chosen: dict[str, str], notified: list[str]
     ) -> None:
-        alarm = properties(logical_id, **ALL, **chosen)
+        alarm = properties(logical_id, **chosen)
 
         assert alarm["AlarmActions"] == alarm["OKActions"] == notified
         assert alarm["TreatMissingData"] == "notBreaching"
@@ -368,11 +363,9 @@ class TestPoisonShare:
         return is_on(properties("PoisonShareAlarm"), samples)
 
     def test_alarm_is_on_when_a_canary_refuses_all_that_it_gets(self) -> None:
-        kinds = parameters()["GradualDeploymentType"]["AllowedValues"]
-        shares = [int(one) for one in re.findall(r"(\d+)Percent", " ".join(kinds))]
+        [share] = re.findall(r"(\d+)Percent", deployment_type())
 
-        for share in shares:
-            assert self.is_on([share] * 2, assigned=[100.0 - share] * 2)
+        assert self.is_on([int(share)] * 2, assigned=[100.0 - int(share)] * 2)
 
     def test_alarm_is_on_when_a_release_refuses_all(self) -> None:
         assert self.is_on([50, 50], assigned=[0, 0])

@@ -9,7 +9,7 @@ from tests.support.alarms import period_of
 from tests.support.template_loader import (
     TEMPLATE,
     deployed,
-    parameters,
+    deployment_type,
     properties,
     refusals,
 )
@@ -127,6 +127,5 @@ class TestGradualDeployment:
             period_of(alarm) * alarm["EvaluationPeriods"]
             for alarm in map(properties, names)
         )
-        kind = parameters()["GradualDeploymentType"]["Default"]
-        [minutes] = re.findall(r"(\d+)Minutes", kind)
+        [minutes] = re.findall(r"(\d+)Minutes", deployment_type())
         assert int(minutes) * 60 >= slowest
