@@ -33,7 +33,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function bench-tools check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,9 +106,6 @@ bench: .venv/ready  ## Measure requests, write units and attempts a ticket, comp
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
-
-bench-tools: .venv/ready  ## Measure ticketctl on an audit of 200,000 tickets and a file of 50,000 lines: memory, processor time an item; 2 minutes.
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks.tools
 
 check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 38 to 45 seconds.
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit lint
