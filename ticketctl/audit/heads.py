@@ -53,11 +53,12 @@ def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
     return [head for head in heads if not projects or head.project_id in projects]
 
 
-def last_heads(heads: Iterable[Head]) -> dict[str, Head]:
-    """Return the head with the highest number of each project."""
-    return {
-        head.project_id: head for head in sorted(heads, key=lambda head: head.number)
-    }
+def last_heads(heads: Sequence[Head]) -> list[Head]:
+    """Return the heads with the highest number of each project."""
+    last: dict[str, int] = defaultdict(int)
+    for head in heads:
+        last[head.project_id] = max(last[head.project_id], head.number)
+    return [head for head in heads if head.number == last[head.project_id]]
 
 
 def add_heads(path: str, heads: Iterable[Head]) -> None:

@@ -1,6 +1,6 @@
 """The command that audits the tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -80,15 +80,15 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     known = read_heads(save) if save and Path(save).exists() else []
     heads = [head for path in check or () for head in read_heads(path, projects)]
-    last = _last_heads(since, projects) if since else {}
+    last = _last_heads(since, projects) if since else []
     stack = stack_of(ctx)
     plan = AuditPlan(
         tickets_table or stack.outputs["TicketsTableName"],
         keys_table or stack.outputs["IdempotencyKeysTableName"],
-        projects or tuple(last),
+        projects or tuple(dict.fromkeys(head.project_id for head in last)),
         stack.retention_days,
-        heads=[*heads, *last.values()],
-        since={name: head.number for name, head in last.items()},
+        heads=[*heads, *last],
+        since={head.project_id: head.number for head in last},
     )
     with notes().status("reading both tables") as status:
         report = audit_stack(stack, plan, rate, status.update)
@@ -102,10 +102,10 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.FOUND)
 
 
-def _last_heads(path: str, projects: Sequence[str]) -> Mapping[str, Head]:
-    """Return the last head of each project, or of these."""
+def _last_heads(path: str, projects: Sequence[str]) -> Sequence[Head]:
+    """Return the last heads of each project, or of these."""
     last = last_heads(read_heads(path, projects))
-    if missing := {*projects} - last.keys():
+    if missing := {*projects} - {head.project_id for head in last}:
         raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
     if not last:
         raise InputError(f"{path}: no head")

@@ -116,7 +116,10 @@ class Import:
             if error_code(error) != "TransactionCanceledException":
                 raise
             answer: Mapping[str, Any] = error.response
-            return _refusal(ticket, answer["CancellationReasons"][-1])
+            match answer.get("CancellationReasons"):
+                case [_, {"Code": "ConditionalCheckFailed", "Item": record}]:
+                    return _refusal(ticket, record)
+            return None
         return WRITTEN
 
     def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
@@ -203,12 +206,10 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in _ADDED}
 
 
-def _refusal(ticket: Existing, reason: Mapping[str, Any]) -> str | None:
-    """Return the reason why the key is taken; None if it is free."""
-    if reason["Code"] != "ConditionalCheckFailed" or "Item" not in reason:
-        return None
+def _refusal(ticket: Existing, item: Mapping[str, Any]) -> str:
+    """Return the reason why the key is taken, by its record."""
     try:
-        record = key_record(reason["Item"])
+        record = key_record(item)
     except NotThereError as error:
         return f"its idempotency_key is taken: {error}"
     if record.number != ticket.number:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.support.audit_tables import Tables, audited, only
 from tests.support.builders import (
@@ -36,7 +37,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticketctl.audit.findings import Kind
-from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
+from ticketctl.audit.heads import Head, add_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
@@ -252,6 +253,16 @@ class TestFalseAlarms:
 
         assert not found(tables)
 
+    @pytest.mark.parametrize("name", [SALT_NAME, "description"])
+    def test_erased_ticket_is_named_when_something_of_its_text_is_left(
+        self, name: str
+    ) -> None:
+        tables = chained(3)
+        erase(tables, 2)
+        change(ticket_of(tables, 2), **{name: "left"})
+
+        assert found(tables) == [(Kind.ERASED_WITH_TEXT, 2, 2)]
+
     def test_erased_ticket_differs_when_its_record_keeps_a_fingerprint(self) -> None:
         """It could test a guess of the text."""
         tables = chained(3)
@@ -289,6 +300,13 @@ class TestLostTickets:
         assert found(tables, *projects) == [(Kind.GAP, 3, 3)]
         [problem] = verified(tables)
         assert problem.startswith("A-4:")
+
+    def test_lost_ticket_explains_the_record_of_its_own_key_alone(self) -> None:
+        tables = chained(3)
+        lose(tables, 2)
+        tables.key("A", 2, "foreign")
+
+        assert found(tables) == [(Kind.KEY_WITHOUT_TICKET, 2)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
@@ -470,6 +488,14 @@ class TestDates:
 
         assert named == {*wrong}
 
+    def test_date_of_an_imported_ticket_is_not_compared(self) -> None:
+        """It is the other system's."""
+        tables = Tables()
+        tables.both("A", 1, origin=ELSEWHERE, assigned_at="2999-01-01T00:00:00.000Z")
+        add_block(tables, 1, 2)
+
+        assert not found(tables)
+
 
 def erase(tables: Tables, number: int) -> None:
     """Erase a ticket as `ticketctl erase` does."""
@@ -604,10 +630,11 @@ class TestHeads:
         assert not found(tables, heads=heads)
         assert audited(tables).heads(heads)[0].number == 5
 
-    def test_head_that_is_known_is_not_read_again(self) -> None:
-        tables = chained(3)
+    def test_last_ticket_before_a_gap_is_a_head(self) -> None:
+        tables = chained(5)
+        remove(tables, 3)
 
-        assert not audited(tables).heads(heads_of(tables))
+        assert [head.number for head in heads_of(tables)] == [2, 5]
 
     def test_broken_end_is_no_head(self) -> None:
         tables = chained(3)
@@ -745,25 +772,16 @@ class TestHeadFiles:
             add_heads(str(tmp_path), [Head("A", 1, "v1:a")])
 
 
-def since(heads: list[Head]) -> dict[str, Any]:
-    """Return the plan of an audit since these heads."""
-    last = last_heads(heads)
-    numbers = {name: head.number for name, head in last.items()}
-    return {"heads": [*last.values()], "since": numbers}
-
-
 class TestSince:
-    """An audit since the last heads reads what came after them."""
+    """An audit since a number reads what came after it."""
 
     def test_only_later_tickets_are_read(self) -> None:
         tables = chained(50)
-        heads = heads_of(tables)
-        add_block(tables, 3, 51, heads[0].chain)
+        add_block(tables, 3, 51, ticket_of(tables, 50)[CHAIN]["S"])
         tables.page = 100
-        tables.requests.clear()
         tables.on_pause = pytest.fail
 
-        report = audited(tables, "A", **since(heads))
+        report = audited(tables, "A", since={"A": 50})
 
         assert not report.findings
         assert only(report).numbers == (51, 52, 53)
@@ -773,23 +791,15 @@ class TestSince:
     def test_report_says_what_was_not_read(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        tables = chained(3)
-
-        print_report(audited(tables, "A", **since(heads_of(tables))), "here")
+        print_report(audited(chained(3), "A", since={"A": 3}), "here")
 
         out = capsys.readouterr().out
         assert "not those before, and no project without a head" in out
         assert "keys without a ticket were not looked for" in out
 
-    def test_nothing_new_is_no_finding(self) -> None:
-        tables = chained(3)
-
-        assert not found(tables, "A", **since(heads_of(tables)))
-
     @pytest.mark.parametrize(
         ("spoil", "expected"),
         [
-            (lambda tables: change(ticket_of(tables, 3), title="X"), (Kind.HEAD, 3)),
             (
                 lambda tables: change(ticket_of(tables, 4), title="X"),
                 (Kind.CHANGED, 4, 4),
@@ -797,15 +807,58 @@ class TestSince:
             (lambda tables: tables.items["tickets"].pop(("A", "4")), (Kind.GAP, 4, 4)),
         ],
     )
-    def test_head_and_later_tickets_are_checked(
+    def test_later_tickets_are_checked(
         self, spoil: Callable[[Tables], None], expected: tuple[Any, ...]
     ) -> None:
         tables = chained(3)
-        heads = heads_of(tables)
-        add_block(tables, 2, 4, heads[0].chain)
+        add_block(tables, 2, 4, ticket_of(tables, 3)[CHAIN]["S"])
         spoil(tables)
 
-        assert expected in found(tables, "A", **since(heads))
+        assert expected in found(tables, "A", since={"A": 3})
+
+
+class TestKeptHeads:
+    """The command checks the heads of its files, and saves each head once."""
+
+    @pytest.fixture
+    def kept(self, site: Site, tmp_path: Path) -> Path:
+        """Return a file with the head of the site's only ticket."""
+        site.give(create_ticket("PROJ"), 1)
+        path = tmp_path / "heads.jsonl"
+        audit(command_context(site), save=str(path))
+        return path
+
+    def test_audit_is_clean_when_nobody_changed_the_ticket(
+        self, site: Site, kept: Path
+    ) -> None:
+        audit(command_context(site), since=str(kept), check=[str(kept)])
+
+        assert "PROJ-1" not in site.printed.readouterr().out
+
+    @pytest.mark.parametrize("option", ["--since", "--check-heads"])
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_head_that_the_ticket_contradicts_is_named_beside_one_that_holds(
+        self, site: Site, kept: Path, option: str, *, is_first: bool
+    ) -> None:
+        """Of two witnesses of one ticket, each is checked."""
+        heads = [Head("PROJ", 1, "v1:other"), *read_heads(str(kept))]
+        kept.unlink()
+        add_heads(str(kept), heads if is_first else reversed(heads))
+        file: Any = {"since": str(kept)} if option == "--since" else {"check": [kept]}
+
+        with pytest.raises(typer.Exit) as ended:
+            audit(command_context(site), **file)
+
+        assert ended.value.exit_code == Status.FOUND
+        said = site.printed.readouterr().out
+        assert "head-does-not-hold: PROJ-1: it has another hash" in said
+
+    def test_head_is_saved_once(self, site: Site, kept: Path) -> None:
+        before = kept.read_text()
+
+        audit(command_context(site), save=str(kept))
+
+        assert kept.read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from tests.support.builders import CALLER, create_ticket
-from tests.support.command_site import Site, cancel, line
+from tests.support.command_site import Site, cancel, fail, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
 from ticketctl.aws.items import plain
@@ -367,12 +367,12 @@ class TestImport:
         assert site.tickets()[5]["chain"] == "v1:abc"
 
     def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
-        """A conflict or a throttle says nothing about the ticket."""
+        """A conflict or a throttle says nothing about the ticket, nor do no reasons."""
         site.seed(42).apply()
         conflict = partial(cancel, "TransactionConflict", "None")
-        site.before(
-            "TransactWriteItems", conflict, partial(cancel, "None", "ThrottlingError")
-        )
+        throttled = partial(cancel, "None", "ThrottlingError")
+        unreasoned = partial(fail, "TransactionCanceledException")
+        site.before("TransactWriteItems", conflict, throttled, cancel, unreasoned)
 
         assert site.importer().write(existing()) == "written"
         site.before("TransactWriteItems", *[conflict] * 3)

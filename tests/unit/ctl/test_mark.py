@@ -310,6 +310,16 @@ class TestErasedChain:
         assert SALT not in everything
         assert REQUEST.fingerprint not in everything
 
+    def test_record_is_erased_when_only_a_transaction_shows_it(
+        self, given: Site
+    ) -> None:
+        """A ticket can be seen before the record that was written with it."""
+        given.unseen.add("keys")
+
+        assert erased(given) == ""
+
+        assert given.records()["k"]["fingerprint"] == "erased:"
+
     def test_repeat_is_trusted_and_others_too_when_erased(self, given: Site) -> None:
         """The worker replays what it cannot compare."""
         erased(given)

@@ -113,6 +113,17 @@ class TestSeed:
         assert seeded.given_within == (1,)
         assert sorted(site.tickets()) == [1, 2, 4]
 
+    def test_seed_tries_again_when_another_transaction_holds_its_number(
+        self, site: Site
+    ) -> None:
+        """It may yet be cancelled, and then nothing reserves the number."""
+        conflict = partial(fail, "TransactionConflictException")
+        site.before("PutItem", conflict, lambda: None, conflict)
+
+        site.seed(4).apply()
+
+        assert sorted(site.tickets()) == [1, 4]
+
     def test_seed_is_refused_when_its_number_is_given_in_between(
         self, site: Site
     ) -> None:

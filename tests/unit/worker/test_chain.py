@@ -109,6 +109,7 @@ class TestBlock:
 DATES = cases(
     {
         "earlier": ("2026-11-22T11:59:59.999Z", OWN, True),
+        "idle-for-days": ("2026-11-01T12:00:00.000Z", OWN, True),
         "later": ("2026-11-22T12:00:00.001Z", "2026-11-22T12:00:00.001Z", True),
         "a-day-ahead": ("2026-11-23T12:00:00.000Z", "2026-11-23T12:00:00.000Z", True),
         "over-a-day-ahead": ("2026-11-23T12:00:00.001Z", OWN, False),

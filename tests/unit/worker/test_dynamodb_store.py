@@ -41,6 +41,7 @@ from ticket_numbering.allocation.store import (
     Slot,
 )
 from ticket_numbering.contract.dynamodb_items import (
+    key_id,
     key_item,
     record_id,
     ticket_id,
@@ -67,10 +68,16 @@ KEY = RequestKey("PROJ", "order-7")
 NONE = {"Code": "None"}
 CONFLICT = {"Code": "TransactionConflict"}
 TAKEN = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
-TICKET = {"project_id": {"S": "PROJ"}, "number": {"N": "1"}, "title": {"S": "Door"}}
+CHAIN = "v1:" + "a" * 43
+TICKET = {
+    "project_id": {"S": "PROJ"},
+    "number": {"N": "1"},
+    "title": {"S": "Door"},
+    "assigned_at": {"S": ASSIGNED_AT},
+    "chain": {"S": CHAIN},
+}
 TAKEN_TICKET = TAKEN | {"Item": TICKET}
 ELSEWHERE = {"origin": {"S": "elsewhere"}}
-CHAIN = "v1:" + "a" * 43
 RECORD: dict[str, Any] = {
     "id": {"S": "PROJ#order-7"},
     "project_id": {"S": "PROJ"},
@@ -82,7 +89,7 @@ RECORD: dict[str, Any] = {
     "chain": {"S": CHAIN},
 }
 RECORDED = TAKEN | {"Item": RECORD}
-TAKER = Head(1, "")
+TAKER = Head(1, ASSIGNED_AT, CHAIN)
 LAST = {
     "number": {"N": "41"},
     "assigned_at": {"S": ASSIGNED_AT},
@@ -467,6 +474,12 @@ class TestBlockRequest:
         assert store.write_block(same) == Committed()
         tokens = [request["ClientRequestToken"] for request in wire.requests]
         assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
+
+
+def test_keys_that_differ_at_their_ends_have_records_of_their_own() -> None:
+    ids = {key_id(RequestKey("PROJ", "k" * 127 + end)) for end in "ab"}
+
+    assert len(ids) == 2
 
 
 class TestCancellation:

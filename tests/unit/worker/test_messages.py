@@ -19,8 +19,10 @@ from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
+from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
+    Assignment,
     CreateTicket,
     stored_fingerprint,
 )
@@ -389,7 +391,9 @@ class TestAnnouncement:
         """Subscribers rely on each name; nothing else of a ticket leaves the system."""
         request = CreateTicket.parse(json.dumps(FULL))
 
-        event = assigned_event(request, 42, ASSIGNED_AT)
+        assignment = Assignment(42, request.fingerprint, ASSIGNED_AT, "v1:abc")
+
+        event = TicketNumberAssigned.of(request, assignment, source=SOURCE)
 
         assert json.loads(event.model_dump_json(exclude_none=True)) == {
             "specversion": "1.0",
@@ -408,6 +412,7 @@ class TestAnnouncement:
                 "title": "Caf\u00e9 door",
                 "priority": "high",
                 "assigned_at": ASSIGNED_AT,
+                "chain": "v1:abc",
             },
         }
 

@@ -226,6 +226,17 @@ class TestOncePerKey:
         assert vars(line)["error"] == str(error)
         assert bool(line.exc_info) is has_trace
 
+    def test_nothing_more_is_looked_up_when_a_lookup_fails(
+        self, system: System
+    ) -> None:
+        """Each call could take as long as the first, and the write answers too."""
+        requests = create_tickets(MAX_KEYS_PER_READ + 1)
+        system.store.read_errors.append(StoreUnavailableError("throttled"))
+
+        system.handle(*[queue_record(one, receive_count=2) for one in requests])
+
+        assert system.store.calls.count("read_keys") == 1
+
     @pytest.mark.parametrize("receive_count", [1, 2])
     def test_request_is_poison_when_its_key_was_used_for_another_ticket(
         self, system: System, receive_count: int
