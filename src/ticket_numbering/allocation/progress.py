@@ -59,6 +59,8 @@ class Allocation:
     """Blocks cancelled because another transaction held an item."""
     damaged_dates: set[int] = field(default_factory=set)
     """The tickets whose dates were not followed, by number."""
+    in_order: bool = False
+    """Whether no request may be numbered before one that failed: on a FIFO queue."""
 
     def answer_to(self, request: CreateTicket) -> Assignment | Exception:
         """Return the answer to a request; a pending one has failed.
@@ -127,6 +129,9 @@ class Allocation:
 
         It is poison if it is too large. DynamoDB refuses a sound ticket too, if a
         table has another key, for example.
+
+        Raises:
+            StoreRefusedError: The others must not be numbered before it.
         """
         if len(block.requests) > 1:
             self.block_limit = len(block.requests) // 2
@@ -135,6 +140,8 @@ class Allocation:
         problem = f"DynamoDB refuses the ticket: {reason}"
         if is_too_large(request):
             self.refuse({request.identity: TicketTooLargeError(problem)})
+        elif self.in_order:
+            raise StoreRefusedError(problem)
         else:
             self.answer({request.key: StoreRefusedError(problem)})
         self.block_limit = MAX_BLOCK_REQUESTS

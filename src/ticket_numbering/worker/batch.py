@@ -53,6 +53,11 @@ class Batch:
         return [entry for entry in self.entries if isinstance(entry, Pending)]
 
     @property
+    def is_fifo(self) -> bool:
+        """Whether the records are of a FIFO queue."""
+        return any(entry.record.is_fifo for entry in self.entries)
+
+    @property
     def projects(self) -> Mapping[str, Sequence[CreateTicket]]:
         """The requests of each project that have no earlier answer."""
         projects: dict[str, list[CreateTicket]] = defaultdict(list)

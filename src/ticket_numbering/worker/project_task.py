@@ -20,12 +20,15 @@ class ProjectTask:
     allocator: Allocator
     project_id: str
     requests: Sequence[CreateTicket]
+    in_order: bool
     time_left: TimeLeft
 
     @cached_property
     def allocation(self) -> Allocation:
         """Its progress; begins in its first turn, for a cached number ages quickly."""
-        return self.allocator.start(self.project_id, self.requests)
+        allocation = self.allocator.start(self.project_id, self.requests)
+        allocation.in_order = self.in_order
+        return allocation
 
     def __call__(self) -> float | None:
         """Go on until it is done, or must wait for the seconds that it returns."""

@@ -148,7 +148,9 @@ class Worker:
             return partial(announcer.announce, answered) if answered else None
 
         batch.tasks = {
-            project_id: ProjectTask(self.allocator, project_id, requests, time_left)
+            project_id: ProjectTask(
+                self.allocator, project_id, requests, batch.is_fifo, time_left
+            )
             for project_id, requests in batch.projects.items()
         }
         tasks = [*batch.tasks.values()]

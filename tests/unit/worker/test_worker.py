@@ -28,6 +28,7 @@ from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
+    BlockRefused,
     Cancelled,
     Reason,
     Slot,
@@ -41,6 +42,7 @@ from ticket_numbering.contract.errors import (
     InvalidMessageError,
     NotAttemptedError,
     SequenceContentionError,
+    StoreRefusedError,
     StoreThrottledError,
     StoreUnavailableError,
 )
@@ -505,6 +507,26 @@ class TestFifoOrder:
         assert found[2:] == [NotAttemptedError] * 3 + ["B-1"]
         assert set(system.reasons[2:5]) == {"an earlier message of the group failed"}
         assert system.dead_letters.sent == []
+
+    @pytest.mark.parametrize(
+        ("record", "numbers"), [(fifo_record, [1]), (queue_record, [1, 2])]
+    )
+    def test_later_requests_get_no_number_when_dynamodb_refuses_one_ticket_alone(
+        self, system: System, record: Callable[..., SQSRecord], numbers: list[int]
+    ) -> None:
+        """Else they would have lower numbers than it in the end."""
+        requests = create_tickets(3)
+
+        def refuse(block: Block) -> BlockRefused | None:
+            is_in = requests[1] in block.requests
+            return BlockRefused("ValidationException") if is_in else None
+
+        system.store.faults = [refuse] * 9
+
+        found = system.handle(*map(record, requests))
+
+        assert found[:2] == ["PROJ-1", StoreRefusedError]
+        assert system.store.numbers() == numbers
 
     @pytest.mark.parametrize("is_sent", [True, False])
     def test_later_records_are_done_when_an_earlier_one_of_the_group_is_poison(
