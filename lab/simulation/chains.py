@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
@@ -17,6 +18,8 @@ from simulation.monitor import Monitor, broken
 
 CHAIN: Final = re.compile(r"v[0-9]+:[A-Za-z0-9_-]{1,86}")
 DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+A_DAY: Final = timedelta(days=1)
+"""The distance of two clocks up to which dates do not run against numbers."""
 
 
 @dataclass
@@ -24,12 +27,16 @@ class Chains:
     """Checks that each ticket covers the one before it and is not dated before it."""
 
     monitor: Monitor
+    clocks_differ: timedelta
+    """By that much, at most."""
     tickets: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     """Every ticket's attributes, by project and number."""
     links: int = 0
     """Tickets that cover the chain of the one before."""
     segments: int = 0
     """Tickets with a chain behind one without."""
+    dates_back: int = 0
+    """Tickets dated before their predecessors, because clocks differ too much."""
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See the items that hold from now on."""
@@ -70,8 +77,13 @@ class Chains:
         date = ticket["assigned_at"]
         if not DATE.fullmatch(date):
             broken(f"{name} has the date {date}")
-        if "origin" not in before and date < before.get("assigned_at", ""):
+        last = before.get("assigned_at", "")
+        if "origin" in before or date >= last:
+            return
+        distance = datetime.fromisoformat(last) - datetime.fromisoformat(date)
+        if min(distance, self.clocks_differ) <= A_DAY:
             broken(f"{name} is dated before its predecessor")
+        self.dates_back += 1
 
     def announced(self, event: Any) -> None:
         """See an announcement: it tells the chain of its ticket."""

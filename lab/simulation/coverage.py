@@ -3,12 +3,14 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from math import inf
 from typing import Final, NamedTuple
 
 from simulation.aws.faults import SERVICES
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.tables import EXCEEDED, PAST, WITHHELD
+from simulation.chains import A_DAY
 from simulation.checks import Neighbours
 from simulation.deliveries import Deliveries
 from simulation.history import History
@@ -125,7 +127,10 @@ def _of_scenario(scenario: Scenario) -> Rows:
     yield "histories whose visibility timeout ends before an invocation", 5, is_short
     is_other = scenario.cache_ttl != TTL
     yield "histories with another TTL of the sequence cache", 4, is_other
-    yield "histories with wrong clocks", 3, scenario.clock_error > 0
+    distance = timedelta(seconds=2 * scenario.clock_error)
+    far = A_DAY / 2 < distance <= A_DAY
+    yield "histories with clocks that differ by up to a day", 12, far
+    yield "histories with clocks that differ by more", 12, distance > A_DAY
 
 
 def _of_outages(scenario: Scenario) -> Rows:

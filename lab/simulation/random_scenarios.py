@@ -41,7 +41,8 @@ THROUGHPUTS: Final = (PARTITION_UNITS, PARTITION_UNITS, 40.0)
 PARTIAL_REASONS: Final = (0.0, 0.3, 1.0)
 FAULT_RATES: Final = (0.0, 0.01, 0.03, 0.08, 0.15, 0.3)
 CAPS: Final = ((), (1, 2, 3), (None, 1, 2, 3, 5, 8), (2, 4), (None, None, 20))
-CLOCK_ERRORS: Final = (0.0, 0.0, 0.02, 1.0, 100.0)
+CLOCK_ERRORS: Final = (0.0, 0.0, 1.0, 100.0, 43_200.0, 200_000.0)
+"""Two clocks differ by twice as much: by a day, and by more."""
 CACHE_TTLS: Final = (TTL, TTL, timedelta(0), timedelta(seconds=1), timedelta(days=1))
 SPREADS: Final = (0.0, 0.1, 60.0)
 LATENCIES: Final = (

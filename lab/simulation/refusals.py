@@ -30,6 +30,8 @@ class Refusals:
     """Requests refused at their caps."""
     messages: dict[str, Message] = field(default_factory=dict)
     """The messages that arrived, by id."""
+    contradicted: set[str] = field(default_factory=set)
+    """Numbers that refused requests got below the end of an unfinished seed."""
 
     def announced(self, event: Any) -> None:
         """See a refusal before a subscriber does."""
@@ -66,8 +68,7 @@ class Refusals:
             self.at_caps.append(request)
             if self.monitor.last[request.id[0]] < request.cap:
                 broken(f"refused below its cap: {message.body}")
-            if number is not None and is_same and number <= request.cap:
-                broken(f"refused, but has number {number}: {request.id}")
+            self._check_number(request)
 
     def dead_lettered(self, letter: Message) -> None:
         """See a dead letter that has just arrived: its event is out before it.
@@ -90,9 +91,19 @@ class Refusals:
     def finish(self) -> None:
         """Check that no refused request got a number that it accepts."""
         for request in self.at_caps:
-            number, content = self.monitor.numbered.get(request.id, (0, ""))
-            if content == request.content and number <= request.cap:
-                broken(f"refused, but has number {number}: {request.id}")
+            self._check_number(request)
+
+    def _check_number(self, request: Request) -> None:
+        """Check that a refused request has no number that it accepts.
+
+        A worker that read before a seed may give one until the seed is finished.
+        """
+        number, content = self.monitor.numbered.get(request.id, (0, ""))
+        if content != request.content or number > request.cap:
+            return
+        if not self.monitor.is_below_a_seed(request.id[0], number):
+            broken(f"refused, but has number {number}: {request.id}")
+        self.contradicted.add(f"{request.id[0]}-{number}")
 
 
 def check_order(monitor: Monitor, at_caps: list[Request]) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from simulation.aws.fault_plans import FaultPlan, RandomFaults
@@ -81,7 +82,8 @@ class World:
             self.services,
             algorithm,
         )
-        self.chains = Chains(self.monitor)
+        clocks_differ = timedelta(seconds=2 * scenario.clock_error)
+        self.chains = Chains(self.monitor, clocks_differ)
         self.pollers = pollers.build()
         self._watch()
 
@@ -158,6 +160,7 @@ class World:
                 "tickets": len(self.monitor.numbered),
                 "tickets chained to the one before": self.chains.links,
                 "segments of the chain": self.chains.segments,
+                "dates that ran back over a day": self.chains.dates_back,
                 "calls to AWS": self.services.network.calls,
                 "scheduling points": self.scheduler.steps,
                 "faults": faults.total(),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -169,7 +170,7 @@ def _chain_problems(items: Items) -> Iterator[str]:
     }
     keys = {Address(KEYS, (name,)): item for name, item in items.keys.items()}
     try:
-        Chains(monitor).decided(tickets | keys)
+        Chains(monitor, timedelta(0)).decided(tickets | keys)
     except Violation as violation:
         yield str(violation)
 

@@ -1,4 +1,4 @@
-"""`docs/examples/verify.py` finds nothing in what the shipped worker wrote."""
+"""`docs/examples/verify.py` on what the shipped worker wrote."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -22,8 +22,8 @@ def by_project(world: World) -> dict[str, list[Any]]:
     return projects
 
 
-def test_verifier_finds_nothing_in_the_tables_of_the_histories() -> None:
-    """With faults, wrong clocks and two releases; half of them with operators."""
+def test_verifier_finds_nothing_but_dates_of_clocks_that_differ_too_much() -> None:
+    """With faults and two releases; half of the histories with operators."""
     verify, chained = verifier(), 0
     for seed in range(1, HISTORIES + 1):
         choices = Choices(seed)
@@ -31,7 +31,12 @@ def test_verifier_finds_nothing_in_the_tables_of_the_histories() -> None:
         world = make(random_scenario(choices), choices)
         world.run()
 
+        found: list[str] = []
         for items in by_project(world).values():
-            assert verify(items) == []
+            found += verify(items)
             chained += sum("chain" in item for item in items)
+        dates = [
+            one for one in found if one.endswith("dated before the ticket before it")
+        ]
+        assert (found, len(found)) == (dates, world.chains.dates_back)
     assert chained > HISTORIES

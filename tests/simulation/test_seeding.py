@@ -7,11 +7,12 @@ and run again, by up to three operators at a time.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
@@ -48,6 +49,8 @@ class Played:
     imported: int = 0
     marked: Counter[str] = field(default_factory=Counter)
     """By status and origin."""
+    contradicted: int = 0
+    """Refusals at a cap that a number below an unfinished seed contradicts."""
     given: int = 0
     """Tickets numbered between the two steps of a seed."""
 
@@ -69,18 +72,44 @@ def busy_scenario(choices: Choices) -> Scenario:
     )
 
 
+def capped_scenario(choices: Choices) -> Scenario:
+    """Draw a day on which requests with caps come twice, and old numbers are cached."""
+    day = busy_scenario(choices)
+    sendings = [
+        Sending(choices.duration(0.0, LONGEST_PAUSE_SECONDS), body)
+        for serial in range(len(day.sendings))
+        for body in [request(PROJECT, f"key-{serial}", max_number=50)] * 2
+    ]
+    return replace(day, sendings=sendings, cache_ttl=timedelta.max)
+
+
+def rivals_scenario(choices: Choices) -> Scenario:
+    """Draw a day on which each key is used again, for another ticket."""
+    day = busy_scenario(choices)
+    sendings = [
+        Sending(choices.duration(0.0, latest), request(PROJECT, f"key-{serial}", title))
+        for serial in range(5)
+        for title, latest in {
+            "first": 1.0,
+            "another": 3 * LONGEST_PAUSE_SECONDS,
+        }.items()
+    ]
+    return replace(day, sendings=sendings, redrives=(100.0,))
+
+
 def play(
     seeds: range,
     algorithm: Algorithm = SHIPPED,
     wrapper: Wrapper = lambda client: client,
+    draw: Callable[[Choices], Scenario] | None = None,
 ) -> Played:
     """Play histories until one breaks a promise."""
     played = Played()
     for number in seeds:
         choices = Choices(number)
-        draw = busy_scenario if number % 2 else random_scenario
+        draw_one = draw or (busy_scenario if number % 2 else random_scenario)
         scenario = replace(
-            draw(choices),
+            draw_one(choices),
             # With less throughput or in an outage a seed would not end in time.
             partition_units=PARTITION_UNITS,
             outages=(),
@@ -94,6 +123,7 @@ def play(
             played.jumps += len(jumps)
             played.given += sum(len(jump.given) for jump in jumps)
         played.marked += world.monitor.marked
+        played.contradicted += len(world.refusals.contradicted)
         played.imported += sum(map(len, world.monitor.imported.values()))
         if outcome.violation:
             played.violations.append(f"seed {number}: {outcome.violation}")
@@ -120,6 +150,20 @@ class WithoutSecondStep(Wrapping):
         if "reserved_after" in request["Item"]:
             return self.real.put_item(**request)
         return {}
+
+
+@dataclass(frozen=True)
+class InterruptingSeeds(Wrapping):
+    """An operator's client that fails before the second step of a seed, at first."""
+
+    failures: list[int] = field(default_factory=lambda: [*range(6)])
+
+    def put_item(self, **request: Any) -> Any:
+        """Fail some times at the second step."""
+        if "reserved_after" not in request["Item"] and self.failures:
+            self.failures.pop()
+            raise ConnectionClosedError(endpoint_url="dynamodb")
+        return self.real.put_item(**request)
 
 
 class SecondStepFirst(Wrapping):
@@ -262,6 +306,24 @@ class TestSeedAmongWorkers:
         assert played.marked["erased elsewhere"] > SEEDS / 20
         assert played.outcomes["void: refused"] > SEEDS / 20
         assert played.outcomes["erase: refused"] > SEEDS / 20
+
+
+class TestConditions:
+    """What a promise excepts happens, and nothing else does."""
+
+    def test_refusal_at_a_cap_is_contradicted_below_an_unfinished_seed_alone(
+        self,
+    ) -> None:
+        played = play(BUSY_DAYS[:40], wrapper=InterruptingSeeds, draw=capped_scenario)
+
+        assert played.violations == []
+        assert played.contradicted > 0
+
+    def test_another_request_is_numbered_under_an_erased_key_alone(self) -> None:
+        played = play(BUSY_DAYS[:40], draw=rivals_scenario)
+
+        assert played.violations == []
+        assert played.marked["rivals announced under erased keys"] > 0
 
 
 class TestKnownBad:

@@ -46,7 +46,7 @@ class MarkMonitor(Monitor):
     told: set[tuple[RequestId, Texts]] = field(default_factory=set)
     """The texts of each request's announcements."""
     marked: Counter[str] = field(default_factory=Counter)
-    """By status and origin."""
+    """Marks by status and origin, and what followed them."""
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
         """See a mark, or what gives numbers."""
@@ -119,6 +119,10 @@ class MarkMonitor(Monitor):
             super().announced(event)
         elif event["id"] != self._event_id(request) or _texts(data) not in asked:
             broken(f"{event['id']} was announced as {data}")
+        else:
+            _, numbered = self.numbered[request]
+            is_rival = _texts(data) != _texts(json.loads(numbered))
+            self.marked["rivals announced under erased keys"] += is_rival
         self.told.add((request, _texts(data)))
 
     def words(self, message: str) -> str:

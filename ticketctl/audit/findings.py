@@ -77,7 +77,7 @@ _LINES: Final[Mapping[Kind, str]] = {
     Kind.MISDATED: (
         "{numbers}: dated before the ticket before it, or over a day after the ticket "
         "behind it, or in a form that no worker writes; the worker does not do that "
-        "while clocks are right within a day"
+        "while no two clocks differ by more than a day"
     ),
     Kind.DIFFERING: (
         "{numbers}: the ticket and the record of its key {key} differ in {detail}; "

@@ -1,6 +1,6 @@
 """Finds dead letters whose requests have a number.
 
-SQS moves a message after ten failed deliveries. If announcing failed, the
+SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing failed, the
 number is committed, and only the same request can get it announced: as a replay.
 """
 

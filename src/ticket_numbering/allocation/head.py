@@ -24,7 +24,10 @@ class Head:
         return self.number + 1
 
     def date_after(self, now: datetime) -> str:
-        """Return the next ticket's date: now, or this one's if that is later."""
+        """Return the next ticket's date: now, or this one's if that is later.
+
+        It runs back only if the clocks of two workers differ by more than a day.
+        """
         own = timestamp(now)
         return max(own, self.assigned_at or own) if self.can_be_followed(now) else own
 

@@ -20,7 +20,7 @@ CHAIN_PATTERN: Final = r"^v[0-9]+:[A-Za-z0-9_-]{1,86}$"
 """The form of every version: a later one may have up to 512 bits."""
 
 MAX_AHEAD: Final = timedelta(days=1)
-"""Of a date that the next ticket follows: clocks are right within a day.
+"""Of a date that the next ticket follows: no two clocks differ by more than a day.
 
 A date further ahead is damaged, and would date every later ticket.
 """
