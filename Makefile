@@ -64,6 +64,7 @@ build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam loca
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
+	@test -f .build/sam/local.json || { echo "build the function first: make build" >&2; exit 1; }
 	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.

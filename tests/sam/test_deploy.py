@@ -26,7 +26,8 @@ from ticketctl.local.deployment import simplify_alarms
 from ticketctl.local.emulator import Emulator, running_emulator
 from ticketctl.local.stack import LocalStack
 
-CONFIGURATION = "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "dev"
+CONFIGURATION = "--config-file", str(ROOT / "samconfig.toml")
+DEV = "--config-env", "dev"
 STACK = "ticket-numbering-dev"
 
 HOLDS_DATA = {
@@ -72,12 +73,12 @@ class Account:
 
     def deploy(self, *arguments: str) -> str:
         template = str(self.build / "template.yaml")
-        printed = self._sam("deploy", "--template-file", template, *arguments)
+        printed = self._sam("deploy", *DEV, "--template-file", template, *arguments)
         self._let_deliver()
         return printed
 
     def delete(self) -> None:
-        self._sam("delete", "--no-prompts")
+        self._sam("delete", *DEV, "--no-prompts")
 
     def data(self) -> dict[str, str]:
         """Return the physical ids of all resources that hold data."""

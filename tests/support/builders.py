@@ -124,7 +124,7 @@ def unchained_block(
     first_number: int = 1,
     assigned_at: str = ASSIGNED_AT,
 ) -> Block:
-    """Return a block without a chain, as an import would write its tickets."""
+    """Return a block without a chain: seeds and imports have none."""
     tickets = [
         NewTicket(request, Assignment(number, request.fingerprint, assigned_at), "")
         for number, request in enumerate(requests, first_number)

@@ -1,12 +1,14 @@
 """Items written past the worker, and taken away again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tests.support.builders import unchained_block
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
-from ticket_numbering.contract.messages import stored_fingerprint
+from ticket_numbering.contract.dynamodb_items import ELSEWHERE, ORIGIN
+from ticket_numbering.contract.messages import CreateTicket, stored_fingerprint
 from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.stack import System
 
@@ -52,6 +54,13 @@ def block_items(block: Block) -> list[Item]:
             dynamodb_items.key_item(request, assignment, None),
         )
     ]
+
+
+def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Item]:
+    """Return the items of tickets and keys, as an import writes them."""
+    items = block_items(unchained_block(requests, first))
+    marks = serialized({ORIGIN: ELSEWHERE})
+    return [item if "id" in item else item | marks for item in items]
 
 
 @contextmanager

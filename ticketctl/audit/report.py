@@ -76,7 +76,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
             "here; to compare them with a file: ticketctl import FILE --dry-run"
         )
     yield from _named(
-        "no chain, as a seed or an import writes them",
+        "without a chain",
         [
             _range_of(project.project_id, ends)
             for project in report.projects

@@ -79,7 +79,7 @@ class Stack:
     @property
     def retention_days(self) -> int:
         """The retention of idempotency keys; 0 stands for ever."""
-        return int(self.parameters.get("IdempotencyRetentionDays", "0"))
+        return int(self.parameters["IdempotencyRetentionDays"])
 
     def client(self, service_name: str) -> Any:
         """Return the thread-safe boto3 client of a service, such as `sqs`."""

@@ -146,7 +146,7 @@ def edit(
 ) -> None:
     """Send another body in place of one dead letter, and delete the dead letter.
 
-    Nothing is sent if the worker would refuse it, or if the dead letter is gone.
+    Nothing is sent if the body is invalid, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
     edit_dead_letter(stack_of(ctx), message_id, body)

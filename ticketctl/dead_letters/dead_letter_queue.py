@@ -3,7 +3,7 @@
 SQS shows a message only by hiding it from all others. No dead letter stays hidden for
 longer than a minute: receiving ends before the first one would come again, and those
 that stay are visible again at once. So a dead letter is received a second time after a
-person has confirmed or edited it.
+person has confirmed, or given another body.
 """
 
 import time

@@ -136,7 +136,7 @@ class Marking:
     def apply(self, found: Ticket) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
 
-        One that was erased loses what it has again, from a backup for example.
+        A second erasure removes what a backup brought back.
 
         Raises:
             InputError: It is reserved, or marked for another reason.

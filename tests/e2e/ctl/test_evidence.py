@@ -15,11 +15,16 @@ from tests.support.builders import (
     block_of,
     create_ticket,
     create_tickets,
-    unchained_block,
 )
 from tests.support.ctl_process import Ctl
 from tests.support.evidence import tamperings, verifier
-from tests.support.seed_items import Item, block_items, key_item, ticket_item
+from tests.support.seed_items import (
+    Item,
+    block_items,
+    imported_items,
+    key_item,
+    ticket_item,
+)
 from tests.support.tables import restored_tables
 from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
@@ -143,8 +148,8 @@ def lose(sequence: Sequence, number: int) -> None:
     sequence.tickets[number] = ticket_item(project, number, None, **marks)
 
 
-def unchained(project: str) -> list[Item]:
-    return block_items(unchained_block(create_tickets(LAST, project)))
+def all_imported(project: str) -> list[Item]:
+    return imported_items(create_tickets(LAST, project))
 
 
 def date(sequence: Sequence) -> None:
@@ -288,7 +293,7 @@ ORIGINALS: Final[dict[str, Callable[[str], list[Item]]]] = {
     "before-a-seed": seeded,
     "before-a-loss": with_loss,
     "imported-removed": imported,
-    "no-head": unchained,
+    "no-head": all_imported,
     "after-the-head": lambda project: chained(project, 4),
 }
 """The items before the tampering, where they are not six tickets of a chain."""

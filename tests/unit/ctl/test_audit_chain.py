@@ -20,12 +20,11 @@ from tests.support.builders import (
     block_of,
     create_ticket,
     create_tickets,
-    unchained_block,
 )
 from tests.support.command_site import Site
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.evidence import VERIFIER, verifier
-from tests.support.seed_items import Item, block_items
+from tests.support.seed_items import Item, block_items, imported_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
@@ -208,7 +207,7 @@ class TestFalseAlarms:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         tables = chained(2)
-        put(tables, *block_items(unchained_block(create_tickets(2, "A"), 3)))
+        put(tables, *imported_items(create_tickets(2, "A"), 3))
         add_block(tables, 2, 5)
         tables.reserved(7, 20)
         tables.both("A", 15, origin=ELSEWHERE)
@@ -355,7 +354,7 @@ class TestVerifier:
         """Return two projects; in the second, the last ticket has no chain."""
         tables = chained(2)
         put(tables, *block_items(block_of([create_ticket("B")])))
-        put(tables, *block_items(unchained_block([create_ticket("B")], 2)))
+        put(tables, *imported_items([create_ticket("B")], 2))
         change(ticket_of(tables, 1), status="voided")
         return tables
 

@@ -113,7 +113,9 @@ class TestEdited:
 
         assert sqs.bodies == [raised]
 
-    def test_trace_stays_when_the_body_is_replaced(self) -> None:
+    def test_trace_stays_when_the_body_is_replaced(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         reason = {"ErrorType": "InvalidMessageError"}
         sqs = Sqs([dead_letter(body="{", traceparent="00-1", **reason)])
 
@@ -121,8 +123,9 @@ class TestEdited:
 
         [sent] = sqs.sent
         assert sent["MessageAttributes"] == {"traceparent": text("00-1")}
+        assert capsys.readouterr().out == "sent with the idempotency key k-1\n"
 
-    def test_others_can_see_the_dead_letter_when_a_person_edits_it(self) -> None:
+    def test_others_can_see_the_dead_letter_while_the_new_body_is_read(self) -> None:
         sqs = Sqs([dead_letter(body="{")])
         hidden: list[set[str]] = []
         body = typed(ACCEPTED, lambda: hidden.append(set(sqs.hidden)))

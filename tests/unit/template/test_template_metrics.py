@@ -4,14 +4,14 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from simulation.aws.lambda_service import Context
 from tests.support.alarms import is_on, metrics_of, period_of
 from tests.support.builders import sqs_event, sqs_record
-from tests.support.markdown_commands import commands
+from tests.support.markdown_commands import ROOT, commands
 from tests.support.template_loader import (
     Json,
     deployed,
@@ -345,6 +345,36 @@ class TestAlarms:
             for first in range(max(shown) - evaluated + 2):
                 seen = shown & set(range(first, first + evaluated))
                 assert len(seen) >= alarm["DatapointsToAlarm"]
+
+
+class TestLateAnnouncements:
+    """The page shows an alarm on the metric that the worker writes."""
+
+    @pytest.fixture
+    def alarm(self) -> dict[str, Any]:
+        """Return the alarm's properties as the page's command sets them."""
+        page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+        [words] = [
+            shown.words[2:]
+            for shown in commands("aws", page)
+            if "put-metric-alarm" in shown.words
+        ]
+        options = zip(words[::2], words[1::2], strict=True)
+        return {
+            option.title().replace("-", ""): int(value) if value.isdigit() else value
+            for option, value in options
+        }
+
+    def test_metric_is_one_of_the_workers(self, alarm: dict[str, Any]) -> None:
+        assert (alarm["Namespace"], alarm["MetricName"]) == (OURS, SECONDS)
+        assert alarm["Dimensions"] == "Name=service,Value=$TICKETCTL_STACK"
+
+    def test_alarm_goes_by_the_slowest_in_two_of_three_periods(
+        self, alarm: dict[str, Any]
+    ) -> None:
+        assert alarm["ExtendedStatistic"] == "p99"
+        assert is_on(alarm, {SECONDS: [61, 0, 61]})
+        assert not is_on(alarm, {SECONDS: [61, 60, 0]})
 
 
 class TestPoisonShare:

@@ -1,0 +1,22 @@
+"""The copy of the built template that `sam local` uses."""
+
+import json
+from pathlib import Path
+
+from tests.support.template_loader import TEMPLATE, source
+from ticketctl.local.deployment import FUNCTION
+from ticketctl.local.sam_template import write_local_template
+
+
+def test_copy_alone_declares_the_address_of_an_emulator(tmp_path: Path) -> None:
+    built, copy = tmp_path / "template.yaml", tmp_path / "local.json"
+    text = TEMPLATE.read_text(encoding="utf-8")
+    built.write_text(text, encoding="utf-8")
+
+    write_local_template(built, copy)
+
+    assert built.read_text(encoding="utf-8") == text
+    expected = json.loads(json.dumps(source(), default=str))
+    function = expected["Resources"][FUNCTION]["Properties"]
+    function["Environment"]["Variables"]["AWS_ENDPOINT_URL"] = ""
+    assert json.loads(copy.read_text(encoding="utf-8")) == expected
