@@ -33,7 +33,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hash
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build invoke package test-sam test-aws test lab simulate explore known-bad spec mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,7 +83,10 @@ test: setup  ## Run all tests: unit, integration and end to end, with the covera
 	$(PYTEST) --numprocesses 3 --no-loadscope-reorder --cov --cov-report=term
 
 lab: FULL := 1
-lab: simulate explore known-bad spec mutants  ## Run the long checks, for hours: the next five, in full.
+lab: simulate explore known-bad mutants  ## Run the long checks, for hours: the next four, in full.
+
+prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
+	@PYTHONPATH=lab .venv-prove/bin/python -m induction
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, in 4 minutes, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
@@ -93,9 +96,6 @@ explore: .venv/ready  ## Explore every state of small configurations of the same
 
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
-
-spec:  ## Check the algorithm's model with Spin: two workers in seconds, or three (FULL=1).
-	@lab/spec/check $(if $(FULL),full)
 
 mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline; hours.
 	rm -rf mutants
@@ -108,8 +108,8 @@ bench: .venv/ready  ## Measure requests, write units and attempts a ticket, comp
 bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
-check: .venv/ready  ## The fast half, side by side: format, lint, types, template, unit tests; 38 to 45 seconds.
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit lint
+check: .venv/ready .venv-prove/ready  ## The fast half, side by side: format, lint, types, template, proof, unit tests; 38 to 45 seconds.
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit prove lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template
 
@@ -171,6 +171,7 @@ setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
 .venv-sam/ready: requirements/sam.txt
 .venv-scan/ready: requirements/scan.txt
 .venv-mutation/ready: requirements/mutation.txt
+.venv-prove/ready: requirements/prove.txt
 .venv-3.13/ready: requirements/dev.txt
 .venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
@@ -193,6 +194,7 @@ requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
 	$(call compile,emulator,requirements/emulator.txt)
 	$(call compile,sam,requirements/sam.txt)
 	$(call compile,scan,requirements/scan.txt)
+	$(call compile,prove,requirements/prove.txt)
 	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
 # --universal: for every platform and every Python from 3.11 on, including the function's 3.13.
@@ -200,5 +202,5 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-prove .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

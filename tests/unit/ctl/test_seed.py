@@ -1,5 +1,6 @@
 """`ticketctl seed` continues a sequence among other writers."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 
@@ -9,10 +10,13 @@ from botocore.exceptions import ClientError
 from tests.support.builders import CALLER
 from tests.support.canned_aws import parameters
 from tests.support.command_site import Site, fail, interrupt
+from tests.support.markdown_commands import ROOT, commands
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.seeding import given_between
+
+OPERATIONS = ROOT / "docs" / "operations.md"
 
 
 class TestSeed:
@@ -56,6 +60,18 @@ class TestSeed:
         site.seed(100).apply()
 
         assert sorted(site.tickets()) == [1, 2, 7, 8, 100]
+
+    def test_seed_closes_what_follows_a_lost_ticket(self, site: Site) -> None:
+        """A worker that read its reserved item, of the page, can still go on there."""
+        page = OPERATIONS.read_text(encoding="utf-8")
+        words = {word for shown in commands("aws", page) for word in shown.words}
+        [lost] = [json.loads(word) for word in words if '"reserved"' in word]
+        site.put(41)
+        site.dynamodb.put_item(TableName="tickets", Item=lost)
+
+        site.seed(99).apply()
+
+        assert sorted(site.tickets()) == [41, 42, 43, 99]
 
     @pytest.mark.parametrize("last", [1, 2, 3])
     def test_seed_is_refused_when_the_project_is_past_it(

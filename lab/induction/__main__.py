@@ -1,0 +1,51 @@
+"""`python -m induction`: prove every obligation, and refute every known-bad rule."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+from induction.axioms import AXIOMS, OUT, source
+from induction.proving import history, obligations, path
+from induction.rules import PATHS, RULES
+from induction.steps import STEPS, Rules
+
+
+def main() -> Iterator[str]:
+    """Print the axioms, the sums and the histories; yield what is red."""
+    for number, axiom in enumerate(AXIOMS, 1):
+        print(f"axiom {number}, {source()}: {axiom.text} ({axiom.used})")
+    for text in OUT:
+        print(f"not in the model: {text}")
+    proved: Counter[str] = Counter()
+    for obligation in obligations():
+        if obligation.is_proved():
+            proved[obligation.step] += 1
+        else:
+            yield f"not proved: {obligation.step}: {obligation.name}"
+    for step, count in proved.items():
+        print(f"{step}: {count} obligations proved")
+    print(f"together: {proved.total()} obligations proved")
+    taken = {
+        step
+        for schedule in PATHS
+        if path(schedule, Rules())
+        for step in schedule.split()
+    }
+    for step in STEPS.keys() - taken:
+        yield f"on no path: {step}"
+    for rule in RULES:
+        lines = history(rule)
+        if lines is None:
+            yield f"not refuted: {rule.name}"
+            continue
+        print(f"without {rule.name!r}, {rule.breaks.name!r} is broken:")
+        for line in lines:
+            print(f"    {line}")
+    print(f"{len(RULES)} rules refuted, each step of {len(STEPS)} taken on a path")
+
+
+if __name__ == "__main__":
+    red = [*main()]
+    for line in red:
+        print(line, file=sys.stderr)
+    sys.exit(bool(red))

@@ -1,0 +1,64 @@
+"""The axioms: the facts about AWS of docs/proof.md, and how each is known."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+REPORTS: Final = Path(__file__).parents[2] / "docs" / "aws"
+"""The reports of `make test-aws`."""
+
+
+@dataclass(frozen=True)
+class Axiom:
+    """A fact, and where the model relies on it."""
+
+    text: str
+    used: str
+
+
+AXIOMS: Final[Sequence[Axiom]] = (
+    Axiom(
+        "A transaction takes effect as a whole, and only if all of its conditions hold "
+        "at that moment.",
+        "a block and an import are one step each",
+    ),
+    Axiom(
+        "No read shows a write that is not decided.",
+        "the state has decided items only",
+    ),
+    Axiom(
+        "`ConditionalCheckFailed` on a put that is conditional on absence says that "
+        "the item exists, committed.",
+        "a worker learns of a ticket that has the number",
+    ),
+    Axiom(
+        "No other program puts a number or deletes a ticket",
+        "there are no other steps",
+    ),
+    Axiom(
+        "A query returns the highest item of one moment, but for blocks just decided.",
+        "above what it shows there may be tickets, and no item from elsewhere",
+    ),
+)
+
+OUT: Final[Sequence[str]] = (
+    "that a step is taken at all: the histories check that every message is done",
+    "what is announced, and the fates of messages",
+    "texts, fingerprints and salts: a chain covers a number, its key and its link",
+    "several requests of one key in a batch, and their caps",
+    "the moment between the loss of a ticket and its reserved item",
+    "a lost ticket whose chain nobody knows, restores, writers in other Regions",
+    "how the code reads the reasons of a cancellation: tests enumerate them",
+)
+"""What the model leaves out."""
+
+
+def source(reports: Path = REPORTS) -> str:
+    """Return how the axioms are known: documented, or observed by a report."""
+    for path in sorted(reports.glob("*.json"), reverse=True):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if not report["contradicted"] and not report["cannot_show"]:
+            return f"observed on {report['time'][:10]}"
+    return "documented"

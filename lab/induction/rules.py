@@ -1,0 +1,78 @@
+"""The known-bad rules: each breaks a promise on a path from empty tables.
+
+A schedule names the steps of the path; which worker, number and key each of them takes
+is for Z3 to find, and there is no such path while the rule is kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from induction.promises import (
+    A_NUMBER_STAYS,
+    CAPS,
+    CHAIN,
+    DATES,
+    GAPLESS,
+    NOTHING_BETWEEN,
+    ONE_NUMBER,
+    REFUSALS_STAND,
+    Promise,
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, and the path on which a promise is broken without it."""
+
+    name: str
+    breaks: Promise
+    schedule: str
+
+
+SEED: Final = "jump look reserve finish"
+
+RULES: Final[Sequence[Rule]] = (
+    # A number that was cached, or met a conflict, and may never be committed.
+    Rule("only what is committed counts", GAPLESS, "learn block"),
+    # Increment by the block's length.
+    Rule("past the taken run alone", GAPLESS, "block learn block"),
+    Rule("a number if it is free", A_NUMBER_STAYS, "block block"),
+    Rule("a key if it has no record", ONE_NUMBER, "block learn block"),
+    Rule("each ticket with its key", ONE_NUMBER, "block learn block"),
+    Rule("not past reserved numbers", GAPLESS, f"{SEED} learn block"),
+    Rule("not past imported numbers", GAPLESS, "jump read_above import learn block"),
+    Rule("consistent read", GAPLESS, f"{SEED} query block"),
+    Rule("a second put", NOTHING_BETWEEN, f"{SEED} block"),
+    Rule("a failed put is none", NOTHING_BETWEEN, "jump look block reserve finish"),
+    Rule(
+        "every end is closed",
+        NOTHING_BETWEEN,
+        "jump query jump look look reserve finish block",
+    ),
+    Rule(
+        "a lost number is an end",
+        NOTHING_BETWEEN,
+        "block learn lose jump look look finish block",
+    ),
+    Rule("no import over a ticket", A_NUMBER_STAYS, "block jump read_above import"),
+    Rule("no import over a key", ONE_NUMBER, "block jump read_above import"),
+    Rule("an import below a seed's end", GAPLESS, "import query block"),
+    Rule("no mark without a ticket", ONE_NUMBER, "block mark"),
+    Rule("origin stays", GAPLESS, "jump read_above import mark"),
+    Rule("no number above its cap", CAPS, "block"),
+    Rule("no refusal of a numbered request", REFUSALS_STAND, "block learn refuse"),
+    Rule("once the numbers have reached it", REFUSALS_STAND, "refuse block"),
+    Rule("the head's own chain", CHAIN, "block learn block"),
+    Rule("no date before the head's", DATES, "block learn block"),
+    # The conditions, beside their promises in docs/proof.md.
+    Rule("clocks within a day", DATES, "block learn block"),
+    Rule("while records are kept", ONE_NUMBER, "block expire learn block"),
+    Rule("until a seed is finished", REFUSALS_STAND, "jump query refuse block"),
+)
+
+PATHS: Final[Sequence[str]] = (
+    "block learn block mark lose tick expire refuse",
+    "jump adopt look reserve again look look finish read_above import query",
+)
+"""Every step is taken on one of these, with every rule kept."""

@@ -1,0 +1,365 @@
+"""The steps: what can happen. A guard reads what the code reads, when it reads it.
+
+A worker that was killed takes no step any more. A call that takes effect late is that
+of another worker, which read the same. A second delivery is a request of another block.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import z3
+
+from induction.domain import KEY, NO, NUMBER, OPERATOR, WORKER, YES, Domain, Term
+from induction.state import (
+    CLOSING,
+    DAY,
+    IDLE,
+    IMPORTED,
+    NO_DATE,
+    NOTHING,
+    RESERVED,
+    SCANNING,
+    TICKET,
+    Of,
+    Of2,
+    State,
+)
+
+
+@dataclass
+class Rules:
+    """The rules that a step keeps; a known-bad rule replaces or drops one."""
+
+    broken: frozenset[str] = frozenset()
+
+    def keeps(self, rule: str) -> Term:
+        """Return whether the model keeps a rule."""
+        return NO if rule in self.broken else YES
+
+    def keep(self, rule: str, guard: Term) -> Term:
+        """Return a guard, unless its rule is broken."""
+        return YES if rule in self.broken else guard
+
+
+@dataclass
+class Step:
+    """One step that a model can take: its guard, and the state after it."""
+
+    guard: Term
+    after: State
+    words: Mapping[str, Term] = field(default_factory=dict)
+    """The values that a path shows."""
+
+
+Action = Callable[[State, Domain, Rules], Step]
+
+
+def put(of: Of, place: Term, value: Term) -> Of:
+    """Return a function that differs at one place."""
+    return lambda n: z3.If(n == place, value, of(n))
+
+
+def put2(of: Of2, who: Term, values: Callable[[Term], Term]) -> Of2:
+    """Return a relation that differs for one of its first members."""
+    return lambda u, n: z3.If(u == who, values(n), of(u, n))
+
+
+# Workers.
+
+
+def query(s: State, d: Domain, rules: Rules) -> Step:
+    """A worker reads the highest item: axiom 5."""
+    w, v = d.fresh(WORKER), d.fresh(NUMBER)
+    is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.elsewhere(n))))
+    guard = z3.And(
+        z3.Or(v == 0, s.item(v)), v >= 0, rules.keep("consistent read", is_highest)
+    )
+    return Step(guard, _holds(s, rules, w, v), {"worker": w, "shows": v})
+
+
+def learn(s: State, d: Domain, rules: Rules) -> Step:
+    """A worker learns of a ticket: a failed condition shows it (axiom 3).
+
+    Or it is the last one of its own committed block, from a cache of any age.
+    """
+    w, v, size = d.fresh(WORKER), d.fresh(NUMBER), d.fresh(NUMBER)
+    next_one = s.seen(w) + 1
+    guards = [s.ticket(v)]
+    if "only what is committed counts" in rules.broken:
+        guards.append(v == next_one)
+    if "past the taken run alone" in rules.broken:
+        guards.append(z3.And(s.ticket(next_one), size > 0, v == s.seen(w) + size))
+    for rule, kind in (("reserved", RESERVED), ("imported", IMPORTED)):
+        if f"not past {rule} numbers" in rules.broken:
+            guards.append(z3.And(v == next_one, s.kind(v) == kind))
+    return Step(z3.Or(guards), _holds(s, rules, w, v), {"worker": w, "head": v})
+
+
+def _holds(s: State, rules: Rules, w: Term, v: Term) -> State:
+    date = z3.If(s.ticket(v), s.date(v), NO_DATE)
+    after = replace(s, seen=put(s.seen, w, v), seen_date=put(s.seen_date, w, date))
+    if "the head's own chain" in rules.broken:
+        return after
+    return replace(after, seen_chain=put(s.seen_chain, w, s.link(v)))
+
+
+def block(s: State, d: Domain, rules: Rules) -> Step:
+    """A block is committed: each number free, each key without a record (axiom 1)."""
+    w, size, now = d.fresh(WORKER), d.fresh(NUMBER), d.fresh(NUMBER)
+    head, first = s.seen(w), s.seen(w) + 1
+    keys, caps = d.function(NUMBER, KEY), d.function(NUMBER, z3.IntSort())
+    chains, places = d.function(NUMBER, s.chain(first).sort()), d.function(KEY, NUMBER)
+
+    def inside(n: Term) -> Term:
+        return z3.And(first <= n, n < first + size)
+
+    def recorded(k: Term) -> Term:
+        n = places(k)
+        is_last = n == first + size - 1
+        left_out = z3.And("each ticket with its key" in rules.broken, is_last)
+        return z3.And(inside(n), keys(n) == k, z3.Not(left_out))
+
+    def each(n: Term) -> Term:
+        before = z3.If(n == first, s.seen_chain(w), chains(n - 1))
+        return z3.Implies(
+            inside(n),
+            z3.And(
+                rules.keep("a number if it is free", s.kind(n) == NOTHING),
+                rules.keep("a key if it has no record", s.record(keys(n)) == 0),
+                rules.keep("no number above its cap", n <= caps(n)),
+                places(keys(n)) == n,
+                chains(n) == d.hash(before, keys(n), n),
+            ),
+        )
+
+    is_far = s.seen_date(w) - now > DAY
+    later = z3.If(z3.Or(is_far, s.seen_date(w) < now), now, s.seen_date(w))
+    date = now if "no date before the head's" in rules.broken else later
+    clocks = z3.And(s.clock() <= now, now <= s.clock() + DAY)
+    guard = z3.And(
+        size > 0,
+        d.every([NUMBER], each),
+        rules.keep("clocks within a day", clocks),
+        now >= 0,
+    )
+    start = z3.If(z3.And(head > 0, s.given(head)), s.start(head), head)
+    after = replace(
+        s,
+        kind=lambda n: z3.If(inside(n), TICKET, s.kind(n)),
+        key=lambda n: z3.If(inside(n), keys(n), s.key(n)),
+        chain=lambda n: z3.If(inside(n), chains(n), s.chain(n)),
+        date=lambda n: z3.If(inside(n), date, s.date(n)),
+        cap=lambda n: z3.If(inside(n), caps(n), s.cap(n)),
+        start=lambda n: z3.If(inside(n), start, s.start(n)),
+        record=lambda k: z3.If(recorded(k), places(k), s.record(k)),
+    )
+    return Step(guard, after, {"worker": w, "first": first, "size": size})
+
+
+def refuse(s: State, d: Domain, rules: Rules) -> Step:
+    """A worker refuses a request at its cap, after a transactional read of its key."""
+    w, k, cap = d.fresh(WORKER), d.fresh(KEY), d.fresh(NUMBER)
+    reached = s.seen(w) >= cap
+    if "once the numbers have reached it" in rules.broken:
+        reached = s.seen(w) + 1 >= cap
+    unread = rules.keep("no refusal of a numbered request", s.record(k) == 0)
+    after = replace(
+        s,
+        refused=put2(s.refused, k, lambda n: z3.Or(n == cap, s.refused(k, n))),
+        refused_at=put2(
+            s.refused_at, k, lambda n: z3.If(n == cap, s.seen(w), s.refused_at(k, n))
+        ),
+    )
+    return Step(z3.And(reached, unread, cap > 0), after, {"key": k, "cap": cap})
+
+
+# Operators: seeds and imports, read by read and put by put; void, erase, lost tickets.
+
+
+def jump(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed's first put: its last number, if it is free, wherever that is by now."""
+    o, n, m = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(NUMBER)
+    is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.elsewhere(x))))
+    others = z3.And(m > n, s.elsewhere(m))
+    after = replace(
+        s,
+        kind=put(s.kind, n, RESERVED),
+        ends=put(s.ends, n, YES),
+        topped=put(s.topped, n, is_top),
+        witness=put(s.witness, n, m),
+    )
+    guard = z3.And(n > 0, s.kind(n) == NOTHING, z3.Or(is_top, others))
+    return Step(guard, _begins(after, o, n), {"operator": o, "last": n})
+
+
+def adopt(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed up to a number from elsewhere begins to close: it was interrupted, say."""
+    o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
+    return Step(s.elsewhere(n), _begins(s, o, n), {"operator": o, "last": n})
+
+
+def _begins(s: State, o: Term, n: Term) -> State:
+    return replace(
+        s,
+        phase=put(s.phase, o, z3.IntVal(SCANNING)),
+        last=put(s.last, o, n),
+        cursor=put(s.cursor, o, n),
+        due=put2(s.due, o, lambda _: NO),
+    )
+
+
+def look(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed reads the next item downwards (axiom 5), up to the first ticket."""
+    o, v = d.fresh(OPERATOR), d.fresh(NUMBER)
+    top = s.cursor(o)
+    between = d.every(
+        [NUMBER],
+        lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.elsewhere(n))),
+    )
+    is_old = z3.Or(v == 0, s.ticket(v))
+    is_open = z3.Or(is_old, z3.And(rules.keeps("every end is closed"), s.ends(v)))
+
+    def due(n: Term) -> Term:
+        return z3.Or(s.due(o, n), z3.And(n == v + 1, n < top, is_open))
+
+    def seen(n: Term) -> Term:
+        return z3.And(v <= n, n < top)
+
+    after = replace(
+        s,
+        due=put2(s.due, o, due),
+        cursor=put(s.cursor, o, v),
+        phase=put(s.phase, o, z3.If(is_old, z3.IntVal(CLOSING), z3.IntVal(SCANNING))),
+        low=put2(s.low, o, lambda n: z3.If(seen(n), v, s.low(o, n))),
+        high=put2(s.high, o, lambda n: z3.If(seen(n), top, s.high(o, n))),
+    )
+    guard = z3.And(
+        s.phase(o) == SCANNING, v >= 0, v < top, z3.Or(v == 0, s.item(v)), between
+    )
+    return Step(guard, after, {"operator": o, "shows": v})
+
+
+def reserve(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed's second put: a number that is due, if it is free."""
+    o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
+    due = put2(s.due, o, lambda x: z3.And(x != n, s.due(o, x)))
+    after = replace(
+        s,
+        due=due,
+        kind=put(s.kind, n, RESERVED),
+        ends=put(s.ends, n, NO),
+        topped=put(s.topped, n, NO),
+        witness=put(s.witness, n, s.high(o, n)),
+    )
+    guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) == NOTHING)
+    if "a second put" in rules.broken:
+        after, guard = replace(s, due=due), z3.And(s.phase(o) == CLOSING, s.due(o, n))
+    if "a failed put is none" in rules.broken:
+        guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) != NOTHING)
+        after = replace(s, due=due)
+    return Step(guard, after, {"operator": o, "number": n})
+
+
+def again(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed reads again: a worker took a number that was due, or nothing is known."""
+    o = d.fresh(OPERATOR)
+    return Step(s.phase(o) != IDLE, _begins(s, o, s.last(o)), {"operator": o})
+
+
+def finish(s: State, d: Domain, rules: Rules) -> Step:
+    """A seed is finished: nothing is due."""
+    o = d.fresh(OPERATOR)
+    none = d.every([NUMBER], lambda n: z3.Not(s.due(o, n)))
+    after = replace(
+        s,
+        phase=put(s.phase, o, z3.IntVal(IDLE)),
+        finished=put(s.finished, s.last(o), YES),
+        base=put(s.base, s.last(o), s.cursor(o)),
+    )
+    return Step(z3.And(s.phase(o) == CLOSING, none), after, {"operator": o})
+
+
+def read_above(s: State, d: Domain, rules: Rules) -> Step:
+    """An import reads an item from elsewhere at its number, or above it."""
+    o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
+    after = replace(s, above=put(s.above, o, n))
+    return Step(s.elsewhere(n), after, {"operator": o, "shows": n})
+
+
+def import_(s: State, d: Domain, rules: Rules) -> Step:
+    """An import writes a ticket with its number and key, where it may."""
+    o, n, k = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(KEY)
+    free = z3.Or(s.kind(n) == NOTHING, z3.And(s.kind(n) == RESERVED, z3.Not(s.lost(n))))
+    after = replace(
+        s,
+        kind=put(s.kind, n, IMPORTED),
+        key=put(s.key, n, k),
+        record=put(s.record, k, n),
+        witness=put(s.witness, n, z3.If(s.item(n), s.witness(n), s.above(o))),
+    )
+    guard = z3.And(
+        n > 0,
+        rules.keep("no import over a ticket", free),
+        rules.keep("no import over a key", s.record(k) == 0),
+        rules.keep("an import below a seed's end", n <= s.above(o)),
+    )
+    return Step(guard, after, {"operator": o, "number": n, "key": k})
+
+
+def mark(s: State, d: Domain, rules: Rules) -> Step:
+    """Void or erase: number, key, chain, date and `origin` stay."""
+    n, after = d.fresh(NUMBER), s
+    if "no mark without a ticket" in rules.broken:
+        after = replace(
+            s, kind=put(s.kind, n + 1, TICKET), key=put(s.key, n + 1, s.key(n))
+        )
+    if "origin stays" in rules.broken:
+        after = replace(s, kind=put(s.kind, n, TICKET))
+    return Step(s.keyed(n), after, {"number": n})
+
+
+def lose(s: State, d: Domain, rules: Rules) -> Step:
+    """A ticket is lost, and a reserved item takes over its number and its chain.
+
+    It says that it ends a seed, of its own number alone.
+    """
+    n = d.fresh(NUMBER)
+    after = replace(
+        s,
+        kind=put(s.kind, n, RESERVED),
+        ends=put(s.ends, n, rules.keeps("a lost number is an end")),
+        lost=put(s.lost, n, YES),
+        topped=put(s.topped, n, YES),
+    )
+    return Step(s.ticket(n), after, {"number": n})
+
+
+# Time.
+
+
+def expire(s: State, d: Domain, rules: Rules) -> Step:
+    """A key's record is deleted, where its retention is limited."""
+    k = d.fresh(KEY)
+    after = replace(
+        s,
+        record=put(s.record, k, z3.IntVal(0)),
+        expired=put(s.expired, k, YES),
+    )
+    return Step(YES, after, {"key": k})
+
+
+def tick(s: State, d: Domain, rules: Rules) -> Step:
+    """Time passes."""
+    later = d.fresh(NUMBER)
+    return Step(later >= s.clock(), replace(s, clock=lambda: later), {"clock": later})
+
+
+STEPS: Final[Mapping[str, Action]] = {
+    action.__name__.strip("_"): action
+    for action in (
+        *(query, learn, block, refuse),
+        *(jump, adopt, look, reserve, again, finish, read_above, import_, mark, lose),
+        *(expire, tick),
+    )
+}
