@@ -68,7 +68,8 @@ def seed(
     """Show one history: every call and its answer."""
     outcome = play(number, ALGORITHMS[algorithm])
     _show(outcome)
-    console.print(outcome.violation or "every promise was kept", markup=False)
+    said = outcome.violation or "every promise was kept"
+    console.print(str(said), markup=False)
     if outcome.violation:
         raise typer.Exit(FOUND)
 
@@ -94,7 +95,7 @@ def known_bad(
                 totals += chunk
             number, violation = min(totals.violations, default=(0, "nothing"))
             broken = f"{len(totals.violations):,}"
-            table.add_row(name, str(number or "none"), broken, violation)
+            table.add_row(name, str(number or "none"), broken, str(violation))
             if bool(totals.violations) != (algorithm in KNOWN_BAD):
                 wrong.append(name)
     console.print(table)

@@ -11,7 +11,8 @@ from simulation.aws.items import Address
 from simulation.aws.messages import Message
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.history import History, actor
-from simulation.monitor import Monitor, broken
+from simulation.monitor import Monitor
+from simulation.violations import Check, broken
 
 PUBLISH: Final = "publish_batch"
 
@@ -40,7 +41,7 @@ class Caps:
                 and request.id == (project, key)
                 and request.content == content
             ):
-                broken(f"{project}-{number} is above its request's cap")
+                broken(Check.CAP, f"{project}-{number} is above its request's cap")
 
 
 @dataclass
@@ -86,7 +87,10 @@ class Neighbours:
             if is_full and self.refusals_fail:
                 continue
             if message.id in failed or not monitor.is_answered(message):
-                broken(f"{message.id} had to wait without contention")
+                broken(
+                    Check.WAITED_FOR_NEIGHBOUR,
+                    f"{message.id} had to wait without contention",
+                )
             self.deliveries += 1
 
 
@@ -105,7 +109,10 @@ class _Invocation:
         """See a call: if it ends a wait of the whole batch, no number is unsent."""
         waited = not self.in_flight and time > self.last_answer
         if waited and self.unsent and not self.has_failed:
-            broken(f"{min(self.unsent)} waited for another project's backoff")
+            broken(
+                Check.WAITED_FOR_BACKOFF,
+                f"{min(self.unsent)} waited for another project's backoff",
+            )
         self.in_flight += 1
         if operation == PUBLISH:
             entries = request["PublishBatchRequestEntries"]
@@ -141,7 +148,10 @@ def check_costs(history: History, bound: int, units: float) -> None:
     """Check that a history keeps to its attempts and write units."""
     for (process, project), attempts in history.most_attempts().items():
         if attempts > bound:
-            broken(f"{process} tried {attempts} times in {project}, not {bound}")
+            broken(
+                Check.ATTEMPTS,
+                f"{process} tried {attempts} times in {project}, not {bound}",
+            )
     due = history.units_due()
     if units > due:
-        broken(f"{units} units written, at most {due} due")
+        broken(Check.WRITE_UNITS, f"{units} units written, at most {due} due")

@@ -16,6 +16,7 @@ from simulation.aws.messages import EPOCH_SECONDS
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
+from simulation.violations import Check
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -172,8 +173,8 @@ class Algorithm:
 
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
-    breaks: str = ""
-    """Of a known-bad algorithm, the text of its first violation."""
+    breaks: Check | None = None
+    """What a known-bad algorithm breaks first."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False

@@ -1,7 +1,7 @@
 """The log of one run: events, calls and answers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,10 +38,13 @@ class History:
 
     scheduler: Scheduler
     events: list[tuple[float, str, str, Any]] = field(default_factory=list)
+    on_note: Callable[[str, Any], None] = lambda *_: None
+    """Called with each event when it happens."""
 
     def note(self, what: str, detail: Any = None) -> None:
         """Add an event of the running task."""
         self.events.append((self.scheduler.now, actor(), what, detail))
+        self.on_note(what, detail)
 
     def called(
         self, operation: str, request: Mapping[str, Any], fault: Fault | None

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.messages import Message, reason_of
@@ -12,6 +12,7 @@ from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
 from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
+from simulation.violations import Check, broken
 from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 FOREIGN: Final = "of_the_next_version"
@@ -22,15 +23,6 @@ REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
 """The fields of a request that its announcement repeats."""
 SHOWN: Final = 120
 """The number of characters of a body that a violation shows."""
-
-
-class Violation(Exception):  # noqa: N818 - the usual word.
-    """A promise was broken."""
-
-
-def broken(promise: str) -> NoReturn:
-    """End the history."""
-    raise Violation(promise)
 
 
 @dataclass
@@ -81,40 +73,40 @@ class Monitor:
         for project, new in numbers.items():
             self._check_sequence(project, sorted(new))
         if self.has_key_records and self.recorded != self._numbers():
-            broken("a ticket and the record of its key went apart")
+            broken(Check.TABLES_APART, "a ticket and the record of its key went apart")
 
     def _see_deletion(self, project: str, number: int) -> None:
         if self.forbids_deletion:
-            broken(f"{project}-{number} was deleted")
+            broken(Check.DELETED, f"{project}-{number} was deleted")
         self.last[project] = number - 1
 
     def _see_ticket(self, project: str, number: int, item: Item) -> None:
         if number in self.issued[project]:
-            broken(f"{project}-{number} was given twice")
+            broken(Check.GIVEN_TWICE, f"{project}-{number} was given twice")
         self.issued[project].add(number)
         request = project, plain(item["idempotency_key"])
         if request in self.numbered:
-            broken(f"{request} has two numbers")
+            broken(Check.SECOND_NUMBER, f"{request} has two numbers")
         if request not in self.wanted:
-            broken(f"{request} was never requested")
+            broken(Check.UNREQUESTED, f"{request} was never requested")
         ticket = {
             name: plain(value) for name, value in item.items() if name not in ADDED
         }
         content = canonical({**OPTIONAL, **ticket})
         if content not in self.wanted[request]:
-            broken(f"{project}-{number} differs from its request")
+            broken(Check.CONTENT, f"{project}-{number} differs from its request")
         self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
         request = plain(item["project_id"]), plain(item["idempotency_key"])
         if request in self.recorded:
-            broken(f"the record of {request} was overwritten")
+            broken(Check.RECORD_OVERWRITTEN, f"the record of {request} was overwritten")
         self.recorded[request] = int(plain(item["number"]))
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
         first = self.last[project] + 1
         if new != list(range(first, first + len(new))):
-            broken(f"{project}: {new} was committed after {first - 1}")
+            broken(Check.ORDER, f"{project}: {new} was committed after {first - 1}")
         self.last[project] = new[-1]
 
     def _numbers(self) -> dict[RequestId, int]:
@@ -129,17 +121,20 @@ class Monitor:
         request = event["data"]["project_id"], event["data"]["idempotency_key"]
         number, content = self.numbered.get(request, (None, ""))
         if number is None or event["id"] != f"{request[0]}-{number}":
-            broken(f"{event['id']} was announced before it was committed")
+            broken(
+                Check.ANNOUNCED_EARLY,
+                f"{event['id']} was announced before it was committed",
+            )
         asked = json.loads(content)
         due = {name: asked[name] for name in REPEATED_FIELDS} | {"number": number}
         data = {name: event["data"][name] for name in due}
         if data != due:
-            broken(f"{event['id']} was announced as {data}")
+            broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
 
     def deleted(self, message: Message) -> None:
         """See a message before it is deleted from the queue."""
         if not (self.is_answered(message) or self._is_parked(message)):
-            broken(f"{message.id} was deleted before it was done")
+            broken(Check.DELETED_EARLY, f"{message.id} was deleted before it was done")
 
     def is_answered(self, message: Message) -> bool:
         """Return whether its number, or its refusal at its cap, is announced."""
@@ -165,7 +160,7 @@ class Monitor:
     def finish(self, items: Mapping[str, list[Item]]) -> None:
         """Check the tables' items and the rest when nothing is left to do."""
         if self.queue.messages:
-            broken("the queue never drained")
+            broken(Check.QUEUE_AT_END, "the queue never drained")
         parked = {message.body for message in self.dead_letters.messages.values()}
         parked |= {
             message.body
@@ -174,12 +169,14 @@ class Monitor:
         }
         for body in self.sent:  # A number that was never announced is not done.
             if not self.is_done(body) and body not in parked:
-                broken(f"lost: {body[:SHOWN]}")
+                broken(Check.LOST, f"lost: {body[:SHOWN]}")
         for message in self.dead_letters.messages.values():
             self._check_dead_letter(message)
         for event_id, events in self.topic.published.items():
             if len({self.words(event) for event in events}) > 1:
-                broken(f"{event_id} was announced in different words")
+                broken(
+                    Check.REPEAT_CONTENT, f"{event_id} was announced in different words"
+                )
         if self.forbids_deletion:
             self._check_tables(items)
 
@@ -190,9 +187,15 @@ class Monitor:
     def _check_dead_letter(self, message: Message) -> None:
         if reason_of(message):
             if self.is_valid(message.body):
-                broken(f"dead-lettered, but valid: {message.body[:SHOWN]}")
+                broken(
+                    Check.VALID_DEAD_LETTER,
+                    f"dead-lettered, but valid: {message.body[:SHOWN]}",
+                )
         elif message.receives < self.queue.max_receives:
-            broken(f"in the dead-letter queue without a reason: {message.id}")
+            broken(
+                Check.DEAD_LETTER_WITHOUT_REASON,
+                f"in the dead-letter queue without a reason: {message.id}",
+            )
 
     def is_valid(self, body: str) -> bool:
         """Return whether it is a request, and no other one with its key is numbered."""
@@ -211,4 +214,4 @@ class Monitor:
             for item in items[TICKETS]
         }
         if tickets != self._numbers():
-            broken("the table differs from the decisions")
+            broken(Check.TABLES_AT_END, "the table differs from the decisions")

@@ -16,6 +16,7 @@ from simulation.engine.choices import Choices
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.random_scenarios import random_scenario
+from simulation.violations import Violation
 from simulation.world import Outcome, World
 
 SEEDS_AT_A_TIME: Final = 50
@@ -48,8 +49,8 @@ class Totals:
     """The sums over some histories."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    violations: list[tuple[int, str]] = field(default_factory=list)
-    """Seeds, and the promise that each of them broke."""
+    violations: list[tuple[int, Violation]] = field(default_factory=list)
+    """Seeds, and what each of them broke."""
     intervals: dict[str, float] = field(default_factory=dict)
     """The conditions that make numbering hard; each is met once in an interval."""
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from simulation.aws.messages import Message, reason_of
 from simulation.history import History
-from simulation.monitor import FULL, Monitor, broken
+from simulation.monitor import FULL, Monitor
 from simulation.requests import Request, key_of
+from simulation.violations import Check, broken
 from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 MISMATCH: Final = "IdempotencyMismatchError"
@@ -37,37 +38,32 @@ class Refusals:
         """See a refusal before a subscriber does."""
         data = event["data"]
         message = self._message(data["message_id"])
-        reason = f"{message.id}/{data['error_type']}/{data['field']}"
-        if event["id"] != f"refused/{reason}":
-            broken(f"{event['id']} is not the id of {reason}")
-        if key_of(message.body) != (data["project_id"], data["idempotency_key"]):
-            broken(f"{event['id']} names another request")
         self._check_reason(event["id"], data["error_type"], message)
         self.monitor.refusals[message.id].add(data["error_type"])
 
     def _message(self, message_id: str) -> Message:
         for message in self.monitor.queue.arrived[len(self.messages) :]:
             self.messages[message.id] = message
-        if message_id not in self.messages:
-            broken(f"{message_id} was refused and never sent")
         return self.messages[message_id]
 
     def _check_reason(self, event_id: str, error_type: str, message: Message) -> None:
         request = self.monitor.sent[message.body]
         if error_type not in {FULL, MISMATCH}:
             if request is not None:
-                broken(f"{event_id}: the message is valid")
+                broken(Check.REFUSAL_REASON, f"{event_id}: the message is valid")
             return
         if request is None:
-            broken(f"{event_id}: the message is invalid")
+            broken(Check.REFUSAL_REASON, f"{event_id}: the message is invalid")
         number, content = self.monitor.numbered.get(request.id, (None, ""))
         is_same = content == request.content
         if error_type == MISMATCH and (number is None or is_same):
-            broken(f"{event_id}: no other ticket has the key")
+            broken(Check.REFUSAL_REASON, f"{event_id}: no other ticket has the key")
         if error_type == FULL:
             self.at_caps.append(request)
             if self.monitor.last[request.id[0]] < request.cap:
-                broken(f"refused below its cap: {message.body}")
+                broken(
+                    Check.REFUSED_BELOW_CAP, f"refused below its cap: {message.body}"
+                )
             self._check_number(request)
 
     def dead_lettered(self, letter: Message) -> None:
@@ -86,7 +82,10 @@ class Refusals:
         )
         announced = monitor.refusals[message_id]
         if receives <= ANNOUNCED_DELIVERIES and reason not in announced:
-            broken(f"{message_id} was dead-lettered before its event")
+            broken(
+                Check.DEAD_LETTER_BEFORE_EVENT,
+                f"{message_id} was dead-lettered before its event",
+            )
 
     def finish(self) -> None:
         """Check that no refused request got a number that it accepts."""
@@ -102,7 +101,10 @@ class Refusals:
         if content != request.content or number > request.cap:
             return
         if not self.monitor.is_below_a_seed(request.id[0], number):
-            broken(f"refused, but has number {number}: {request.id}")
+            broken(
+                Check.REFUSED_AND_NUMBERED,
+                f"refused, but has number {number}: {request.id}",
+            )
         self.contradicted.add(f"{request.id[0]}-{number}")
 
 
@@ -118,7 +120,9 @@ def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
         number, _ = monitor.numbered.get((project, key), (None, ""))
         if number is not None:
             if number < last.get(project, 0):
-                broken(f"{project}-{number} was overtaken on a FIFO queue")
+                broken(
+                    Check.OVERTAKEN, f"{project}-{number} was overtaken on a FIFO queue"
+                )
             last[project] = number
 
 
@@ -131,4 +135,7 @@ def check_poison_last(history: History) -> None:
         elif what == "> publish_batch" and actor in sent:
             entries = detail[0]["PublishBatchRequestEntries"]
             if any("replayed" in entry["MessageAttributes"] for entry in entries):
-                broken(f"{actor} announced a number after poison")
+                broken(
+                    Check.POISON_BEFORE_NUMBERS,
+                    f"{actor} announced a number after poison",
+                )

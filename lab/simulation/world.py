@@ -20,18 +20,19 @@ from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm, quiet
 from simulation.history import OUTSIDE, History
-from simulation.monitor import Monitor, Violation
+from simulation.monitor import Monitor
 from simulation.pollers import Pollers
 from simulation.refusals import Refusals, check_order, check_poison_last
 from simulation.scenario import Scenario
 from simulation.services import Services
+from simulation.violations import Check, Violation
 
 
 @dataclass
 class Outcome:
     """The result of one history."""
 
-    violation: str | None
+    violation: Violation | None
     history: History
     tickets: int
     calls: int
@@ -93,6 +94,7 @@ class World:
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
+        self.history.on_note = self.chains.noted
         self.services.tables.on_failed_action = self.neighbours.cancelled
         if self.scenario.is_fair:
             for poller in self.pollers:
@@ -118,7 +120,7 @@ class World:
             conditions=[*conditions_of(*seen, self.services.tables.effects)],
         )
 
-    def _run(self) -> str | None:
+    def _run(self) -> Violation | None:
         """Run every task to its end; return the first violation."""
         tables = self.services.tables
         try:
@@ -135,8 +137,10 @@ class World:
             # A message that was received too often lets others pass it.
             if self.scenario.fifo and all(map(reason_of, dead_letters)):
                 check_order(self.monitor, self.refusals.at_caps)
-        except (HandlerError, Violation) as error:
-            return str(error)
+        except Violation as error:
+            return error
+        except HandlerError as error:
+            return Violation(Check.HANDLER_RAISED, str(error))
         finally:
             self.scheduler.end()
         return None

@@ -11,7 +11,8 @@ from botocore.exceptions import ClientError
 from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.chains import Chains
-from simulation.monitor import Monitor, Violation
+from simulation.monitor import Monitor
+from simulation.violations import Violation
 from tests.aws.contention import Contention, Reader
 from tests.aws.meter import Cancelled
 from tests.aws.tables import Items, empty, place_of

@@ -9,11 +9,11 @@ import pytest
 
 from simulation.aws.messages import reason_of
 from simulation.engine.choices import Choices
-from simulation.monitor import Violation
 from simulation.producers import Sending, request
 from simulation.random_scenarios import FIFO_BATCH, random_scenario
 from simulation.refusals import check_order
 from simulation.scenario import Scenario
+from simulation.violations import Violation
 from simulation.world import Outcome, World
 
 HISTORIES: Final = range(1, 76)

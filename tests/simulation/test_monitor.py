@@ -17,16 +17,21 @@ from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.monitor import Monitor, Violation
+from simulation.known_bad.algorithms import KNOWN_BAD
 from simulation.producers import Sending, request
+from simulation.refusals import Refusals
 from simulation.scenario import Scenario
+from simulation.violations import Check, Violation
 from simulation.world import World
+from tests.simulation.test_seeding import OPERATORS
 from tests.support.builders import announcement
+from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.errors import AnnouncementError
+from ticketctl.sequences.seeding import Seeded
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 
@@ -52,7 +57,8 @@ class Scene:
         self.topic = Topic(choices)
         self.queue = Queue("message", choices, Scheduler(choices))
         self.dead_letters = Queue("dead", choices, Scheduler(choices))
-        self.monitor = Monitor(self.topic, self.queue, self.dead_letters)
+        self.monitor = SeededMonitor(self.topic, self.queue, self.dead_letters)
+        self.refusals = Refusals(self.monitor)
         self.topic.on_publish = self.monitor.announced
         self.queue.on_delete = self.monitor.deleted
         self.tickets: list[Item] = []
@@ -100,6 +106,37 @@ class Scene:
         """Delete the first message."""
         self.queue.delete("message-1")
 
+    def refuse(self, error_type: str) -> None:
+        """Announce that the last message is refused."""
+        message = self.queue.arrived[-1]
+        data = {"message_id": message.id, "error_type": error_type, "field": "body"}
+        self.refusals.announced({"id": "refused", "data": data})
+
+    def refused_before(self) -> None:
+        """Let the usual request have been refused, before it got its number."""
+        request = self.monitor.sent[self.queue.arrived[0].body]
+        assert request
+        self.refusals.at_caps.append(request)
+
+    def end_refusals(self) -> None:
+        """End the history of the refusals."""
+        self.refusals.finish()
+
+    def reserve(self, number: int) -> None:
+        """Reserve a number, as a seed does."""
+        marks = {"status": {"S": "reserved"}, "origin": {"S": "elsewhere"}}
+        self.commit({**ticket(number), **marks})
+
+    def import_(self, number: int) -> None:
+        """Import a ticket."""
+        self.commit({**ticket(number, "imported"), "origin": {"S": "elsewhere"}})
+
+    def seeded(self, last: int, *given: int) -> None:
+        """End a seed that reports these numbers."""
+        self.monitor.done(
+            Seeded("P", last, last + 1, was_already=False, given_within=given)
+        )
+
     def lose(self) -> None:
         """Lose every message."""
         self.queue.messages.clear()
@@ -114,7 +151,7 @@ class Scene:
 
     def finish(self) -> None:
         """End the history."""
-        self.monitor.finish({TICKETS: self.tickets})
+        self.monitor.finish({TICKETS: self.tickets, KEYS: []})
 
     def play(self, steps: "Sequence[Step]") -> None:
         """Take the steps."""
@@ -153,76 +190,89 @@ class TestKeptPromises:
 
 
 SEND, ANNOUNCE, DELETE = call("send"), call("announce"), call("delete")
+COMMIT = call("commit", ticket(1), record(1))
 DEAD_LETTER, LOSE, FINISH = call("dead_letter"), call("lose"), call("finish")
 POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
+
+
+NUMBERED: list[tuple[Check, list[Step]]] = [
+    (Check.ORDER, [OTHER, call("commit", ticket(3, "other"), record(3, "other"))]),
+    (Check.SECOND_NUMBER, [call("commit", ticket(2), record(2))]),
+    (
+        Check.GIVEN_TWICE,
+        [OTHER, call("commit", ticket(1, "other"), record(1, "other"))],
+    ),
+    (Check.DELETED, [call("delete_ticket")]),
+    (Check.RECORD_OVERWRITTEN, [call("commit", record(1))]),
+    (Check.TABLES_AT_END, [ANNOUNCE, DELETE, call("lose_ticket"), FINISH]),
+    (Check.ANNOUNCED_CONTENT, [call("announce", priority="low")]),
+    (Check.ANNOUNCED_CONTENT, [call("announce", title="another")]),
+    (
+        Check.REPEAT_CONTENT,
+        [ANNOUNCE, call("announce", display="P-01"), DELETE, FINISH],
+    ),
+    (Check.DELETED_EARLY, [DELETE]),
+    (Check.LOST, [LOSE, FINISH]),
+    (Check.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
+    (Check.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
+    (Check.REFUSED_AND_NUMBERED, [call("refused_before"), call("end_refusals")]),
+]
+"""What is broken by these steps, after the usual request got number 1."""
+
+FRESH: list[tuple[Check, list[Step]]] = [
+    (Check.UNREQUESTED, [call("commit", ticket(1), record(1))]),
+    (Check.CONTENT, [SEND, call("commit", ticket(1, title="another"), record(1))]),
+    (Check.TABLES_APART, [SEND, call("commit", ticket(1))]),
+    (Check.TABLES_APART, [SEND, call("commit", ticket(1), record(2))]),
+    (Check.ANNOUNCED_EARLY, [SEND, ANNOUNCE]),
+    (Check.DELETED_EARLY, [POISON, call("dead_letter", body="not  JSON"), DELETE]),
+    (Check.LOST, [SEND, LOSE, FINISH]),
+    (Check.QUEUE_AT_END, [SEND, FINISH]),
+    (Check.VALID_DEAD_LETTER, [SEND, DEAD_LETTER, LOSE, FINISH]),
+    (
+        Check.DEAD_LETTER_WITHOUT_REASON,
+        [SEND, call("dead_letter", reason=None), LOSE, FINISH],
+    ),
+    (Check.REFUSAL_REASON, [POISON, call("refuse", "SequenceFullError")]),
+    (Check.SEED_REPORT, [call("reserve", 5), call("seeded", 5, 3)]),
+    (
+        Check.SEED_REPORT,
+        [SEND, call("reserve", 5), COMMIT, call("reserve", 2), call("seeded", 5)],
+    ),
+    (Check.SEED_LEFT_OPEN, [call("reserve", 5), call("seeded", 5)]),
+    (Check.RESERVED_TWICE, [call("reserve", 5), call("reserve", 5)]),
+    (Check.TICKET_OVERWRITTEN, [SEND, COMMIT, call("reserve", 1)]),
+    (
+        Check.BELOW_SEED,
+        [SEND, call("reserve", 5), call("commit", ticket(2), record(2))],
+    ),
+    (Check.IMPORT_IN_OPEN_GAP, [call("reserve", 5), call("import_", 2)]),
+    (Check.IMPORT_BEYOND_SEED, [call("import_", 2)]),
+    (Check.TABLES_AT_END, [call("reserve", 1), call("lose_ticket"), FINISH]),
+]
+"""What is broken by these steps, from the start."""
 
 
 class TestBrokenPromises:
     """The monitor sees each of them, at once or at the end of the history."""
 
-    @pytest.mark.parametrize(
-        ("violation", "steps"),
-        [
-            (
-                r"\[3\] was committed after 1",
-                [OTHER, call("commit", ticket(3, "other"), record(3, "other"))],
-            ),
-            ("has two numbers", [call("commit", ticket(2), record(2))]),
-            (
-                "P-1 was given twice",
-                [OTHER, call("commit", ticket(1, "other"), record(1, "other"))],
-            ),
-            ("P-1 was deleted", [call("delete_ticket")]),
-            ("the record of .* was overwritten", [call("commit", record(1))]),
-            (
-                "differs from the decisions",
-                [ANNOUNCE, DELETE, call("lose_ticket"), FINISH],
-            ),
-            ("P-1 was announced as", [call("announce", priority="low")]),
-            ("P-1 was announced as", [call("announce", title="another")]),
-            (
-                "P-1 was announced in different words",
-                [ANNOUNCE, call("announce", display="P-01"), DELETE, FINISH],
-            ),
-            ("message-1 was deleted before it was done", [DELETE]),
-            ("lost: ", [LOSE, FINISH]),
-        ],
-    )
+    @pytest.mark.parametrize(("check", "steps"), NUMBERED)
     def test_violation_is_seen_when_a_request_had_its_number(
-        self, numbered: Scene, violation: str, steps: Sequence[Step]
+        self, numbered: Scene, check: Check, steps: Sequence[Step]
     ) -> None:
-        with pytest.raises(Violation, match=violation):
+        with pytest.raises(Violation) as caught:
             numbered.play(steps)
 
-    @pytest.mark.parametrize(
-        ("violation", "steps"),
-        [
-            ("was never requested", [call("commit", ticket(1), record(1))]),
-            (
-                "differs from its request",
-                [SEND, call("commit", ticket(1, title="another"), record(1))],
-            ),
-            ("went apart", [SEND, call("commit", ticket(1))]),
-            ("went apart", [SEND, call("commit", ticket(1), record(2))]),
-            ("was announced before it was committed", [SEND, ANNOUNCE]),
-            (
-                "message-1 was deleted before it was done",
-                [POISON, call("dead_letter", body="not  JSON"), DELETE],
-            ),
-            ("lost: ", [SEND, LOSE, FINISH]),
-            ("the queue never drained", [SEND, FINISH]),
-            ("dead-lettered, but valid", [SEND, DEAD_LETTER, LOSE, FINISH]),
-            (
-                "in the dead-letter queue without a reason",
-                [SEND, call("dead_letter", reason=None), LOSE, FINISH],
-            ),
-        ],
-    )
+        assert caught.value.check is check
+
+    @pytest.mark.parametrize(("check", "steps"), FRESH)
     def test_violation_is_seen_when_nothing_happened_before(
-        self, scene: Scene, violation: str, steps: Sequence[Step]
+        self, scene: Scene, check: Check, steps: Sequence[Step]
     ) -> None:
-        with pytest.raises(Violation, match=violation):
+        with pytest.raises(Violation) as caught:
             scene.play(steps)
+
+        assert caught.value.check is check
 
 
 class RefusesAll(SNSPublisher):
@@ -258,34 +308,54 @@ def announcing_nothing(environment: ExecutionEnvironment) -> Any:
     return environment.handler(publisher=RefusesAll)
 
 
+def raising(_: ExecutionEnvironment) -> Any:
+    """Build a handler that raises an exception."""
+
+    def handle(*_: Any) -> None:
+        raise ValueError("a bug")
+
+    return handle
+
+
+WORLDS = [
+    (announcing_first, Check.ANNOUNCED_EARLY),
+    (announcing_nothing, Check.WAITED_FOR_NEIGHBOUR),
+    (raising, Check.HANDLER_RAISED),
+]
+
+
 class TestWorld:
     """The monitor sees what workers announce and return."""
 
-    @pytest.mark.parametrize(
-        ("build", "violation"),
-        [
-            (announcing_first, "P-1 was announced before it was committed"),
-            (announcing_nothing, "message-1 had to wait without contention"),
-        ],
-    )
+    @pytest.mark.parametrize(("build", "check"), WORLDS)
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(
-        self, build: Any, violation: str
+        self, build: Any, check: Check
     ) -> None:
         day = replace(DAY, is_fair=True)
         outcome = World(day, Choices(1), Algorithm("bad", build)).run()
 
-        assert outcome.violation == violation
+        assert outcome.violation
+        assert outcome.violation.check is check
 
     def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
         world = World(DAY, Choices(1))
         world.scenario = replace(DAY, max_attempts=0)
         outcome = world.run()
 
-        assert outcome.violation == "worker0.1 tried 1 times in P, not 0"
+        assert str(outcome.violation) == "worker0.1 tried 1 times in P, not 0"
 
     def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
         world = World(DAY, Choices(1))
         world.services.tables.units_written = 1.0
         outcome = world.run()
 
-        assert outcome.violation == "5.0 units written, at most 4 due"
+        assert outcome.violation
+        assert outcome.violation.check is Check.WRITE_UNITS
+
+
+def test_each_check_is_seen_to_fail() -> None:
+    """By a known-bad algorithm, a known-bad operator, or a test above."""
+    seen = {check for _, check in (*OPERATORS, *WORLDS)} | {Check.WRITE_UNITS}
+    seen |= {check for check, _ in (*NUMBERED, *FRESH)}
+
+    assert seen | {one.breaks for one in KNOWN_BAD} == {*Check}

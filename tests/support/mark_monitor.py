@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.monitor import Monitor, broken
+from simulation.monitor import Monitor
 from simulation.requests import RequestId
+from simulation.violations import Check, broken
 
 VOIDED: Final = "voided"
 ERASED: Final = "erased"
@@ -74,14 +75,23 @@ class MarkMonitor(Monitor):
     ) -> None:
         before = self.items.get(address)
         if before is None or status(before) == RESERVED:
-            broken(f"{address.key} is {status(item)}, and was no ticket")
+            broken(
+                Check.MARKED_WITHOUT_TICKET,
+                f"{address.key} is {status(item)}, and was no ticket",
+            )
         lost = [name for name in KEPT if before.get(name) != item.get(name)]
         if lost:
-            broken(f"{address.key} is {status(item)}, and its {lost} changed")
+            broken(
+                Check.MARK_CHANGED,
+                f"{address.key} is {status(item)}, and its {lost} changed",
+            )
         if status(item) == ERASED:
             self._see_erasure(address, item, writes)
         elif _unmarked(before) != _unmarked(item):
-            broken(f"{address.key} is voided, and more than that changed")
+            broken(
+                Check.MARK_CHANGED,
+                f"{address.key} is voided, and more than that changed",
+            )
         origin = "elsewhere" if "origin" in item else "here"
         self.marked[f"{status(item)} {origin}"] += 1
 
@@ -93,11 +103,16 @@ class MarkMonitor(Monitor):
         if address in self.commitments:
             due["commitment"] = {"S": self.commitments[address]}
         if left != due:
-            broken(f"{address.key} is erased, and has {left}, not {due}")
+            broken(
+                Check.ERASED_TEXT, f"{address.key} is erased, and has {left}, not {due}"
+            )
         of_record = _address_of_record(item)
         record = {**self.items[of_record], "fingerprint": NO_FINGERPRINT}
         if writes.get(of_record) != record:
-            broken(f"{address.key} is erased, and the record of its key is not")
+            broken(
+                Check.ERASED_RECORD,
+                f"{address.key} is erased, and the record of its key is not",
+            )
         request = str(address.key[0]), plain(item["idempotency_key"])
         if request in self.numbered:  # Imported requests are not.
             self.erased.add(request)
@@ -118,7 +133,7 @@ class MarkMonitor(Monitor):
         if request not in self.erased:
             super().announced(event)
         elif event["id"] != self._event_id(request) or _texts(data) not in asked:
-            broken(f"{event['id']} was announced as {data}")
+            broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
         else:
             _, numbered = self.numbered[request]
             is_rival = _texts(data) != _texts(json.loads(numbered))

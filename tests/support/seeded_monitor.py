@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.monitor import broken
+from simulation.violations import Check, broken
 from tests.support.mark_monitor import MarkMonitor
 from ticketctl.sequences.seeding import Seeded
 
@@ -49,7 +49,10 @@ class SeededMonitor(MarkMonitor):
             super()._see_numbers(writes)
         for (project, number), item in elsewhere.items():
             if number in self.issued[project] | self.imported[project]:
-                broken(f"{project}-{number} was a ticket, and was overwritten")
+                broken(
+                    Check.TICKET_OVERWRITTEN,
+                    f"{project}-{number} was a ticket, and was overwritten",
+                )
             if "status" in item:
                 self._see_reserved(project, number)
             else:
@@ -67,19 +70,27 @@ class SeededMonitor(MarkMonitor):
         """See a finished seed: it reported every ticket that was given between."""
         reported = {*seeded.given_within}
         if reported - self.issued[seeded.project_id]:
-            broken(f"{reported} were reported as given, and were not")
+            broken(
+                Check.SEED_REPORT, f"{reported} were reported as given, and were not"
+            )
         for jump in self.jumps[seeded.project_id]:
             if jump.last != seeded.last:
                 continue
             jump.reported |= reported
             if jump.open_at is not None:
-                broken(f"the seed up to {jump.last} left {jump.open_at} open")
+                broken(
+                    Check.SEED_LEFT_OPEN,
+                    f"the seed up to {jump.last} left {jump.open_at} open",
+                )
             if {*jump.given} - jump.reported:
-                broken(f"{jump.given} were given, but {jump.reported} reported")
+                broken(
+                    Check.SEED_REPORT,
+                    f"{jump.given} were given, but {jump.reported} reported",
+                )
 
     def _see_reserved(self, project: str, number: int) -> None:
         if number in self.reserved[project]:
-            broken(f"{project}-{number} was reserved twice")
+            broken(Check.RESERVED_TWICE, f"{project}-{number} was reserved twice")
         self.reserved[project].add(number)
         before = self.last[project]
         if number > before:
@@ -94,9 +105,15 @@ class SeededMonitor(MarkMonitor):
             if jump.open_at is not None and jump.open_at <= number < min(
                 place for place in taken if place > jump.open_at
             ):
-                broken(f"{project}-{number} was imported where workers may write")
+                broken(
+                    Check.IMPORT_IN_OPEN_GAP,
+                    f"{project}-{number} was imported where workers may write",
+                )
         if number > self.last[project]:
-            broken(f"{project}-{number} was imported beyond the last number")
+            broken(
+                Check.IMPORT_BEYOND_SEED,
+                f"{project}-{number} was imported beyond the last number",
+            )
         self.imported[project].add(number)
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
@@ -106,7 +123,10 @@ class SeededMonitor(MarkMonitor):
             return
         places = {jump.open_at: jump for jump in self.open_jumps(project)}
         if new[0] not in places or new != [*range(new[0], new[-1] + 1)]:
-            broken(f"{project}: {new} was committed below {self.last[project]}")
+            broken(
+                Check.BELOW_SEED,
+                f"{project}: {new} was committed below {self.last[project]}",
+            )
         places[new[0]].open_at = new[-1] + 1
         for jump in self.jumps[project]:
             jump.given += [number for number in new if jump.before < number < jump.last]
@@ -128,6 +148,12 @@ class SeededMonitor(MarkMonitor):
                 elsewhere[project].add(int(plain(item["number"])))
         for project in {*elsewhere, *self.jumps}:
             if elsewhere[project] != self.reserved[project] | self.imported[project]:
-                broken(f"{project}: the table lacks a number from elsewhere")
+                broken(
+                    Check.TABLES_AT_END,
+                    f"{project}: the table lacks a number from elsewhere",
+                )
             if jumps := self.open_jumps(project):
-                broken(f"{project}: a worker may still write {jumps[0].open_at}")
+                broken(
+                    Check.SEED_LEFT_OPEN,
+                    f"{project}: a worker may still write {jumps[0].open_at}",
+                )

@@ -16,8 +16,8 @@ from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.history import OUTSIDE
-from simulation.monitor import broken
 from simulation.scenario import Scenario
+from simulation.violations import Check, broken
 from simulation.world import Outcome, World
 from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
@@ -142,7 +142,7 @@ class SeededWorld(World):
             if self._call(order, call) in {"done", "refused"}:
                 return
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
-        broken(f"{order} never got through")
+        broken(Check.OPERATOR_STUCK, f"{order} never got through")
 
     def _call(self, order: Order, call: int) -> str:
         """Run the command once; return its outcome."""
@@ -184,7 +184,7 @@ class SeededWorld(World):
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
-                broken(f"{number} was {fate}, and is not there")
+                broken(Check.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there")
 
 
 def _existing(name: str, number: int) -> Existing:

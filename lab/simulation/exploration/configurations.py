@@ -20,6 +20,7 @@ from simulation.exploration.walks import walk
 from simulation.play import all_cores
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
+from simulation.violations import Violation
 from simulation.world import World
 
 WALKS: Final = 300
@@ -130,7 +131,7 @@ class Findings:
     configuration: Configuration
     states: int
     transitions: int
-    violation: str | None
+    violation: Violation | None
     history: Sequence[str] = ()
     """The lines of the violation's history."""
     missing: int = 0

@@ -10,6 +10,7 @@ from simulation.aws.lambda_service import Handler
 from simulation.aws.network import Request
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.execution_environment import ExecutionEnvironment
+from simulation.monitor import FULL
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -39,15 +40,17 @@ class SilentReplays(SNSPublisher):
         return super().publish(new, time_left)
 
 
-class SilentRefusals(SNSPublisher):
-    """Takes refusals for announced."""
+class SilentPoison(SNSPublisher):
+    """Takes the refusals of poison for announced."""
 
     def publish(
         self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Announce the numbers."""
-        numbers = [one for one in envelopes if "error_type" not in one.attributes]
-        return super().publish(numbers, time_left)
+        """Announce the numbers, and the refusals at caps."""
+        others = [
+            one for one in envelopes if one.attributes.get("error_type", FULL) == FULL
+        ]
+        return super().publish(others, time_left)
 
 
 def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:

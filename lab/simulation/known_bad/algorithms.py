@@ -10,17 +10,15 @@ from simulation.execution_environment import (
     ExecutionEnvironment,
 )
 from simulation.known_bad import adapters, allocation, chains, samples, workers
-
-FITS_NOT: Final = "does not fit"
-TOO_EARLY: Final = "is dated before its predecessor"
+from simulation.violations import Check
 
 
-def _with(name: str, breaks: str = "", **parts: Any) -> Algorithm:
+def _with(name: str, breaks: Check | None = None, **parts: Any) -> Algorithm:
     """Return the shipped algorithm but for these parts."""
     return Algorithm(name, partial(ExecutionEnvironment.handler, **parts), breaks)
 
 
-def _by_record(name: str, breaks: str, number: samples.Number) -> Algorithm:
+def _by_record(name: str, breaks: Check, number: samples.Number) -> Algorithm:
     build = partial(samples.RecordByRecord, number=number)
     return Algorithm(name, build, breaks, has_key_records=False)
 
@@ -28,150 +26,149 @@ def _by_record(name: str, breaks: str, number: samples.Number) -> Algorithm:
 KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "increment on any cancellation",
-        "was committed after",
+        Check.ATTEMPT,
         decide=allocation.increment_on_any_cancellation,
     ),
     _with(
-        "a conflict is a number taken",
-        "was committed after",
-        decide=allocation.conflict_is_taken,
-    ),
-    _with(
         "increment by the block's length",
-        "was committed after",
+        Check.CHAIN,
         decide=allocation.increment_by_block_length,
     ),
     _with(
         "a collision is taken for progress",
-        "times in",
+        Check.ATTEMPTS,
         allocator=allocation.Unbounded,
     ),
     Algorithm(
         "a number cached from a block only tried",
         allocation.caching_what_it_tries,
-        "was committed after",
+        Check.ATTEMPT,
     ),
     _with(
         "one cached number for all projects",
-        "was committed after",
+        Check.ATTEMPT,
         cache=allocation.OneForAll,
     ),
-    _with("a cache without the chain", FITS_NOT, cache=chains.CacheWithoutChain),
-    _with("a cache without the date", TOO_EARLY, cache=chains.CacheWithoutDate),
+    _with("a cache without the chain", Check.CHAIN, cache=chains.CacheWithoutChain),
+    _with("a cache without the date", Check.DATE, cache=chains.CacheWithoutDate),
     _with(
         "a tried block's chain past a taken run",
-        FITS_NOT,
+        Check.CHAIN,
         decide=chains.own_chain_past_a_run,
     ),
-    _with("the chain of a run's first ticket", FITS_NOT, decide=chains.first_of_a_run),
+    _with(
+        "the chain of a run's first ticket", Check.CHAIN, decide=chains.first_of_a_run
+    ),
     _with(
         "a tried block's chain after a replay",
-        FITS_NOT,
+        Check.CHAIN,
         decide=chains.tried_chain_after_a_replay,
     ),
-    _with("a fresh number with a stale chain", FITS_NOT, store=chains.StaleChains),
-    _with("the worker's own clock", TOO_EARLY, allocator=chains.OwnClock),
+    _with("a fresh number with a stale chain", Check.CHAIN, store=chains.StaleChains),
+    _with("the worker's own clock", Check.DATE, allocator=chains.OwnClock),
     _by_record(
-        "the textbook loop: query, put, plus one", "has two numbers", samples.textbook
+        "the textbook loop: query, put, plus one", Check.SECOND_NUMBER, samples.textbook
     ),
     _by_record(
-        "a counter row with ADD, then the ticket",
-        "was committed after",
-        samples.counter,
-    ),
-    _by_record(
-        "read and retry everything, no idempotency key",
-        "has two numbers",
-        samples.retry_everything,
-    ),
-    _by_record(
-        "a three-step idempotency wrapper", "has two numbers", samples.three_steps
+        "a three-step idempotency wrapper", Check.SECOND_NUMBER, samples.three_steps
     ),
     _with(
         "a replay is not announced",
-        "was deleted before it was done",
+        Check.DELETED_EARLY,
         publisher=adapters.SilentReplays,
     ),
-    Algorithm("the message id as key", adapters.keyed_by_message_id, "has two numbers"),
+    Algorithm(
+        "the message id as key", adapters.keyed_by_message_id, Check.SECOND_NUMBER
+    ),
     Algorithm(
         "deleted before it is sent to the dead-letter queue",
         adapters.deleting_too_early,
-        "was deleted before it was done",
+        Check.DELETED_EARLY,
     ),
     Algorithm(
         "`Failed` is ignored",
         adapters.ignoring_failed_entries,
-        "was deleted before it was done",
+        Check.DELETED_EARLY,
     ),
     _with(
         "unforeseen failures are deleted",
-        "was deleted before it was done",
+        Check.DELETED_EARLY,
         worker=workers.DeletesUnforeseen,
     ),
     Algorithm(
         "a ticket is put without a condition",
         adapters.putting_without_condition,
-        "was given twice",
+        Check.GIVEN_TWICE,
     ),
     _with(
         "a cap is ignored",
-        "is above its request's cap",
+        Check.CAP,
         allocator=allocation.IgnoresCaps,
     ),
     _with(
         "a cap is refused without a look at its key",
-        "refused, but has number",
+        Check.REFUSED_AND_NUMBERED,
         store=adapters.RefusesUnseen,
     ),
     _with(
         "a cap is refused on a half-seen block",
-        "refused, but has number",
+        Check.REFUSED_AND_NUMBERED,
         store=adapters.RefusesHalfSeen,
     ),
     _with(
         "a cap is refused by its place in a block",
-        "refused below its cap",
+        Check.REFUSED_BELOW_CAP,
         allocator=allocation.RefusesByPlace,
     ),
     _with(
         "a refusal holds its group",
-        "had to wait without contention",
+        Check.WAITED_FOR_NEIGHBOUR,
         worker=workers.HoldsGroups,
     ),
     _with(
         "a rival comes after the others",
-        "was overtaken on a FIFO queue",
+        Check.OVERTAKEN,
         allocator=allocation.NumbersRivalsLast,
     ),
     _with(
         "poison is sent before the numbers",
-        "announced a number after poison",
+        Check.POISON_BEFORE_NUMBERS,
         worker=workers.PoisonFirst,
     ),
     _with(
         "numbers are announced at the end only",
-        "waited for another project's backoff",
+        Check.WAITED_FOR_BACKOFF,
         turns=workers.AnnouncesLast,
     ),
     _with(
         "the thread that ends does not look",
-        "waited for another project's backoff",
+        Check.WAITED_FOR_BACKOFF,
         turns=workers.EndsUnseen,
     ),
     _with(
-        "a refusal is taken for announced",
-        "was dead-lettered before its event",
-        publisher=adapters.SilentRefusals,
+        "poison is dead-lettered without its event",
+        Check.DEAD_LETTER_BEFORE_EVENT,
+        publisher=adapters.SilentPoison,
+    ),
+    _with(
+        "an announcement without the chain",
+        Check.ANNOUNCED_CHAIN,
+        publisher=chains.AnnouncesNoChain,
+    ),
+    Algorithm(
+        "a key's record without the chain",
+        chains.recording_no_chain,
+        Check.RECORD_CHAIN,
     ),
     _with(
         "poison is announced and not dead-lettered",
-        "was deleted before it was done",
+        Check.DELETED_EARLY,
         dead_letters=adapters.NoDeadLetters(),
     ),
     Algorithm(
         "the newest ticket gets deleted",
         adapters.deleting_the_top,
-        "was given twice",
+        Check.GIVEN_TWICE,
         has_key_records=False,
         deletes_tickets=True,
     ),
@@ -188,7 +185,7 @@ RARE: Final = (
 REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
     "a replay found beside a conflict is not announced",
     allocation.leaving_replays_to_the_holder,
-    "was deleted before it was done",
+    Check.DELETED_EARLY,
 )
 """Its interleaving is so rare that only the exhaustive exploration must find it."""
 

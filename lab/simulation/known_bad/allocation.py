@@ -28,17 +28,6 @@ def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextSt
     return replace(next_step(block, slots), action=TryAt(taken))
 
 
-def conflict_is_taken(block: Block, slots: Sequence[Slot]) -> NextStep:
-    """Take a number that another worker attempts for one that is taken."""
-    taken = [
-        replace(slot, ticket=Reason.CONDITION_FAILED, taken_by=Head(number))
-        if slot.ticket is Reason.CONFLICT
-        else slot
-        for number, slot in enumerate(slots, block.first_number)
-    ]
-    return next_step(block, taken)
-
-
 def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     """Take the whole block for taken when its first number is."""
     step = next_step(block, slots)

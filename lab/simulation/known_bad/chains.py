@@ -5,14 +5,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from simulation.aws.clients import with_puts
+from simulation.aws.lambda_service import Handler
+from simulation.aws.network import Request
+from simulation.aws.tables import TICKETS
+from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, TryAt, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import Slot
+from ticket_numbering.allocation.store import Slot, TimeLeft
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import CreateTicket
 
 
@@ -92,3 +101,37 @@ class OwnClock(Allocator):
         """Return the allocation."""
         cached = self.cache.head(project_id, self.now())
         return DatesByItsClock(project_id, list(requests), cached)
+
+
+class AnnouncesNoChain(SNSPublisher):
+    """Announces no ticket's chain."""
+
+    def publish(
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish the events without their chains."""
+        changed = [
+            replace(envelope, event=_without_chain(envelope.event))
+            if isinstance(envelope.event, TicketNumberAssigned)
+            else envelope
+            for envelope in announcements
+        ]
+        return super().publish(changed, time_left)
+
+
+def _without_chain(event: TicketNumberAssigned) -> TicketNumberAssigned:
+    data = event.data.model_copy(update={"chain": None})
+    return event.model_copy(update={"data": data})
+
+
+def recording_no_chain(environment: ExecutionEnvironment) -> Handler:
+    """Put the records of keys without the chain."""
+
+    def change(put: Request) -> Request:
+        if put["TableName"] == TICKETS:
+            return put
+        kept = {name: value for name, value in put["Item"].items() if name != "chain"}
+        return {**put, "Item": kept}
+
+    client = with_puts(environment.dynamodb, change)
+    return replace(environment, dynamodb=client).handler()

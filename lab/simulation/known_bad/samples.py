@@ -123,21 +123,6 @@ def counter(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     return number
 
 
-def retry_everything(environment: ExecutionEnvironment, request: CreateTicket) -> int:
-    """Read and retry on every failure, without an idempotency key."""
-    for attempt in range(SETTINGS.max_attempts):
-        try:
-            number = environment.store().head(request.project_id).next_number
-            put = {"Put": ticket_put(request, number)}
-            environment.dynamodb.transact_write_items(TransactItems=[put])
-        except Exception:
-            if attempt == SETTINGS.max_attempts - 1:
-                raise
-            continue
-        return number
-    raise AssertionError
-
-
 def three_steps(environment: ExecutionEnvironment, request: CreateTicket) -> int:
     """Mark as begun, do the work, mark as done: an idempotency wrapper."""
     key = {"id": {"S": "#".join(request.key)}}
