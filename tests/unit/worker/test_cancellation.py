@@ -1,6 +1,8 @@
 """The next step after a cancelled block, as a table: no store, no clock, no chance."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -91,6 +93,32 @@ def test_next_step_is_what_the_reasons_prove(
     found = step.action
     assert (type(found.error) if isinstance(found, BackOff) else found) == action
     assert flags == {name for name in ("collided", "conflicted") if getattr(step, name)}
+
+
+def slots_of(number: int) -> Iterator[Slot]:
+    """Yield each combination of reasons that DynamoDB can give for one request."""
+    failed = Reason.CONDITION_FAILED
+    other = [reason for reason in Reason if reason is not failed]
+    tickets = [*((reason, None) for reason in Reason), (failed, Head(number))]
+    keys = [*((reason, None) for reason in other), (failed, RECORDED), (failed, DAMAGE)]
+    for (ticket, taken_by), (key, recorded) in product(tickets, keys):
+        yield Slot(ticket, key, recorded, taken_by)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_next_step_tries_only_behind_a_worker_s_ticket_seen_committed(
+    length: int,
+) -> None:
+    """Fact 2 about the code of `docs/proof.md`, by every combination of reasons."""
+    block = replace(BLOCK, tickets=BLOCK.tickets[:length])
+    numbers = range(block.first_number, block.first_number + length)
+
+    for slots in product(*map(slots_of, numbers)):
+        action = next_step(block, slots).action
+
+        shown = [slot.taken_by for slot in slots if slot.is_taken]
+        if isinstance(action, TryAt) and action.head is not block.head:
+            assert action.head in shown, slots
 
 
 def test_next_step_guesses_nothing_when_a_slot_is_missing() -> None:
