@@ -169,7 +169,10 @@ def _progress() -> Progress:
 def _table(totals: Totals) -> Table:
     table = Table("count", "total")
     rows = [*sorted(totals.counts.items()), ("violations", len(totals.violations))]
-    for name, number in rows:
+    conditions = [
+        (f"histories with {name}", totals.met[name]) for name in totals.intervals
+    ]
+    for name, number in [*rows, *conditions]:
         table.add_row(name, f"{number:,}")
     return table
 

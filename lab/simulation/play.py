@@ -49,15 +49,19 @@ class Totals:
     """The sums over some histories."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    """Events by kind."""
     violations: list[tuple[int, Violation]] = field(default_factory=list)
     """Seeds, and what each of them broke."""
+    met: Counter[str] = field(default_factory=Counter)
+    """The number of histories that met each condition."""
     intervals: dict[str, float] = field(default_factory=dict)
-    """The conditions that make numbering hard; each is met once in an interval."""
+    """The number of histories of which at least one meets each condition."""
 
     def __iadd__(self, other: "Totals") -> Self:
         """Add the sums over other histories."""
         self.counts += other.counts
         self.violations += other.violations
+        self.met += other.met
         self.intervals |= other.intervals
         return self
 
@@ -68,8 +72,8 @@ def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     for seed in seeds:
         outcome = play(seed, algorithm)
         totals.counts += outcome.counts
-        for name, interval, count in outcome.conditions:
-            totals.counts[name] += count
+        for name, interval, is_met in outcome.conditions:
+            totals.met[name] += is_met
             totals.intervals[name] = interval
         if outcome.violation:
             totals.violations.append((seed, outcome.violation))

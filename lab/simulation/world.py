@@ -109,7 +109,7 @@ class World:
             self.scheduler.spawn(outside, poller.name, poller.run)
         with quiet():
             violation = self._run()
-        seen = self.scenario, self.history, self.neighbours
+        effects = self.services.tables.effects
         return Outcome(
             violation,
             self.history,
@@ -117,7 +117,15 @@ class World:
             calls=self.services.network.calls,
             write_units=self.services.tables.units_written,
             counts=self._counts(),
-            conditions=[*conditions_of(*seen, self.services.tables.effects)],
+            conditions=[
+                *conditions_of(
+                    self.scenario,
+                    self.history,
+                    self.neighbours,
+                    self.faults.injected,
+                    effects,
+                )
+            ],
         )
 
     def _run(self) -> Violation | None:
@@ -156,7 +164,6 @@ class World:
         )
 
     def _counts(self) -> Counter[str]:
-        faults, refusals = self.faults.injected, self.history.refusals()
         return Counter(
             {
                 "histories": 1,
@@ -167,12 +174,8 @@ class World:
                 "dates that ran back over a day": self.chains.dates_back,
                 "calls to AWS": self.services.network.calls,
                 "scheduling points": self.scheduler.steps,
-                "faults": faults.total(),
-                **{
-                    f"fault: {kind.value.text}": number
-                    for kind, number in faults.items()
-                },
-                **{f"refused: {code}": number for code, number in refusals.items()},
+                "faults": self.faults.injected.total(),
+                **self.services.tables.effects,
             }
         )
 
