@@ -91,7 +91,7 @@ prove: .venv-prove/ready  ## Prove the promises by induction, and refute each kn
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, in 4 minutes, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
-explore: .venv/ready  ## Explore every state of small configurations of the same model; 15 minutes.
+explore: .venv/ready  ## Explore every state of small configurations of the same model, in half a minute.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation explore
 
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.

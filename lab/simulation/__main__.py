@@ -1,6 +1,6 @@
 """`python -m simulation`: play random histories, or explore configurations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -106,31 +106,15 @@ def known_bad(
 
 
 @app.command()
-def explore(
-    *, quick: Annotated[bool, typer.Option(help="Only those of `make test`.")] = False
-) -> None:
+def explore() -> None:
     """Explore every state of small configurations; print a table in Markdown."""
-    chosen = [
-        configuration
-        for configuration in CONFIGURATIONS
-        if configuration.is_quick or not quick
-    ]
     with _progress() as progress:
-        explored = named(explore_on_all_cores(chosen), progress.console)
-        found = [*progress.track(explored, len(chosen))]
+        found = [*progress.track(explore_on_all_cores(), len(CONFIGURATIONS))]
     _print(_exploration_table(found))
     for findings in found:
         if findings.violation or findings.missing:
             _print(findings.history)
             raise typer.Exit(FOUND)
-
-
-def named(explored: Iterable[Findings], screen: Console) -> Iterator[Findings]:
-    """Print a line for each configuration, where no terminal shows the bar, too."""
-    for findings in explored:
-        line = f"{findings.configuration.name}: {findings.states:,} states"
-        screen.print(line, markup=False, highlight=False, soft_wrap=True)
-        yield findings
 
 
 def _exploration_table(found: Sequence[Findings]) -> list[str]:

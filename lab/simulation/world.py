@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from simulation.aws.fault_plans import FaultPlan, RandomFaults
+from simulation.aws.fault_plans import RandomFaults
 from simulation.aws.faults import Fault
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import HandlerError
@@ -53,11 +53,10 @@ class World:
         scenario: Scenario,
         choices: Choices,
         algorithm: Algorithm = SHIPPED,
-        faults: FaultPlan | None = None,
     ) -> None:
         self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)
-        self.faults = faults or RandomFaults(
+        self.faults = RandomFaults(
             choices, self.scheduler, scenario.fault_rate, scenario.outages
         )
         self.history = History(self.scheduler)
@@ -160,7 +159,6 @@ class World:
             self.scheduler.state(),
             self.services.state(),
             tuple(sorted(self.monitor.numbered.items())),
-            self.faults.injected.total(),
         )
 
     def _counts(self) -> Counter[str]:

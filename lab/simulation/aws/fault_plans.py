@@ -76,19 +76,3 @@ class RandomFaults(FaultPlan):
         if not self.rate or not self.choices.chance(self.rate):
             return None
         return one_of(self.choices, possible(call))
-
-
-@dataclass
-class EveryFault(FaultPlan):
-    """Each call has every possible fault in turn, up to the budget of a history."""
-
-    choices: Choices
-    budget: int
-    kinds: Sequence[Fault]
-
-    def draw(self, call: str) -> Fault | None:
-        """Return no fault, or in turn each of the kinds that the call can have."""
-        kinds = [fault for fault in possible(call) if fault in self.kinds]
-        if self.injected.total() >= self.budget or not kinds:
-            return None
-        return one_of(self.choices, [None, *kinds])

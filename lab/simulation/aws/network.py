@@ -13,7 +13,7 @@ from simulation.aws.faults import Effect, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.engine.tasks import FOREVER, Future, Process
+from simulation.engine.tasks import Future, Process
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 MAX_LATENESS_SECONDS: Final = 20.0
@@ -68,7 +68,7 @@ class Network:
     history: Log
     attempts: int = CLIENT_CONFIG["retries"]["total_max_attempts"]
     read_timeout: float = CLIENT_CONFIG["read_timeout"]
-    """Seconds to the client's timeout; FOREVER if only a fault causes one."""
+    """Seconds to the client's timeout."""
     redelivery: float = 0.0
     """Seconds until a killed caller's messages are redelivered.
 
@@ -101,10 +101,8 @@ class Network:
         self.calls += 1
         fault = self.faults.next(operation)
         self.history.called(operation, request, fault)
-        if fault:
-            self.scheduler.observe(fault.name)
-            if fault.value.effect is Effect.BEFORE:
-                self._end(fault, self._wait_in_vain(fault))
+        if fault and fault.value.effect is Effect.BEFORE:
+            self._end(fault, self._wait_in_vain(fault))
         partly = fault is not None and fault.value.effect is Effect.PARTLY
         serve = partial(service.serve, operation, request, partly=partly)
         answer = self._answer(operation, serve, fault)
@@ -139,23 +137,18 @@ class Network:
             else (),
         )
         if late:
-            self._end(late, self._timeout if late.value.times_out else 0.0)
+            self._end(late, self.read_timeout if late.value.times_out else 0.0)
         if not self.scheduler.wait(future, self.read_timeout):
             self.history.note(f"< {operation}", Fault.LATE)
             self._end(Fault.LATE)
         return future.value
-
-    @property
-    def _timeout(self) -> float:
-        """The seconds to a client's timeout that a fault causes."""
-        return 0.0 if self.read_timeout == FOREVER else self.read_timeout
 
     def _wait_in_vain(self, fault: Fault) -> float:
         """Return the wait of a caller whose call the service does not receive."""
         if fault.value.error is None:  # It kills the caller.
             return 0.0
         if fault.value.times_out:
-            return self._timeout
+            return self.read_timeout
         return self.latency.sample(self.choices)
 
     def _lateness(self, fault: Fault) -> float:
@@ -164,7 +157,7 @@ class Network:
         Of one that was killed, this is 0 or around the redelivery of its messages.
         """
         if fault.value.times_out:
-            return self._timeout + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
+            return self.read_timeout + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
         if not self.redelivery or self.choices.chance(0.5):
             return 0.0
         early, late = AROUND_REDELIVERY

@@ -1,12 +1,10 @@
 """The configurations whose every state is explored."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from simulation.aws.fault_plans import EveryFault
-from simulation.aws.faults import Fault
 from simulation.aws.latency import Latency
 from simulation.engine.tasks import FOREVER
 from simulation.execution_environment import SHIPPED, Algorithm
@@ -17,6 +15,10 @@ from simulation.exploration.search import (
     explore,
 )
 from simulation.exploration.walks import walk
+from simulation.known_bad.algorithms import (
+    ALGORITHMS,
+    REPLAY_LEFT_TO_THE_HOLDER,
+)
 from simulation.play import all_cores
 from simulation.producers import Sending, request
 from simulation.scenario import Scenario
@@ -29,19 +31,13 @@ WALKS: Final = 300
 
 @dataclass(frozen=True)
 class Configuration:
-    """A scenario of two workers, and the faults that can happen in it."""
+    """A scenario of two workers in which all but the order of events is fixed."""
 
     name: str
     bodies: Sequence[str]
-    faults: int = 0
-    """The highest number of faults in a history."""
-    kinds: Sequence[Fault] = ()
-    """The kinds of faults."""
+    finds: Algorithm
+    """A known-bad algorithm that it alone finds, or finds soonest by far."""
     batch_size: int = 1
-    reverses: bool = False
-    """Whether lists that a service may reorder are also tried in reverse."""
-    is_quick: bool = False
-    """Whether `make test` explores it, too."""
 
     @property
     def scenario(self) -> Scenario:
@@ -58,68 +54,37 @@ class Configuration:
     def world(
         self, choices: ExhaustiveChoices, algorithm: Algorithm = SHIPPED
     ) -> World:
-        """Return the world of one run, without botocore's retries and timeouts."""
-        faults = EveryFault(choices, self.faults, self.kinds)
-        world = World(self.scenario, choices, algorithm, faults)
-        world.services.network.attempts = 1
+        """Return the world of one run, without timeouts."""
+        world = World(self.scenario, choices, algorithm)
         world.services.network.read_timeout = FOREVER
         world.scheduler.before_choice = lambda: choices.at(world.state)
         return world
 
     def explore(self, algorithm: Algorithm = SHIPPED) -> Exploration:
         """Explore up to the first violation."""
-        make_world = partial(self.world, algorithm=algorithm)
-        return explore(make_world, reverses=self.reverses)
+        return explore(partial(self.world, algorithm=algorithm))
 
     def missing(self, graph: Graph) -> int:
         """Return the number of states and transitions that only random walks meet."""
-        return walk(self.world, graph, WALKS, reverses=self.reverses).missing
-
-
-ONE, TWO, THREE = (request("P", key) for key in ("one", "two", "three"))
-
-TWO_MESSAGES: Final = Configuration("two messages", [ONE, TWO])
-SENT_TWICE: Final = Configuration("one message, sent twice", [ONE, ONE])
-BATCHES: Final = Configuration(
-    "three messages in batches of two", [ONE, TWO, THREE], batch_size=2, is_quick=True
-)
-
-
-def with_faults(
-    configuration: Configuration, *kinds: Fault, faults: int = 1, is_quick: bool = False
-) -> Configuration:
-    """Return the configuration with up to this number of faults of these kinds."""
-    listed = "; or ".join(kind.value.text for kind in kinds)
-    name = f"{configuration.name}; up to {faults} x {listed}"
-    return replace(
-        configuration, name=name, kinds=kinds, faults=faults, is_quick=is_quick
-    )
+        return walk(self.world, graph, WALKS).missing
 
 
 CONFIGURATIONS: Final[Sequence[Configuration]] = (
-    TWO_MESSAGES,
-    SENT_TWICE,
-    BATCHES,
-    # What differs as far as the worker can tell; other faults are like one of these.
-    with_faults(TWO_MESSAGES, Fault.KILLED_BEFORE, is_quick=True),
-    with_faults(TWO_MESSAGES, Fault.DUPLICATED),
-    with_faults(TWO_MESSAGES, Fault.REFUSED),
-    with_faults(TWO_MESSAGES, Fault.KILLED_DURING),
-    with_faults(TWO_MESSAGES, Fault.LOST),
-    with_faults(TWO_MESSAGES, Fault.LATE),
-    with_faults(SENT_TWICE, Fault.KILLED_DURING),
-    replace(
-        BATCHES,
-        name=f"{BATCHES.name}; services work in either order",
-        reverses=True,
-        is_quick=False,
+    Configuration(
+        "one message, sent twice",
+        (request("P", "one"),) * 2,
+        finds=REPLAY_LEFT_TO_THE_HOLDER,
     ),
-    with_faults(
-        TWO_MESSAGES,
-        Fault.KILLED_BEFORE,
-        Fault.KILLED_DURING,
-        Fault.DUPLICATED,
-        faults=2,
+    Configuration(
+        "one message with a cap of one, sent twice",
+        (request("P", "one", max_number=1),) * 2,
+        finds=ALGORITHMS["a cap is refused on a half-seen block"],
+    ),
+    Configuration(
+        "three messages in batches of two",
+        tuple(request("P", key) for key in ("one", "two", "three")),
+        finds=ALGORITHMS["a collision is taken for progress"],
+        batch_size=2,
     ),
 )
 
@@ -149,7 +114,7 @@ def explore_and_check(configuration: Configuration) -> Findings:
     return Findings(*figures, None, missing=missing)
 
 
-def explore_on_all_cores(configurations: Sequence[Configuration]) -> Iterator[Findings]:
-    """Explore configurations side by side; yield the findings in their order."""
+def explore_on_all_cores() -> Iterator[Findings]:
+    """Explore the configurations side by side; yield the findings in their order."""
     with all_cores() as pool:
-        yield from pool.map(explore_and_check, configurations)
+        yield from pool.map(explore_and_check, CONFIGURATIONS)

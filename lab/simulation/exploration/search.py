@@ -50,9 +50,8 @@ class ExhaustiveChoices(Choices, ABC):
 
     are_exhaustive = True
 
-    def __init__(self, seed: int = 0, *, reverses: bool = False) -> None:
+    def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self._reverses = reverses
         self._state: Callable[[], Hashable] | None = None
 
     def at(self, state: Callable[[], Hashable]) -> None:
@@ -84,19 +83,15 @@ class ExhaustiveChoices(Choices, ABC):
         return 0.0
 
     def order(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """Return the things as given; where reversal is on, that is a choice."""
-        if not self._reverses or len(things) == 1 or self.pick(2) == 0:
-            return things
-        return things[::-1]
+        """Return the things as given."""
+        return things
 
 
 class PathChoices(ExhaustiveChoices):
     """Follows a path, then always takes the first choice; extends the graph."""
 
-    def __init__(
-        self, path: Sequence[int], graph: Graph, *, reverses: bool = False
-    ) -> None:
-        super().__init__(reverses=reverses)
+    def __init__(self, path: Sequence[int], graph: Graph) -> None:
+        super().__init__()
         self.taken: list[int] = []
         self.widths: list[int] = []
         self._path = path
@@ -152,15 +147,13 @@ class Exploration:
         return len(self.graph.edges)
 
 
-def explore(
-    make_world: Callable[[ExhaustiveChoices], World], *, reverses: bool = False
-) -> Exploration:
+def explore(make_world: Callable[[ExhaustiveChoices], World]) -> Exploration:
     """Play every transition, up to the first violation."""
     result = Exploration()
     paths: list[list[int]] = [[]]
     while paths:
         path = paths.pop()
-        choices = PathChoices(path, result.graph, reverses=reverses)
+        choices = PathChoices(path, result.graph)
         with suppress(KnownState):
             outcome = make_world(choices).run()
             choices.end()

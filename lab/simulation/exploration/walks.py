@@ -60,10 +60,8 @@ class Comparison:
 class WalkChoices(ExhaustiveChoices):
     """Chooses at random."""
 
-    def __init__(
-        self, seed: int, comparison: Comparison, *, reverses: bool = False
-    ) -> None:
-        super().__init__(seed, reverses=reverses)
+    def __init__(self, seed: int, comparison: Comparison) -> None:
+        super().__init__(seed)
         self._comparison = comparison
         self._at: Node | None = START
 
@@ -87,13 +85,11 @@ def walk(
     make_world: Callable[[ExhaustiveChoices], World],
     graph: Graph,
     walks: int,
-    *,
-    reverses: bool = False,
 ) -> Comparison:
     """Walk through a configuration to its end, this number of times."""
     comparison = Comparison(graph)
     for seed in range(walks):
-        choices = WalkChoices(seed, comparison, reverses=reverses)
+        choices = WalkChoices(seed, comparison)
         make_world(choices).run()
         choices.end()
     return comparison
