@@ -197,7 +197,7 @@ CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     STALE_READS,
     _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
-"""Correct: the parts of the shipped algorithm that they omit only save requests."""
+"""Correct without seeds: the parts that they omit only save requests there."""
 
 ALGORITHMS: Final = {
     algorithm.name: algorithm
