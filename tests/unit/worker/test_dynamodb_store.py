@@ -23,6 +23,7 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
+from ticket_numbering.adapters import cancellation_reasons
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import (
     MAX_BLOCK_REQUESTS,
@@ -476,10 +477,14 @@ class TestBlockRequest:
         assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
 
 
-def test_keys_that_differ_at_their_ends_have_records_of_their_own() -> None:
-    ids = {key_id(RequestKey("PROJ", "k" * 127 + end)) for end in "ab"}
+def test_keys_that_differ_in_one_character_have_records_of_their_own() -> None:
+    """A key's first and last, and the project's."""
+    longest = "k" * 127
+    keys = [("PROJ", longest + "a"), ("PROJ", "a" + longest), ("PROK", "a" + longest)]
 
-    assert len(ids) == 2
+    ids = {key_id(RequestKey(*key)) for key in [*keys, ("PROJ", longest + "k")]}
+
+    assert len(ids) == 4
 
 
 class TestCancellation:
@@ -557,7 +562,6 @@ class TestCancellation:
         cases(
             {
                 "missing": {},
-                "null": {"CancellationReasons": None},
                 "empty": {"CancellationReasons": []},
                 "too-few": {"CancellationReasons": [TAKEN, NONE]},
                 "odd": {"CancellationReasons": [TAKEN, NONE, NONE]},
@@ -577,6 +581,14 @@ class TestCancellation:
         answer = store.write_block(block(create_tickets(2)))
 
         assert answer == Cancelled([UNKNOWN] * 2)
+
+    def test_reasons_say_nothing_when_the_client_shows_null(self) -> None:
+        """boto3 leaves it out today."""
+        answer = {"CancellationReasons": None}
+
+        slots = cancellation_reasons.slots_of(answer, block(create_tickets(2)))
+
+        assert slots == [UNKNOWN] * 2
 
 
 class TestFailure:
