@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import pytest
@@ -477,14 +478,14 @@ class TestBlockRequest:
         assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
 
 
-def test_keys_that_differ_in_one_character_have_records_of_their_own() -> None:
-    """A key's first and last, and the project's."""
-    longest = "k" * 127
-    keys = [("PROJ", longest + "a"), ("PROJ", "a" + longest), ("PROK", "a" + longest)]
+def test_longest_keys_have_records_of_their_own_when_one_character_differs() -> None:
+    """The first or the last of a key or of its project."""
+    projects = ["p" * 64, "p" * 63 + "-", "-" + "p" * 63]
+    keys = ["k" * 128, "k" * 127 + "-", "-" + "k" * 127]
 
-    ids = {key_id(RequestKey(*key)) for key in [*keys, ("PROJ", longest + "k")]}
+    ids = {key_id(RequestKey(*both)) for both in product(projects, keys)}
 
-    assert len(ids) == 4
+    assert len(ids) == len(projects) * len(keys)
 
 
 class TestCancellation:
