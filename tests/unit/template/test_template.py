@@ -495,15 +495,6 @@ class TestWorker:
 
         assert before not in changed
 
-    def test_same_code_makes_a_new_version_when_the_deployment_has_another_id(
-        self,
-    ) -> None:
-        """Lambda publishes none whose code and configuration it published last.
-
-        The AWS CDK lists what a version is compared by (`function-hash.ts`).
-        """
-        assert worker(DeploymentId="7")["Description"] != worker()["Description"]
-
     def test_description_of_a_version_fits_when_the_parameters_are_longest(
         self,
     ) -> None:
