@@ -414,29 +414,11 @@ SAMPLES = {
 }
 
 
-LONGEST = {
-    "AllowedProjects": "P" * parameters()["AllowedProjects"]["MaxLength"],
-    "DeploymentId": "d" * 40,
-    "IdempotencyRetentionDays": "3650",
-}
-
-
 def another_value(name: str) -> str:
     """Return a value that a parameter does not have by default."""
     parameter = parameters()[name]
     values = parameter.get("AllowedValues", [SAMPLES.get(name)])
     return next(str(value) for value in values if value != parameter["Default"])
-
-
-def longest_value(name: str) -> str:
-    """Return a value of the greatest length that a parameter may have."""
-    parameter = parameters()[name]
-    if name in LONGEST:
-        return str(LONGEST[name])
-    values = parameter.get("AllowedValues") or [
-        parameter.get("MaxValue", parameter["Default"])
-    ]
-    return max(map(str, values), key=len)
 
 
 def lasting(resource: Json) -> Json:
@@ -494,17 +476,6 @@ class TestWorker:
         changed = translated(worker_as_written(Timeout=29))
 
         assert before not in changed
-
-    def test_description_of_a_version_fits_when_the_parameters_are_longest(
-        self,
-    ) -> None:
-        """Lambda API Reference, PublishVersion."""
-        longest = {name: longest_value(name) for name in parameters()}
-        [version] = ids_of("AWS::Lambda::Version")
-
-        assert not refusals(**longest | {"MaximumBatchingWindow": "1"})
-        for resource in (version, "NumberingWorker"):
-            assert len(properties(resource, **longest)["Description"]) <= 256
 
     def test_lambda_drops_no_line_whatever_the_level_is(self) -> None:
         """With the format JSON it drops by level, and takes metrics for INFO."""
