@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from tests.support.builders import CALLER, create_ticket
+from tests.support.cases import plain_id
 from tests.support.command_site import Site, cancel, fail, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
@@ -69,7 +70,7 @@ class TestReading:
             ("{", "body"),
             ('{"number": 1, "number": 2}', "number"),
         ],
-        ids=str,
+        ids=plain_id,
     )
     def test_line_is_bad_when_it_is_no_ticket(self, bad: Any, field_name: str) -> None:
         [_], [(number, why)] = read(line(7), bad)
@@ -310,6 +311,21 @@ class TestImport:
         assert site.given() == [1, 2, 50, 99]
         assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
 
+    def test_import_finishes_the_seed_when_it_ends_above_the_file(
+        self, site: Site
+    ) -> None:
+        site.put(1)
+        site.interrupt_seed(99, after=1)
+
+        site.call(import_tickets, site.file(50))
+
+        reserved = site.tickets()[2]
+        assert (reserved["status"], reserved["reserved_up_to"]) == ("reserved", 99)
+        assert (reserved["reserved_by"], reserved["reserved_reason"]) == (
+            CALLER,
+            "import",
+        )
+
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
         self, site: Site, number: int
@@ -507,6 +523,16 @@ class TestImport:
             "OTHER: there already 0, missing 1, different 0\n"
         )
         assert sorted(site.tickets()) == [1]
+
+    @pytest.mark.parametrize("number", [5, 9])
+    def test_plan_says_that_the_next_number_stays_when_the_file_ends_below_it(
+        self, site: Site, number: int
+    ) -> None:
+        site.put(9)
+
+        ended = site.call(import_tickets, site.file(number), dry_run=True)
+
+        assert f"to {number}; the last number is 9, the next stays 10\n" in ended.out
 
     @pytest.mark.parametrize("imported", [[5], [1, 2, 5], [1, 2, 3, 4, 5]], ids=len)
     def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
