@@ -248,6 +248,16 @@ class TestImport:
         assert {item["imported_by"] for item in second.values()} == {CALLER}
         assert site.recorded() == [*range(1, 21)]
 
+    def test_file_is_read_in_the_named_format_when_its_name_says_another(
+        self, site: Site, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "tickets.jsonl"
+        path.write_text("project_id,number,title\nPROJ,3,t\n")
+
+        ended = site.call(import_tickets, str(path), file_format="csv")
+
+        assert ended.out == "imported 1, there already 0, refused 0; not announced\n"
+
     def test_own_tickets_are_there_already_when_they_are_imported(
         self, site: Site
     ) -> None:
@@ -530,7 +540,7 @@ class TestImport:
     ) -> None:
         site.put(9)
 
-        ended = site.call(import_tickets, site.file(number), dry_run=True)
+        ended = site.call(import_tickets, site.file(number, 1), dry_run=True)
 
         assert f"to {number}; the last number is 9, the next stays 10\n" in ended.out
 
