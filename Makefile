@@ -16,8 +16,6 @@ TAG ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
-# The machine's certificates, as pip uses them: a proxy may need one.
-export UV_SYSTEM_CERTS := true
 # Dozens of processes read the compiled modules, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -27,7 +25,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # So that the checks of `make check` do not mix their lines; the make of macOS cannot.
 OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-# uv ignores pip's index, links and certificates; ours is given them.
+# uv ignores pip's settings, and is given those that lead to packages.
 PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 # The build method looks for uv on the path.
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
@@ -73,7 +71,7 @@ package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
-	$(BIN)/python -m pytest tests/sam
+	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
 test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
@@ -206,7 +204,8 @@ requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
 	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
 # --universal: for every platform and every Python from 3.11 on, including the function's 3.13.
-compile = $(PIP_SETTINGS) $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+# Without pip's settings: a mirror of some files would give their hashes alone.
+compile = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.

@@ -35,8 +35,9 @@ _VARIABLES = {
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
 }
-# pip takes a package from any index that has it; the hashes make that safe.
-_ANY_INDEX = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+# pip trusts the machine's certificates: a proxy may need one. And it takes a package
+# from any index that has it; the hashes make that safe.
+_AS_PIP = {"UV_SYSTEM_CERTS": "true", "UV_INDEX_STRATEGY": "unsafe-best-match"}
 _BY_PRECEDENCE = ("global", "install", ":env:")
 
 
@@ -64,14 +65,19 @@ def uv(*arguments: str | Path) -> None:
     Raises:
         ToolError: uv failed, or could not be installed.
     """
-    _install_uv()
+    environment = os.environ | settings()
     command = (UV_ENVIRONMENT / "bin" / "uv", "--quiet", *arguments)
     failed = f"uv could not install {arguments[-1]}"
-    _run(command, failed=failed, environment=os.environ | settings())
+    _run(command, failed=failed, environment=environment)
 
 
 def settings() -> dict[str, str]:
-    """Return the variables that give pip's settings to uv."""
+    """Return the variables that give pip's settings to uv.
+
+    Raises:
+        ToolError: uv could not be installed.
+    """
+    _install_uv()
     pip = (UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "config", "list")
     listed = _run(pip, failed="pip does not tell its settings")
     return uv_variables(listed, os.environ)
@@ -84,17 +90,13 @@ def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
         listed: The output of `pip config list`.
         environment: The variables as they are.
     """
-    found = {}
+    found = {**_AS_PIP}
     for section in _BY_PRECEDENCE:
         prefix = re.escape(section)
-        for option, value in re.findall(
-            rf"^{prefix}\.(.+?)=(.*)$", listed, re.MULTILINE
-        ):
+        for option, value in re.findall(rf"(?m)^{prefix}\.(.+?)=(.*)$", listed):
             if variable := _VARIABLES.get(option):
                 words = ast.literal_eval(value).split()
                 found[variable] = _SEPARATORS.get(variable, " ").join(words)
-    if "UV_INDEX" in found:
-        found |= _ANY_INDEX
     return {name: found[name] for name in found.keys() - environment.keys()}
 
 

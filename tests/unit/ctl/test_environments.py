@@ -51,7 +51,7 @@ class TestSettings:
         assert uv_variables(LISTED, {}) == {
             "UV_DEFAULT_INDEX": "https://example.org/install/simple",
             "UV_INDEX": "file:///one/simple file:///two/simple",
-            "UV_INDEX_STRATEGY": "unsafe-best-match",
+            **uv_variables("", {}),
             "UV_FIND_LINKS": "/wheels,https://example.org/wheels",
             "SSL_CERT_FILE": "/etc/certificates.pem",
         }
@@ -62,8 +62,12 @@ class TestSettings:
         assert "UV_DEFAULT_INDEX" not in variables
         assert "UV_INDEX" in variables
 
-    def test_nothing_is_handed_over_when_pip_has_no_settings(self) -> None:
-        assert uv_variables("", {}) == {}
+    def test_uv_does_as_pip_does_when_pip_has_no_settings(self) -> None:
+        """It trusts the machine's certificates, and takes the best of all indexes."""
+        assert uv_variables("", {}) == {
+            "UV_SYSTEM_CERTS": "true",
+            "UV_INDEX_STRATEGY": "unsafe-best-match",
+        }
 
 
 class TestReason:
