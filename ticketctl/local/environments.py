@@ -97,7 +97,7 @@ def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
             if variable := _VARIABLES.get(option):
                 words = ast.literal_eval(value).split()
                 found[variable] = _SEPARATORS.get(variable, " ").join(words)
-    return {name: found[name] for name in found.keys() - environment.keys()}
+    return {name: value for name, value in found.items() if name not in environment}
 
 
 def reason(output: str) -> str:
