@@ -80,8 +80,10 @@ class Site:
         """Return a client; SNS and STS are played by the site itself."""
         return {"dynamodb": self.one_at_a_time, "sns": self, "sts": self}[service_name]
 
-    def publish(self, **request: Any) -> None:
-        self.published.append(request)
+    def publish_batch(self, **request: Any) -> dict[str, Any]:
+        entries = request["PublishBatchRequestEntries"]
+        self.published += entries
+        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": CALLER}

@@ -21,6 +21,7 @@ from ticketctl.commands.application import (
     examples,
     stack_of,
 )
+from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import (
     ERASE,
     VOID,
@@ -141,7 +142,7 @@ def _mark(
     for problem in marked.remarks:
         remark(problem)
     try:
-        announce(stack, marked, mark)
+        announce(marked, mark, Announcer(stack))
     except BaseException:  # Ctrl-C as well.
         remark(f"{ticket_key} is {mark.status}, perhaps not announced; run it again")
         raise

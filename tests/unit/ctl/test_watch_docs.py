@@ -9,7 +9,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.markdown_commands import blocks
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
-from ticketctl.aws.queues import topic_may_send
+from ticketctl.aws.topic import topic_may_send
 from ticketctl.watch.announcements import ASSIGNED, REFUSED, VOIDED
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
