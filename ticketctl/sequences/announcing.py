@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final
+from typing import Final, get_args
 
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent
+from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -52,13 +53,13 @@ class Announcer:
 
 
 def envelope_of(event: TicketEvent, ticket: Ticket, *, replayed: bool) -> Envelope:
-    """Return the envelope of an event about a ticket, as the worker makes it."""
+    """Return the envelope of an event about a ticket, as the worker makes it.
+
+    Raises:
+        ValueError: Another program has changed the priority to none.
+    """
+    priority = ticket.fields.get("priority", _DEFAULT_PRIORITY)
+    if priority not in get_args(Priority):
+        raise ValueError(f"no priority: {priority}")
     key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
-    return Envelope.of_ticket(
-        event, key, priority=priority_of(ticket), replayed=replayed
-    )
-
-
-def priority_of(ticket: Ticket) -> Any:
-    """Return a ticket's priority, which another program may have changed."""
-    return ticket.fields.get("priority", _DEFAULT_PRIORITY)
+    return Envelope.of_ticket(event, key, priority=priority, replayed=replayed)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, get_args
+from typing import Final
 
 from botocore.exceptions import ClientError
-from pydantic import ValidationError
 
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
@@ -17,14 +16,13 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
     ticket_id,
 )
-from ticket_numbering.contract.field_types import Priority
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
-from ticketctl.sequences.announcing import Announcer, envelope_of, priority_of
+from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
@@ -185,10 +183,11 @@ def checked_reason(reason: str) -> str:
 
 def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
-        mark.event.of(marked, stack.outputs["EventSource"])
-    except ValidationError:
+        event = mark.event.of(marked, stack.outputs["EventSource"])
+        envelope_of(event, marked, replayed=False)
+    except ValueError:  # That of pydantic is one.
         return False
-    return priority_of(marked) in get_args(Priority)
+    return True
 
 
 def announce(marked: Marked, mark: Mark, announcer: Announcer) -> None:
