@@ -31,6 +31,7 @@ NEEDED_OUTPUTS: Final = (
     "TicketsTableName",
     "IdempotencyKeysTableName",
     "WorkerFunctionName",
+    "WorkerLogGroupName",
 )
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).

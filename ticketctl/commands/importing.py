@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import caller_arn
+from ticketctl.aws.stack import caller_arn, place_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
@@ -102,6 +102,6 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         there = counts_there(tickets, results_there(stack, tickets))
         console().print(f"{planned}\n{there}", markup=False)
         return
-    confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
+    confirm(f"{place_of(stack)}\n{planned}\nThis cannot be undone. Go on?", yes=yes)
     target = Import(stack, caller_arn(stack), stack.retention_days)
     import_all(target, tickets, file)

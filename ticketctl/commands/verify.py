@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.aws.allowed_projects import allowed_projects, project_problem
-from ticketctl.aws.stack import Stack
+from ticketctl.aws.stack import Stack, place_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
@@ -69,8 +69,8 @@ def verify(
     if problem := project_problem(project, allowed_projects(stack)):
         raise InputError(f"{problem}; allow VERIFY-.* too")
     confirm(
-        f"{counted(count, 'ticket')} will be numbered by the stack {stack.name} in "
-        f"{stack.region}; its tables keep them, as project {project}. Go on?",
+        f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered and announced to "
+        f"every subscriber; the tables keep them, as project {project}. Go on?",
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, timeout)
