@@ -69,8 +69,8 @@ def verify(
     if problem := project_problem(project, allowed_projects(stack)):
         raise InputError(f"{problem}; allow VERIFY-.* too")
     confirm(
-        f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered and announced to "
-        f"every subscriber; the tables keep them, as project {project}. Go on?",
+        f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced to "
+        f"every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, timeout)
