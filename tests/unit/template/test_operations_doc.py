@@ -129,8 +129,8 @@ TABLES = {
     "$TICKETS_TABLE_NAME": "tickets",
     "$IDEMPOTENCY_KEYS_TABLE_NAME": "keys",
     "$OLD_TICKETS_TABLE": "tickets",
-    "restored-tickets": "restored-tickets",
-    "restored-keys": "restored-keys",
+    "$RESTORED-tickets": "restored-",
+    "$RESTORED-keys": "restored-",
     "$table": "both tables",
 }
 
