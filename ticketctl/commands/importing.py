@@ -90,9 +90,9 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     Imported tickets are not announced.
 
     Of the lines of `ticketctl export` it takes the same, and ignores the attributes
-    that only a table has, such as hashes and marks. It skips reserved and erased lines,
-    counts them, and takes their numbers as used; it prints the commands that void and
-    erase again. Ends with status 1 if a ticket could not be
+    that only a table has, such as hashes and marks. It skips reserved numbers, counts
+    them, and takes them as used. Of an erased ticket it takes number and key. It prints
+    the commands that void and erase again. Ends with status 1 if a ticket could not be
     imported.
     """
     if project is not None:

@@ -27,6 +27,9 @@ from ticketctl.verify.sample import sample_messages
 from ticketctl.verify.verdict import Verdict
 from ticketctl.watch.temporary_queue import temporary_queue
 
+PROJECT_START: Final = "VERIFY-"
+"""Of the projects that subscribers can leave out."""
+
 # A message whose first delivery failed comes back after the visibility timeout, 180 s.
 _PATIENCE_SECONDS: Final = 240
 
@@ -65,9 +68,10 @@ def verify(
     Ends with status 0 only if all of it holds, else with 1.
     """
     stack = stack_of(ctx)
-    project = f"VERIFY-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{token_hex(2)}"
+    started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    project = f"{PROJECT_START}{started}-{token_hex(2)}"
     if problem := project_problem(project, allowed_projects(stack)):
-        raise InputError(f"{problem}; allow VERIFY-.* too")
+        raise InputError(f"{problem}; allow {PROJECT_START}.* too")
     confirm(
         f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced to "
         f"every subscriber, and kept for ever, as project {project}. Go on?",

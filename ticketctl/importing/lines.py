@@ -59,8 +59,10 @@ class Existing:
     request: CreateTicket
     """The equal create-ticket message."""
     assigned_at: str
+    is_erased: bool = False
+    """Whether its text is lost, and its number and key alone count."""
     mark: str = ""
-    """The command that voids it as it was."""
+    """The command that voids or erases it as it was."""
 
     @property
     def project_id(self) -> str:
@@ -84,16 +86,12 @@ class Existing:
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """An exported item without a text to import; its number was used all the same."""
+class Reserved:
+    """An exported item that is no ticket; its number was used all the same."""
 
     line: int
     project_id: str
     number: int
-    status: str
-    """`reserved` or `erased`."""
-    mark: str = ""
-    """The command that erases its ticket again, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Defaults:
 
 def check_lines(
     lines: Iterable[Line], defaults: Defaults
-) -> Iterator[Existing | Skipped | tuple[int, str]]:
+) -> Iterator[Existing | Reserved | tuple[int, str]]:
     """Yield the lines, and the numbers of the bad ones with the reasons."""
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
@@ -121,7 +119,7 @@ def check_lines(
             yield ticket
 
 
-def _ticket(line: Line, defaults: Defaults) -> Existing | Skipped:
+def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     if line.problem:
         raise InvalidMessageError(line.problem)
     placed = _placed(line.fields)
@@ -129,12 +127,11 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Skipped:
     status = placed.get(STATUS)
     if status not in (None, RESERVED, *_MARKS):
         raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
-    mark = _mark(placed, number)
-    if status in (RESERVED, ERASED):
+    if status == RESERVED:
         project_id = placed.get("project_id", defaults.project)
         if not is_project_id(project_id):
             raise InvalidMessageError("project_id: not the id of a project")
-        return Skipped(line.number, project_id, number, status, mark)
+        return Reserved(line.number, project_id, number)
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
     if "assigned_at" in fields:
@@ -145,7 +142,8 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Skipped:
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
     request = CreateTicket.parse(body_of(fields))
-    return Existing(line.number, number, request, assigned_at, mark)
+    is_erased, mark = status == ERASED, _mark(placed, number)
+    return Existing(line.number, number, request, assigned_at, is_erased, mark)
 
 
 def _mark(fields: Fields, number: int) -> str:
@@ -174,7 +172,7 @@ def _placed(fields: Fields) -> Fields:
 
 
 def _refuse_repeats(
-    ticket: Existing | Skipped, seen: dict[tuple[str, str, int | str], int]
+    ticket: Existing | Reserved, seen: dict[tuple[str, str, int | str], int]
 ) -> None:
     identities: dict[str, int | str] = {"number": ticket.number}
     if isinstance(ticket, Existing):

@@ -10,7 +10,7 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, counted, remark, with_progress
-from ticketctl.importing.lines import Defaults, Existing, Skipped, check_lines
+from ticketctl.importing.lines import Defaults, Existing, Reserved, check_lines
 from ticketctl.importing.tickets import (
     ALREADY,
     MISSING,
@@ -28,27 +28,26 @@ class Tickets:
     """The lines of a file."""
 
     to_import: Sequence[Existing]
-    skipped: Sequence[Skipped] = ()
-
-    @property
-    def lines(self) -> Sequence[Existing | Skipped]:
-        """All of them."""
-        return [*self.to_import, *self.skipped]
+    reserved: Sequence[Reserved] = ()
 
     def highest_numbers(self) -> dict[str, int]:
-        """Return each project's highest number, also of a line without a text."""
+        """Return each project's highest number, be it only reserved."""
         highest: dict[str, int] = {}
-        for line in self.lines:
+        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
+        for line in lines:
             project = line.project_id
             highest[project] = max(line.number, highest.get(project, 0))
         return highest
 
     def left_out(self) -> Iterator[str]:
-        """Yield lines about what an import leaves out: numbers without text, marks."""
-        if counts := Counter(line.status for line in self.skipped):
-            told = ", ".join(f"{status} {counts[status]}" for status in sorted(counts))
-            yield f"skipped lines: {told}; their numbers count as used"
-        marks = [line.mark for line in self.lines if line.mark]
+        """Yield lines about what an import leaves out: numbers, texts, marks."""
+        if self.reserved:
+            skipped = counted(len(self.reserved), "reserved number")
+            yield f"skipped: {skipped}, which count as used"
+        if erased := sum(ticket.is_erased for ticket in self.to_import):
+            without = counted(erased, "erased ticket")
+            yield f"without text: {without}; the keys are known"
+        marks = [ticket.mark for ticket in self.to_import if ticket.mark]
         if marks:
             yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
             yield from marks
@@ -63,22 +62,22 @@ def read_tickets(
         InputError: A line is wrong, or there is none.
     """
     tickets: list[Existing] = []
-    skipped: list[Skipped] = []
+    reserved: list[Reserved] = []
     problems, name = Problems(file), shown_name(file)
     with open_lines(file, file_format, columns) as lines:
         for found in check_lines(lines, defaults):
             if isinstance(found, Existing):
                 tickets.append(found)
-            elif isinstance(found, Skipped):
-                skipped.append(found)
+            elif isinstance(found, Reserved):
+                reserved.append(found)
             else:
                 problems.add(*found)
     problems.end()
     if problems.number:
         raise InputError(f"{name}: bad lines: {problems.number}; nothing was imported")
-    if not (tickets or skipped):
+    if not (tickets or reserved):
         raise InputError(f"{name}: holds no ticket")
-    return Tickets(tickets, skipped)
+    return Tickets(tickets, reserved)
 
 
 def plan(stack: System, tickets: Tickets) -> str:

@@ -184,7 +184,7 @@ def comparison(ticket: Existing, there: Ticket) -> str:
     if there.status == RESERVED:
         return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
-    is_erased = is_own and there.status == dynamodb_items.ERASED
+    is_erased = is_own and (ticket.is_erased or there.status == dynamodb_items.ERASED)
     wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
     if is_erased or _asked_for(there.fields) == _asked_for(wanted):
         return ALREADY

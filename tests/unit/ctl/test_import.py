@@ -218,15 +218,15 @@ class TestExports:
 
         assert said.startswith(why)
 
-    def test_number_is_refused_when_a_skipped_line_has_it_too(self) -> None:
+    def test_number_is_refused_when_it_is_reserved_on_another_line(self) -> None:
         _, wrong = read(RESERVED_LINE, line(9))
 
         assert wrong == [(2, "number: line 1 has it, too")]
 
-    def test_skipped_numbers_are_used_and_counted_and_marks_can_be_set_again(
+    def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
         self, site: Site
     ) -> None:
-        """The next number follows the highest, whose text nobody has."""
+        """The next number follows the highest, which is no ticket's."""
         path = site.file(
             line(1) | VOIDED, line(2) | ERASED, 3, RESERVED_LINE | {"number": 4}
         )
@@ -235,24 +235,67 @@ class TestExports:
         ended = site.call(import_tickets, path)
 
         left_out = (
-            "skipped lines: erased 1, reserved 1; their numbers count as used\n"
+            "skipped: 1 reserved number, which count as used\n"
+            "without text: 1 erased ticket; the keys are known\n"
             "not imported: 2 marks; to set them again:\n"
             """ticketctl void PROJ-1 --reason 'it'"'"'s spam'\n"""
             "ticketctl erase PROJ-2 --reason 'asked to'\n"
         )
         assert planned.out.endswith(left_out)
-        assert "PROJ: 2 tickets up to 4;" in planned.out
-        counts = "imported 2, there already 0, refused 0; not announced\n"
+        assert "PROJ: 3 tickets up to 4;" in planned.out
+        counts = "imported 3, there already 0, refused 0; not announced\n"
         assert ended.out == counts + left_out
-        assert site.given() == [1, 3]
+        assert site.given() == [1, 2, 3]
         site.put(5)
         assert site.call(import_tickets, path).status == Status.OK
 
-    def test_sequence_goes_on_when_all_lines_are_skipped(self, site: Site) -> None:
+    def test_request_of_an_erased_ticket_gets_no_second_number(
+        self, site: Site
+    ) -> None:
+        """Its key is known at once, and trusted by itself once it is erased again."""
+        path = site.file(line(1, idempotency_key="k") | ERASED)
+
+        site.call(import_tickets, path)
+        known = site.records()["k"]["number"]
+        site.call(sequences.erase, "PROJ-1", reason="asked to")
+
+        assert known == 1
+        assert site.records()["k"]["fingerprint"] == "erased:"
+        assert "there already 1" in site.call(import_tickets, path).out
+
+    def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
+        self, site: Site
+    ) -> None:
+        """The printed command erases it again."""
+        site.put(1)
+        path = site.file(line(1, idempotency_key="key-1") | ERASED)
+        other = site.file(line(1, idempotency_key="other") | ERASED)
+
+        refused = site.call(import_tickets, other)
+        site.file(line(1, idempotency_key="key-1") | ERASED)
+        ended = site.call(import_tickets, path)
+
+        assert "refused 1" in refused.out
+        assert "there already 1, refused 0" in ended.out
+        assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
+
+    def test_parts_of_a_file_are_imported_one_after_the_other(self, site: Site) -> None:
+        site.put(1, 2)
+        workers = [
+            line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
+            for number in (1, 2)
+        ]
+        for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
+            assert site.call(import_tickets, site.file(*part)).status == Status.OK
+
+        assert site.given() == [1, 2, 3, 5, 6]
+        assert max(site.tickets()) == 6
+
+    def test_sequence_goes_on_when_all_numbers_are_reserved(self, site: Site) -> None:
         ended = site.call(import_tickets, site.file(RESERVED_LINE))
         planned = site.call(import_tickets, site.file(RESERVED_LINE), dry_run=True)
 
-        assert "skipped lines: reserved 1" in ended.out
+        assert "skipped: 1 reserved number" in ended.out
         assert max(site.tickets()) == 9
         assert "there already" not in planned.out
 
