@@ -83,6 +83,16 @@ class TestItems:
         assert counts.missing == sum(gaps)
         assert len(found) == len(tables.items["tickets"])
 
+    def test_numbers_before_a_lost_ticket_are_missing(self) -> None:
+        """It was numbered here, so no number before it is another system's."""
+        tables = sequence(1)
+        marks = {"status": "reserved", "origin": "elsewhere", "chain": "v1:abc"}
+        tables.ticket("A", 4, None, **marks)
+
+        _, counts = exported(tables)
+
+        assert counts.missing == 2
+
     def test_item_comes_once_when_its_number_is_none(self) -> None:
         """Another program wrote it; it fills no gap."""
         tables = sequence(1, 4)
