@@ -7,7 +7,6 @@ Nothing is published.
 """
 
 import hashlib
-import json
 import re
 import shutil
 import sys
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 from samtranslator.yaml_helper import yaml_parse
 
-from tools.translate import translate
+from tools.translate import as_text, translate
 
 ROOT: Final = Path(__file__).parents[1]
 NAME: Final = "ticket-numbering"
@@ -70,9 +69,8 @@ def write(wheel: Path, function: Path, directory: Path) -> None:
     (directory / f"{base}.yaml").write_text(packaged, encoding="utf-8")
     for name in BESIDE:
         shutil.copy(ROOT / name, directory)
-    text = json.dumps(_translated(), default=str, indent=1)
     translated = directory / f"{base}-translated.json"
-    translated.write_text(f"{text}\n", encoding="utf-8")
+    translated.write_text(as_text(_translated()), encoding="utf-8")
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
         for path in sorted(directory.iterdir())

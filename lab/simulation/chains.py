@@ -39,7 +39,7 @@ class Chains:
 
     monitor: Monitor
     clocks_differ: timedelta
-    """By that much, at most."""
+    """By that much, unless one stands still meanwhile."""
     tickets: dict[tuple[str, int], Ticket] = field(default_factory=dict)
     """Every item's attributes, by project and number."""
     shown: dict[tuple[str, str], set[int]] = field(

@@ -28,6 +28,11 @@ def actor() -> str:
     return task.name if is_named else task.process.name
 
 
+def caller() -> str:
+    """Return the name of the process whose call the running task serves."""
+    return actor().partition("/")[0]
+
+
 ANSWERS: Final = {"< transact_write_items", "< transact_get_items"}
 """Answers that can be progress: blocks, and requests refused at their caps."""
 

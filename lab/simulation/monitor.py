@@ -112,9 +112,9 @@ class Monitor:
     def _numbers(self) -> dict[RequestId, int]:
         return {request: number for request, (number, _) in self.numbered.items()}
 
-    def is_below_a_seed(self, project: str, number: int) -> bool:  # noqa: ARG002
-        """Return whether it was given below the last number, by an unfinished seed."""
-        return False
+    def below_seeds(self, project: str) -> frozenset[int]:  # noqa: ARG002
+        """Return the numbers given below the last one of an unfinished seed."""
+        return frozenset()
 
     def announced(self, event: Any) -> None:
         """See an announcement before a subscriber does: its number is committed."""

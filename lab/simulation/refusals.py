@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.messages import Message, reason_of
-from simulation.history import History
+from simulation.history import History, actor, caller
 from simulation.monitor import FULL, Monitor
 from simulation.requests import Request, key_of
 from simulation.violations import Check, broken
@@ -27,12 +27,26 @@ class Refusals:
     """
 
     monitor: Monitor
-    at_caps: list[Request] = field(default_factory=list)
-    """Requests refused at their caps."""
+    at_caps: list[tuple[Request, frozenset[int]]] = field(default_factory=list)
+    """Requests refused at their caps, with what `below_seeds` says of their keys.
+
+    Those numbers are no excuse: a read of the key shows them.
+    """
+    below_seeds: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+    """The numbers given below unfinished seeds when a process last read a key."""
     messages: dict[str, Message] = field(default_factory=dict)
     """The messages that arrived, by id."""
     contradicted: set[str] = field(default_factory=set)
     """Numbers that refused requests got below the end of an unfinished seed."""
+
+    def noted(self, what: str, detail: Any) -> None:
+        """See a process read keys, before it refuses requests."""
+        if what == "> transact_get_items":
+            for action in detail[0]["TransactItems"]:
+                key = action["Get"]["Key"]["id"]["S"]
+                project, _, _ = key.partition("#")
+                given = self.monitor.below_seeds(project)
+                self.below_seeds[actor(), key] = given
 
     def announced(self, event: Any) -> None:
         """See a refusal before a subscriber does."""
@@ -59,12 +73,16 @@ class Refusals:
         if error_type == MISMATCH and (number is None or is_same):
             broken(Check.REFUSAL_REASON, f"{event_id}: no other ticket has the key")
         if error_type == FULL:
-            self.at_caps.append(request)
+            project, _ = request.id
+            given = self.below_seeds.get(
+                (caller(), "#".join(request.id)), self.monitor.below_seeds(project)
+            )
+            self.at_caps.append((request, given))
             if self.monitor.last[request.id[0]] < request.cap:
                 broken(
                     Check.REFUSED_BELOW_CAP, f"refused below its cap: {message.body}"
                 )
-            self._check_number(request)
+            self._check_number(request, given)
 
     def dead_lettered(self, letter: Message) -> None:
         """See a dead letter that has just arrived: its event is out before it.
@@ -89,18 +107,19 @@ class Refusals:
 
     def finish(self) -> None:
         """Check that no refused request got a number that it accepts."""
-        for request in self.at_caps:
-            self._check_number(request)
+        for request, given in self.at_caps:
+            self._check_number(request, given)
 
-    def _check_number(self, request: Request) -> None:
+    def _check_number(self, request: Request, given: frozenset[int]) -> None:
         """Check that a refused request has no number that it accepts.
 
-        A worker that read before a seed may give one until the seed is finished.
+        A worker that read before a seed may give one until the seed is finished, but
+        for those that were given before the refused key was read.
         """
         number, content = self.monitor.numbered.get(request.id, (0, ""))
         if content != request.content or number > request.cap:
             return
-        if not self.monitor.is_below_a_seed(request.id[0], number):
+        if number not in self.monitor.below_seeds(request.id[0]) - given:
             broken(
                 Check.REFUSED_AND_NUMBERED,
                 f"refused, but has number {number}: {request.id}",
@@ -129,13 +148,13 @@ def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
 def check_poison_last(history: History) -> None:
     """Check that no invocation announces a number after it sent a dead letter."""
     sent: set[str] = set()
-    for _, actor, what, detail in history.events:
+    for _, process, what, detail in history.events:
         if what == "> send_message_batch":
-            sent.add(actor)
-        elif what == "> publish_batch" and actor in sent:
+            sent.add(process)
+        elif what == "> publish_batch" and process in sent:
             entries = detail[0]["PublishBatchRequestEntries"]
             if any("replayed" in entry["MessageAttributes"] for entry in entries):
                 broken(
                     Check.POISON_BEFORE_NUMBERS,
-                    f"{actor} announced a number after poison",
+                    f"{process} announced a number after poison",
                 )

@@ -93,7 +93,7 @@ class World:
         self.services.queue.on_delete = self.monitor.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
-        self.history.on_note = self.chains.noted
+        self.history.on_note = self._noted
         self.services.tables.on_failed_action = self.neighbours.cancelled
         if self.scenario.is_fair:
             for poller in self.pollers:
@@ -143,7 +143,8 @@ class World:
             dead_letters = self.services.dead_letters.arrived
             # A message that was received too often lets others pass it.
             if self.scenario.fifo and all(map(reason_of, dead_letters)):
-                check_order(self.monitor, self.refusals.at_caps)
+                refused = [request for request, _ in self.refusals.at_caps]
+                check_order(self.monitor, refused)
         except Violation as error:
             return error
         except HandlerError as error:
@@ -176,6 +177,10 @@ class World:
                 **self.services.tables.effects,
             }
         )
+
+    def _noted(self, what: str, detail: Any) -> None:
+        self.chains.noted(what, detail)
+        self.refusals.noted(what, detail)
 
     def _decided(self, writes: Mapping[Address, Item | None]) -> None:
         """Log and check a commit."""

@@ -31,7 +31,8 @@ class Played:
     def is_in_order(self) -> bool:
         """Whether every project's numbers follow the order of arrival."""
         try:
-            check_order(self.world.monitor, self.world.refusals.at_caps)
+            refused = [request for request, _ in self.world.refusals.at_caps]
+            check_order(self.world.monitor, refused)
         except Violation:
             return False
         return True

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 from operator import methodcaller as call
 from typing import Any
@@ -14,6 +15,7 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
+from simulation.chains import Chains
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
@@ -24,13 +26,15 @@ from simulation.scenario import Scenario
 from simulation.violations import Check, Violation
 from simulation.world import World
 from tests.simulation.test_seeding import OPERATORS
-from tests.support.builders import announcement
+from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_ticket
 from tests.support.seeded_monitor import SeededMonitor
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore, serialized
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
 from ticket_numbering.contract.errors import AnnouncementError
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.sequences.seeding import Seeded
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
@@ -116,11 +120,27 @@ class Scene:
         """Let the usual request have been refused, before it got its number."""
         request = self.monitor.sent[self.queue.arrived[0].body]
         assert request
-        self.refusals.at_caps.append(request)
+        self.refusals.at_caps.append((request, frozenset()))
+
+    def look_up(self) -> None:
+        """Read the usual request's key, before it is refused."""
+        action = {"Get": {"Key": {"id": {"S": "P#key"}}}}
+        request = {"TransactItems": [action]}
+        self.refusals.noted("> transact_get_items", (request, None))
 
     def end_refusals(self) -> None:
         """End the history of the refusals."""
         self.refusals.finish()
+
+    def receive(self, *bodies: str) -> None:
+        """Let the next announcement come from a batch of these."""
+        self.monitor.batch = lambda: bodies
+
+    def erase(self) -> None:
+        """Erase ticket 1, and the fingerprint of its key's record."""
+        erased = {"status": {"S": "erased"}, "title": {"S": "erased"}}
+        fingerprint = {"fingerprint": {"S": "erased:"}}
+        self.commit({**ticket(1), **erased}, {**record(1), **fingerprint})
 
     def reserve(self, number: int) -> None:
         """Reserve a number, as a seed does."""
@@ -188,10 +208,42 @@ class TestKeptPromises:
         numbered.delete()
         numbered.finish()
 
+    def test_history_passes_when_a_number_follows_a_refusal_beside_a_seed(
+        self, scene: Scene
+    ) -> None:
+        scene.play([CAPPED, call("reserve", 60), LOOK_UP, COMMIT, REFUSE])
+        scene.end_refusals()
+
+        assert scene.refusals.contradicted == {"P-1"}
+
+    @pytest.mark.parametrize(
+        ("given", "closed", "last"), [(2, 3, 1), (1, 6, 60)], ids=["above", "below"]
+    )
+    def test_seed_need_not_report_a_number_when_another_one_does(
+        self, scene: Scene, given: int, closed: int, last: int
+    ) -> None:
+        first = min(last, 5)
+        scene.play([SEND, call("reserve", first), call("reserve", 60)])
+        scene.play([call("commit", ticket(given), record(given))])
+        scene.play([call("reserve", closed), call("seeded", last)])
+
+    def test_history_passes_when_another_request_comes_under_an_erased_key(
+        self, numbered: Scene
+    ) -> None:
+        numbered.announce()
+        numbered.play([RIVAL, ERASE, ANNOUNCE_RIVAL])
+        numbered.announce()
+
+        assert numbered.monitor.marked["rivals announced under erased keys"] == 1
+
 
 SEND, ANNOUNCE, DELETE = call("send"), call("announce"), call("delete")
 COMMIT = call("commit", ticket(1), record(1))
 DEAD_LETTER, LOSE, FINISH = call("dead_letter"), call("lose"), call("finish")
+CAPPED = call("send", request("P", "key", max_number=50))
+LOOK_UP, REFUSE = call("look_up"), call("refuse", "SequenceFullError")
+RIVAL, ERASE = call("send", request("P", "key", "another")), call("erase")
+ANNOUNCE_RIVAL = call("announce", title="another")
 POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
 
 
@@ -212,10 +264,18 @@ NUMBERED: list[tuple[Check, list[Step]]] = [
         [ANNOUNCE, call("announce", display="P-01"), DELETE, FINISH],
     ),
     (Check.DELETED_EARLY, [DELETE]),
+    (Check.DELETED_EARLY, [ERASE, DELETE]),
     (Check.LOST, [LOSE, FINISH]),
     (Check.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
     (Check.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
     (Check.REFUSED_AND_NUMBERED, [call("refused_before"), call("end_refusals")]),
+    (Check.ANNOUNCED_CONTENT, [RIVAL, ANNOUNCE_RIVAL]),
+    (Check.ANNOUNCED_CONTENT, [ERASE, ANNOUNCE_RIVAL]),
+    (Check.ANNOUNCED_CONTENT, [RIVAL, ERASE, call("announce", 2, title="another")]),
+    (
+        Check.ANNOUNCED_CONTENT,
+        [RIVAL, ERASE, call("receive", request("P", "key")), ANNOUNCE_RIVAL],
+    ),
 ]
 """What is broken by these steps, after the usual request got number 1."""
 
@@ -234,6 +294,10 @@ FRESH: list[tuple[Check, list[Step]]] = [
         [SEND, call("dead_letter", reason=None), LOSE, FINISH],
     ),
     (Check.REFUSAL_REASON, [POISON, call("refuse", "SequenceFullError")]),
+    (
+        Check.REFUSED_AND_NUMBERED,
+        [CAPPED, call("reserve", 60), COMMIT, LOOK_UP, REFUSE],
+    ),
     (Check.SEED_REPORT, [call("reserve", 5), call("seeded", 5, 3)]),
     (
         Check.SEED_REPORT,
@@ -273,6 +337,45 @@ class TestBrokenPromises:
             scene.play(steps)
 
         assert caught.value.check is check
+
+
+class TestDates:
+    """A date runs back only where two clocks differ by more than a day."""
+
+    @staticmethod
+    def dated_back(by: timedelta, clocks_differ: timedelta) -> Chains:
+        """Return the checks after a ticket that is dated before the one before it."""
+        scene = Scene()
+        chains = Chains(scene.monitor, clocks_differ)
+        date = datetime.fromisoformat(ASSIGNED_AT)
+        chain = ""
+        for number, assigned_at in enumerate((date, date - by), 1):
+            block = block_of([create_ticket()], number, timestamp(assigned_at), chain)
+            chain = block.last.chain
+            [new] = block.tickets
+            item = ticket_item(new.request, new.assignment, new.salt)
+            record = key_item(new.request, new.assignment, expires_at=None)
+            chains.decided(
+                {
+                    Address(TICKETS, ("PROJ", Decimal(number))): serialized(item),
+                    Address(KEYS, (record["id"],)): serialized(record),
+                }
+            )
+        return chains
+
+    def test_date_may_run_back_when_clocks_differ_by_more_than_a_day(self) -> None:
+        assert self.dated_back(timedelta(hours=25), timedelta(hours=26)).dates_back == 1
+
+    @pytest.mark.parametrize(
+        ("hours_back", "hours_apart"), [(23, 26), (25, 0), (25, 24), (23, 0)]
+    )
+    def test_violation_is_seen_when_a_date_runs_back_and_need_not(
+        self, hours_back: int, hours_apart: int
+    ) -> None:
+        with pytest.raises(Violation) as caught:
+            self.dated_back(timedelta(hours=hours_back), timedelta(hours=hours_apart))
+
+        assert caught.value.check is Check.DATE
 
 
 class RefusesAll(SNSPublisher):

@@ -18,6 +18,7 @@ from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
+from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.producers import Sending, request
 from simulation.random_scenarios import LATENCIES, random_scenario
 from simulation.scenario import Scenario
@@ -26,6 +27,10 @@ from tests.support.builders import SALT
 from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import AnnouncementError
 
 SEEDS: Final = 75
 BUSY_DAYS: Final = range(1, 1001, 2)
@@ -288,6 +293,21 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     return Algorithm(name, build)
 
 
+class FirstTexts(SNSPublisher):
+    """Announces a number with the texts of its first announcement for ever."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._first: dict[str, Envelope] = {}
+
+    def publish(
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish the same events again."""
+        again = [self._first.setdefault(one.event.id, one) for one in announcements]
+        return super().publish(again, time_left)
+
+
 @cache  # A fixture would be traced.
 def first_histories() -> Played:
     """Play the histories of the first seeds."""
@@ -338,11 +358,38 @@ class TestConditions:
         assert played.violations == []
         assert played.contradicted > 0
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "a cap is refused without a look at its key",
+            "a cap is refused on a half-seen block",
+        ],
+    )
+    def test_refusal_is_not_excused_by_a_seed_when_its_key_is_misread(
+        self, name: str
+    ) -> None:
+        played = play(
+            BUSY_DAYS, ALGORITHMS[name], InterruptingSeeds, draw=capped_scenario
+        )
+
+        [first] = played.violations
+        assert first.check is Check.REFUSED_AND_NUMBERED, first
+
     def test_another_request_is_numbered_under_an_erased_key_alone(self) -> None:
         played = play(BUSY_DAYS[:40], draw=rivals_scenario)
 
         assert played.violations == []
         assert played.marked["rivals announced under erased keys"] > 0
+
+    def test_request_under_an_erased_key_is_announced_with_its_own_texts(self) -> None:
+        algorithm = Algorithm(
+            "another's texts",
+            partial(ExecutionEnvironment.handler, publisher=FirstTexts),
+        )
+
+        [first] = play(BUSY_DAYS, algorithm, draw=rivals_scenario).violations
+
+        assert first.check is Check.ANNOUNCED_CONTENT, first
 
 
 OPERATORS: Final[Sequence[tuple[Wrapper, Check]]] = (

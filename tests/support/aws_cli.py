@@ -10,6 +10,7 @@ from botocore import xform_name
 
 # The AWS CLI's own, which no service has.
 CLI_COMMANDS: Final = {
+    ("cloudformation", "deploy"),
     ("sso", "login"),
     ("configure", "list-profiles"),
     ("logs", "tail"),

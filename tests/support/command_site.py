@@ -25,29 +25,29 @@ from ticketctl.sequences.seeding import Seed
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
+PLAIN_READS = {"get_item", "batch_get_item", "query", "scan"}
+
+
 @dataclass(frozen=True)
 class OneAtATime:
     """A client of moto, whose tables are not made for threads."""
 
     real: Any
     unseen: set[str] = field(default_factory=set)
-    """Tables whose items plain reads of one item do not show yet."""
+    """Tables whose items only a transactional read shows yet."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return an operation that waits for those of other threads."""
 
         def operation(**request: Any) -> Any:
+            tables = {request.get("TableName"), *request.get("RequestItems", ())}
+            if name in PLAIN_READS and self.unseen & tables:
+                return {"Items": [], "Responses": {}}
             with self.lock:
                 return getattr(self.real, name)(**request)
 
         return operation
-
-    def get_item(self, **request: Any) -> Any:
-        if request["TableName"] in self.unseen:
-            return {}
-        with self.lock:
-            return self.real.get_item(**request)
 
 
 @dataclass
@@ -100,9 +100,9 @@ class Site:
         items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
         return {int(item["number"]): item for item in items}
 
-    def give(self, request: CreateTicket, number: int = 1) -> None:
+    def give(self, request: CreateTicket, number: int = 1, previous: str = "") -> None:
         """Write a chained ticket and the record of its key, as a worker does."""
-        [new] = block_of([request], number).tickets
+        [new] = block_of([request], number, previous=previous).tickets
         ticket = dynamodb_items.ticket_item(request, new.assignment, new.salt)
         record = dynamodb_items.key_item(request, new.assignment, expires_at=None)
         self.dynamodb.put_item(TableName="tickets", Item=serialized(ticket))
@@ -195,15 +195,21 @@ def fail(code: str, **_: Any) -> None:
     raise ClientError({"Error": {"Code": code}}, "UpdateItem")
 
 
-def cancel(*codes: str, **_: Any) -> None:
+def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
     """Fail as boto3 does when DynamoDB cancels a transaction.
+
+    Args:
+        reasons: The reason of each action, or its code alone.
 
     Raises:
         ClientError: Always.
     """
     answer: Any = {
         "Error": {"Code": "TransactionCanceledException"},
-        "CancellationReasons": [{"Code": code} for code in codes],
+        "CancellationReasons": [
+            {"Code": reason} if isinstance(reason, str) else reason
+            for reason in reasons
+        ],
     }
     raise ClientError(answer, "TransactWriteItems")
 

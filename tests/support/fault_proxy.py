@@ -24,11 +24,11 @@ from tests.support.faults import (
     apply_in_part,
     error,
 )
-from tests.support.sns_gate import Answer, Gate, Passage, serving
+from tests.support.proxy import Answer, Connection, Proxy, serving
 from ticketctl.local.stack import LocalStack
 
 
-class FaultProxy(Gate):
+class FaultProxy(Proxy):
     """Treats each call as its operation's deck says, and counts the faults.
 
     Args:
@@ -37,7 +37,7 @@ class FaultProxy(Gate):
     """
 
     def __init__(self, stack: LocalStack, seed: int) -> None:
-        super().__init__(stack, _Connection)
+        super().__init__(stack, _FaultyConnection)
         self.is_calm = False
         self.calls: Counter[str] = Counter()
         self.faults: Counter[tuple[str, Fault]] = Counter()
@@ -100,7 +100,7 @@ class FaultProxy(Gate):
         return deck[place]
 
 
-class _Connection(Passage):
+class _FaultyConnection(Connection):
     """A connection of the worker: one call after another."""
 
     server: FaultProxy
@@ -112,7 +112,7 @@ class _Connection(Passage):
         with self.server.count(operation) as dice:
             call = Call(operation, dict(self.headers), body, dice)
             fault = self.server.draw(call)
-            self.reply(self._treat(call, fault), is_cut=fault is Fault.CUT)
+            self.reply(self._treat(call, fault), is_cut=fault is Fault.GARBLED)
 
     def _apply(self, body: bytes) -> Answer:
         return self.server.apply(self.path, dict(self.headers), body)
@@ -124,7 +124,7 @@ class _Connection(Passage):
         """Return the answer, if there is to be one."""
         if fault is None:
             return self._apply(call.body)
-        if fault in {Fault.KILLED_BEFORE, Fault.KILLED_LATE}:
+        if fault in {Fault.KILLED_BEFORE, Fault.KILLED_DURING}:
             self._kill()
         if fault in PAUSES:
             least, most = PAUSES[fault]
@@ -138,14 +138,14 @@ class _Connection(Passage):
 
     def _reported(self, call: Call, fault: Fault, answer: Answer) -> Answer | None:
         """Return the caller's answer to an applied call."""
-        if fault in {Fault.LATE, Fault.KILLED_LATE} and call.operation == WRITE:
+        if fault in {Fault.LATE, Fault.KILLED_DURING} and call.operation == WRITE:
             committed = answer.status == HTTPStatus.OK
             self.server.late_writes["committed" if committed else "cancelled"] += 1
         if fault is Fault.KILLED_AFTER:
             self._kill()
         if fault is Fault.FAILED_AFTER:
             return error(call, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError")
-        return answer if fault in {Fault.SLOW, Fault.CUT} else None
+        return answer if fault in {Fault.SLOW, Fault.GARBLED} else None
 
 
 @contextmanager

@@ -242,7 +242,7 @@ class Run:
         system, proxy = self.system, self.proxy
         outcomes = Counter(line["outcome"] for line in self.outcomes)
         most = max(line["receive_count"] for line in self.outcomes)
-        faults = Counter(fault.value for _, fault in proxy.faults.elements())
+        faults = Counter(fault.name for _, fault in proxy.faults.elements())
         return f"""
 {SEED_VARIABLE}={self.seed}, {self.seconds:.0f} s, {self.watch.looks} looks at the table
 {len(self.sent)} messages, {len(self.stored)} tickets, {len(self.poison)} poison

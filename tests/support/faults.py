@@ -5,12 +5,13 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from tests.support.sns_gate import Answer
+from simulation.aws.faults import Fault as Simulated
+from tests.support.proxy import Answer
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
 QUERY: Final = "Query"
@@ -20,42 +21,46 @@ PUBLISH: Final = "PublishBatch"
 DEAD_LETTER: Final = "SendMessageBatch"
 
 
-class Fault(StrEnum):
-    """A fault of a call."""
+class Fault(Enum):
+    """A fault of a call: those of the laboratory, and what its model of AWS does."""
 
-    REFUSED = "closed, not applied"
-    DROPPED = "applied, closed"
-    CUT = "applied, answer cut"
-    FAILED_BEFORE = "500, not applied"
-    FAILED_AFTER = "500, applied"
-    THROTTLED = "throttled"
-    CONFLICT = "conflict"
-    CANCELLED = "cancelled, throttled"
-    IN_PROGRESS = "in progress"
-    PARTIAL = "applied in part"
-    SLOW = "slow"
-    LATE = "applied after timeout"
-    KILLED_BEFORE = "killed, not applied"
-    KILLED_AFTER = "applied, killed"
-    KILLED_LATE = "killed, applied late"
+    REFUSED = Simulated.REFUSED
+    LOST = Simulated.LOST
+    GARBLED = Simulated.GARBLED
+    FAILED_BEFORE = Simulated.FAILED_BEFORE
+    FAILED_AFTER = Simulated.FAILED_AFTER
+    THROTTLED = Simulated.THROTTLED
+    PARTIAL = Simulated.PARTIAL
+    LATE = Simulated.LATE
+    KILLED_BEFORE = Simulated.KILLED_BEFORE
+    KILLED_DURING = Simulated.KILLED_DURING
+    KILLED_AFTER = Simulated.KILLED_AFTER
+    CONFLICT = "another transaction held an item"
+    CANCELLED = "cancelled, because an item was throttled"
+    IN_PROGRESS = "a transaction with its token was in progress"
+    SLOW = "it took long"
 
 
 def _usual(times: int) -> dict[Fault, int]:
     """Return the faults that any call can meet; those that cost seconds only once."""
-    quick = (Fault.REFUSED, Fault.DROPPED, Fault.FAILED_BEFORE, Fault.THROTTLED)
+    quick = (Fault.REFUSED, Fault.LOST, Fault.FAILED_BEFORE, Fault.THROTTLED)
     slow = (Fault.SLOW, Fault.LATE, Fault.KILLED_BEFORE)
     return dict.fromkeys(quick, times) | dict.fromkeys(slow, 1)
 
 
 _CANCELLED: Final = {Fault.CONFLICT: 20, Fault.CANCELLED: 8, Fault.IN_PROGRESS: 8}
+_DURING: Final = {Fault.KILLED_DURING: 1}
 _AFTERWARDS: Final = {Fault.FAILED_AFTER: 2, Fault.KILLED_AFTER: 1}
-_CUT: Final = {Fault.CUT: 2}
-_IN_PART: Final = {Fault.PARTIAL: 6, Fault.CUT: 1}
+_CUT: Final = {Fault.GARBLED: 2}
+_IN_PART: Final = {Fault.PARTIAL: 6, Fault.GARBLED: 1}
 
 DECKS: Final[Mapping[str, tuple[int, Mapping[Fault, int]]]] = {
     QUERY: (300, _usual(4) | _CUT),
     LOOKUP: (30, _usual(1) | _IN_PART),
-    WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | {Fault.KILLED_LATE: 1}),
+    WRITE: (
+        320,
+        _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | {Fault.KILLED_DURING: 1},
+    ),
     PUBLISH: (100, _usual(2) | _AFTERWARDS | _IN_PART),
     DEAD_LETTER: (50, _usual(1) | _AFTERWARDS | _IN_PART),
 }
@@ -68,7 +73,7 @@ _READ_TIMEOUT: Final = CLIENT_CONFIG["read_timeout"]
 PAUSES: Final = {
     Fault.SLOW: (0.1, 1.0),
     Fault.LATE: (_READ_TIMEOUT, 2 * _READ_TIMEOUT),
-    Fault.KILLED_LATE: (0.0, 2 * _READ_TIMEOUT),
+    Fault.KILLED_DURING: (0.0, 2 * _READ_TIMEOUT),
 }
 """Least and most seconds before such a call is applied; most pauses are short."""
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -46,6 +46,8 @@ class MarkMonitor(Monitor):
     erased: set[RequestId] = field(default_factory=set)
     told: set[tuple[RequestId, Texts]] = field(default_factory=set)
     """The texts of each request's announcements."""
+    batch: Callable[[], Iterable[str]] | None = None
+    """Returns the bodies of the announcing invocation's batch; None: of all."""
     marked: Counter[str] = field(default_factory=Counter)
     """Marks by status and origin, and what followed them."""
 
@@ -126,10 +128,14 @@ class MarkMonitor(Monitor):
         return any(told == request.id for told, _ in self.told)
 
     def announced(self, event: Any) -> None:
-        """See an announcement; under an erased key each request repeats its texts."""
+        """See an announcement; under an erased key it repeats a message's texts."""
         data = event["data"]
         request = data["project_id"], data["idempotency_key"]
-        asked = {_texts(json.loads(content)) for content in self.wanted[request]}
+        asked = {
+            _texts(json.loads(one.content))
+            for body in (self.batch() if self.batch else self.sent)
+            if (one := self.sent[body]) and one.id == request
+        }
         if request not in self.erased:
             super().announced(event)
         elif event["id"] != self._event_id(request) or _texts(data) not in asked:

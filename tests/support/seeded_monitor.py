@@ -58,9 +58,9 @@ class SeededMonitor(MarkMonitor):
             else:
                 self._see_imported(project, number)
 
-    def is_below_a_seed(self, project: str, number: int) -> bool:
-        """Return whether it was given below the last number, by an unfinished seed."""
-        return any(number in jump.given for jump in self.jumps[project])
+    def below_seeds(self, project: str) -> frozenset[int]:
+        """Return the numbers given below the last one of an unfinished seed."""
+        return frozenset().union(*(jump.given for jump in self.jumps[project]))
 
     def open_jumps(self, project: str) -> list[Jump]:
         """Return the jumps behind which a worker may still write."""

@@ -15,7 +15,7 @@ from simulation.aws.tables import KEYS, TICKETS
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.history import OUTSIDE
+from simulation.history import OUTSIDE, caller
 from simulation.scenario import Scenario
 from simulation.violations import Check, broken
 from simulation.world import Outcome, World
@@ -97,6 +97,20 @@ class SeededWorld(World):
         )
         self.retry = RetryPolicy(sleep=self.scheduler.sleep, jitter=choices.duration)
         self.outcomes: Counter[str] = Counter()
+
+        self.monitor.batch = self._batch
+
+    def _batch(self) -> set[str]:
+        """Return the bodies of the batch of the invocation whose call is served."""
+        poller, _, invocation = caller().rpartition(".")
+        batches = [
+            dict(detail)
+            for _, actor, what, detail in self.history.events
+            if what == "receives" and actor == poller
+        ]
+        batch = batches[int(invocation) - 1]
+        arrived = self.services.queue.arrived
+        return {message.body for message in arrived if message.id in batch}
 
     def run(self) -> Outcome:
         """Play the history to its end."""

@@ -108,7 +108,7 @@ class Import:
                 raise
             answer: Mapping[str, Any] = error.response
             match answer.get("CancellationReasons"):
-                case [_, {"Code": "ConditionalCheckFailed", "Item": record}]:
+                case [_, {"Code": "ConditionalCheckFailed", "Item": record}] if record:
                     return _refusal(ticket, record)
             return None
         return WRITTEN

@@ -2,7 +2,7 @@
 
 The record of a key has its number as soon as it is committed, and so before it is
 announced. A request whose key has no record after its project's numbers have reached
-its cap has none for ever.
+its cap has none for ever, unless a seed of the project is unfinished.
 """
 
 import time
@@ -91,8 +91,8 @@ class _Waiting:
         keys = [ticket.key for ticket in self.missing.values()]
         for record in self.reader.records(self.table, keys):
             yield _answer(self.missing.pop(record[RECORD_ID]["S"]), record)
-        # In this order: numbers only grow, so a key that has no record after they have
-        # reached its cap gets none.
+        # In this order: numbers only grow (but below an unfinished seed), so a key that
+        # has no record after they have reached its cap gets none.
         full = self._at_their_cap()
         for start in range(0, len(full), MAX_KEYS):
             for ticket in self._without_record(full[start : start + MAX_KEYS]):

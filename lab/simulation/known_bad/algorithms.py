@@ -175,12 +175,11 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
 )
 
 RARE: Final = (
-    "a collision is taken for progress",
     "the chain of a run's first ticket",
     "a cap is refused on a half-seen block",
     "a rival comes after the others",
 )
-"""They take more than a hundred seeds, so that `make known-bad` alone plays them."""
+"""They take more seeds than `make test` plays; `make known-bad` plays them."""
 
 REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
     "a replay found beside a conflict is not announced",
@@ -197,7 +196,7 @@ CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     STALE_READS,
     _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
-"""Correct: the parts of the shipped algorithm that they omit only save requests."""
+"""Correct without seeds: the parts that they omit only save requests there."""
 
 ALGORITHMS: Final = {
     algorithm.name: algorithm

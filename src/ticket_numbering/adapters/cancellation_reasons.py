@@ -27,7 +27,7 @@ REASON_BY_CODE: Final = {
 
 def slots_of(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
     """Read the reasons by position: a ticket's, then its key's, request by request."""
-    reasons = cancellation.get("CancellationReasons", [])
+    reasons = cancellation.get("CancellationReasons") or []
     tickets, keys = reasons[::2], reasons[1::2]
     requests = len(block.requests)
     if not len(tickets) == len(keys) == requests:

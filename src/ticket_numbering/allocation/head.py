@@ -26,7 +26,7 @@ class Head:
     def date_after(self, now: datetime) -> str:
         """Return the next ticket's date: now, or this one's if that is later.
 
-        It runs back only if the clocks of two workers differ by more than a day.
+        It runs back only if two readings of clocks are off by more than a day.
         """
         own = timestamp(now)
         return max(own, self.assigned_at or own) if self.can_be_followed(now) else own

@@ -51,7 +51,7 @@ class Allocation:
     )
     """The number recorded before, or why no request of the key can have one now."""
     refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
-    """Requests that left the next request of their key a chance."""
+    """Why these requests have no number, whatever the others of their keys have."""
     attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
     """Blocks cancelled because a number was taken."""
@@ -60,7 +60,7 @@ class Allocation:
     damaged_dates: set[int] = field(default_factory=set)
     """The tickets whose dates were not followed, by number."""
     in_order: bool = False
-    """Whether no request may be numbered before one that failed: on a FIFO queue."""
+    """Whether no request may be numbered before one that DynamoDB refuses."""
 
     def answer_to(self, request: CreateTicket) -> Assignment | Exception:
         """Return the answer to a request; a pending one has failed.
@@ -128,10 +128,8 @@ class Allocation:
         """Halve the block; fail a request that DynamoDB refuses on its own.
 
         It is poison if it is too large. DynamoDB refuses a sound ticket too, if a
-        table has another key, for example.
-
-        Raises:
-            StoreRefusedError: The others must not be numbered before it.
+        table has another key, for example. Then none behind it is tried, if the order
+        counts; those before it have reached their caps, and are refused as always.
         """
         if len(block.requests) > 1:
             self.block_limit = len(block.requests) // 2
@@ -140,11 +138,17 @@ class Allocation:
         problem = f"DynamoDB refuses the ticket: {reason}"
         if is_too_large(request):
             self.refuse({request.identity: TicketTooLargeError(problem)})
-        elif self.in_order:
-            raise StoreRefusedError(problem)
         else:
+            if self.in_order:
+                self._hold_back_behind(request)
             self.answer({request.key: StoreRefusedError(problem)})
         self.block_limit = MAX_BLOCK_REQUESTS
+
+    def _hold_back_behind(self, request: CreateTicket) -> None:
+        """Fail the requests behind this one, without an attempt."""
+        error = NotAttemptedError("an earlier request of the project is refused")
+        behind = self.pending[self.pending.index(request) + 1 :]
+        self.refuse({one.identity: error for one in behind})
 
     def _progress(self) -> None:
         answered = self.assigned.keys() | self.recorded.keys()

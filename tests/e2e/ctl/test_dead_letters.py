@@ -15,7 +15,7 @@ from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
-from tests.support.sns_gate import Manner, door
+from tests.support.proxy import Action, sns_proxy
 from ticketctl.audit.findings import Kind
 from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 
@@ -213,7 +213,7 @@ def test_redrive_announces_the_number_when_edit_and_delete_were_refused(
     corrected.write_text(json.dumps(fields | {"title": "Corrected"}))
     # SNS is down for so long that SQS moves the message.
     with (
-        door(system.stack, Manner.REFUSE) as sns,
+        sns_proxy(system.stack, Action.REFUSE) as sns,
         system.queue_attributes(
             VisibilityTimeout="2", RedrivePolicy=redrive_policy(system, after=2)
         ),

@@ -1,4 +1,4 @@
-"""The tour of the README, command by command."""
+"""The tour of the local system, command by command."""
 
 import json
 import os

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.alarms import is_on, metrics_of
 from tests.support.builders import ticket_fields
-from tests.support.sns_gate import Manner, door
+from tests.support.proxy import Action, sns_proxy
 from tests.support.template_loader import STACK, ids_of, properties
 from ticket_numbering.worker.observability import Metric
 
@@ -104,7 +104,7 @@ def test_topic_that_refuses_sets_off_the_alarms_on_failures(
     system: System, project: str, before: int
 ) -> None:
     with (
-        door(system.stack, Manner.REFUSE) as sns,
+        sns_proxy(system.stack, Action.REFUSE) as sns,
         system.queue_attributes(VisibilityTimeout="2"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
-from tests.support.sns_gate import Manner, door
+from tests.support.proxy import Action, sns_proxy
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
 
@@ -99,15 +99,15 @@ class TestOrder:
         """
         messages = [ticket_fields(project) for _ in range(2)]
         with (
-            door(system.stack, Manner.LET_THROUGH) as sns,
+            sns_proxy(system.stack, Action.LET_THROUGH) as sns,
             system.queue_attributes(VisibilityTimeout="2"),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
             # The start of an execution environment takes long.
             number_one_of(system, f"{project}-other")
-            sns.manners = [Manner.REFUSE, Manner.REFUSE, Manner.LET_THROUGH]
+            sns.actions = [Action.REFUSE, Action.REFUSE, Action.LET_THROUGH]
             system.send(messages[0])
-            system.wait_for(lambda: sns.manners == [Manner.LET_THROUGH])
+            system.wait_for(lambda: sns.actions == [Action.LET_THROUGH])
             system.send(messages[1])
 
             came = numbered(system, project, 2)

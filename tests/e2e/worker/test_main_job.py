@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
-from tests.support.sns_gate import Manner, door
+from tests.support.proxy import Action, sns_proxy
 from ticketctl.aws.queues import Received
 from ticketctl.aws.sender import Request
 
@@ -88,7 +88,7 @@ def test_number_is_announced_after_redelivery_when_worker_was_killed(
 ) -> None:
     """Promise 3: killed between commit and announcement, announced later."""
     with (
-        door(system.stack, Manner.KILL_CALLER, Manner.LET_THROUGH) as sns,
+        sns_proxy(system.stack, Action.KILL_CALLER, Action.LET_THROUGH) as sns,
         # Longer than the first delivery takes on a slow machine.
         system.queue_attributes(VisibilityTimeout="6"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),

@@ -252,7 +252,7 @@ class TestFalseAlarms:
 
         assert not found(tables)
 
-    @pytest.mark.parametrize("name", [SALT_NAME, "description"])
+    @pytest.mark.parametrize("name", [SALT_NAME, "title", "description"])
     def test_erased_ticket_is_named_when_something_of_its_text_is_left(
         self, name: str
     ) -> None:
@@ -834,30 +834,57 @@ class TestKeptHeads:
 
         assert "PROJ-1" not in site.printed.readouterr().out
 
-    @pytest.mark.parametrize("option", ["--since", "--check-heads"])
+    @pytest.mark.parametrize("option", ["since", "check"])
     @pytest.mark.parametrize("is_first", [True, False])
-    def test_head_that_the_ticket_contradicts_is_named_beside_one_that_holds(
-        self, site: Site, kept: Path, option: str, *, is_first: bool
+    def test_head_that_the_ticket_contradicts_is_named_beside_those_that_hold(
+        self, site: Site, kept: Path, tmp_path: Path, option: str, *, is_first: bool
     ) -> None:
-        """Of two witnesses of one ticket, each is checked."""
+        """Of all witnesses of one ticket, in one file and in two, each is checked."""
         heads = [Head("PROJ", 1, "v1:other"), *read_heads(str(kept))]
-        kept.unlink()
-        add_heads(str(kept), heads if is_first else reversed(heads))
-        file: Any = {"since": str(kept)} if option == "--since" else {"check": [kept]}
+        other = str(tmp_path / "other.jsonl")
+        add_heads(other, heads if is_first else reversed(heads))
+        since, check = (other, kept) if option == "since" else (kept, other)
 
         with pytest.raises(typer.Exit) as ended:
-            audit(command_context(site), **file)
+            audit(command_context(site), since=str(since), check=[str(check)])
 
         assert ended.value.exit_code == Status.FOUND
         said = site.printed.readouterr().out
         assert "head-does-not-hold: PROJ-1: it has another hash" in said
 
-    def test_head_is_saved_once(self, site: Site, kept: Path) -> None:
-        before = kept.read_text()
-
+    def test_later_tickets_of_every_project_are_read_since_its_last_head(
+        self, site: Site, kept: Path
+    ) -> None:
+        """The heads of a file are in any order."""
+        chain = read_heads(str(kept))[0].chain
+        site.give(create_ticket("PROJ"), 2, chain)
+        site.give(create_ticket("OPS"), 1)
         audit(command_context(site), save=str(kept))
+        heads = read_heads(str(kept))
+        kept.unlink()
+        add_heads(str(kept), reversed(heads))
+        site.give(create_ticket("PROJ"), 3)
+        site.give(create_ticket("OPS"), 2)
+        site.printed.readouterr()
 
-        assert kept.read_text() == before
+        with pytest.raises(typer.Exit):
+            audit(command_context(site), since=str(kept), as_document=True)
+
+        report = json.loads(site.printed.readouterr().out)
+        assert report["since"] == {"PROJ": 2, "OPS": 1}
+        assert [
+            (finding["kind"], finding["project_id"], *finding["numbers"])
+            for finding in report["findings"]
+        ] == [(Kind.RESTARTED, "OPS", 2, 2), (Kind.RESTARTED, "PROJ", 3, 3)]
+
+    def test_each_head_is_saved_once(self, site: Site, kept: Path) -> None:
+        site.give(create_ticket("OPS"), 1)
+
+        for _ in range(2):
+            audit(command_context(site), save=str(kept))
+
+        heads = [(head.project_id, head.number) for head in read_heads(str(kept))]
+        assert heads == [("PROJ", 1), ("OPS", 1)]
 
 
 @pytest.mark.parametrize(

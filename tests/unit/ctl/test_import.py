@@ -539,6 +539,16 @@ class TestImport:
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
             site.importer(attempts=3).write(existing(1))
 
+    @pytest.mark.parametrize("shown", [{}, {"Item": {}}, {"Item": None}])
+    def test_ticket_is_retried_when_a_failed_key_shows_no_record(
+        self, site: Site, shown: dict[str, Any]
+    ) -> None:
+        site.seed(42).apply()
+        taken = {"Code": "ConditionalCheckFailed"} | shown
+        site.before("TransactWriteItems", partial(cancel, "None", taken))
+
+        assert site.importer().write(existing()) == "written"
+
     @pytest.mark.parametrize(
         ("damage", "why"),
         [

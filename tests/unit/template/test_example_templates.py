@@ -1,10 +1,13 @@
-"""The templates beside the stack's fit it; cfn-lint checks the rest."""
+"""The templates and policies beside the stack's fit it; cfn-lint checks the rest."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from samtranslator.yaml_helper import yaml_parse
 
+from tests.support.aws_cli import sdk
 from tests.support.template_loader import Json, properties, source
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
@@ -18,10 +21,19 @@ def example(name: str) -> Json:
     return found
 
 
-@pytest.mark.parametrize("name", ["backup.yaml", "heartbeat.yaml"])
-def test_every_role_has_the_boundary(name: str) -> None:
+def policy(name: str) -> Any:
+    path = ROOT / "docs" / "examples" / name
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def of_type(name: str, kind: str) -> list[Json]:
     resources = example(name)["Resources"].values()
-    roles = [one for one in resources if one["Type"] == "AWS::IAM::Role"]
+    return [one for one in resources if one["Type"] == kind]
+
+
+@pytest.mark.parametrize("name", ["backup.yaml", "heartbeat.yaml"])
+def test_every_role_has_the_boundary_and_serves_this_account_alone(name: str) -> None:
+    roles = of_type(name, "AWS::IAM::Role")
 
     assert roles
     for role in roles:
@@ -30,6 +42,125 @@ def test_every_role_has_the_boundary(name: str) -> None:
             "HasPermissionsBoundary",
             {"Ref": "PermissionsBoundaryArn"},
         ]
+        [trust] = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        account = {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+        assert trust["Condition"] == {"StringEquals": account}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("subscription.yaml", "AWS::SQS::Queue"),
+        ("backup.yaml", "AWS::Backup::BackupVault"),
+    ],
+)
+def test_data_outlives_the_stack(name: str, kind: str) -> None:
+    for resource in of_type(name, kind):
+        assert resource["DeletionPolicy"].startswith("Retain")
+        assert resource["UpdateReplacePolicy"] == "Retain"
+
+
+class TestBackup:
+    """A copy a day, for as long as point-in-time recovery reaches back."""
+
+    def test_copies_are_daily_and_kept_for_35_days(self) -> None:
+        parameters = example("backup.yaml")["Parameters"]
+
+        minute, hour, *others = parameters["Schedule"]["Default"][5:-1].split()
+        assert minute.isdigit()
+        assert hour.isdigit()
+        assert others == ["*", "*", "?", "*"]
+        assert parameters["RetentionDays"]["Default"] == 35
+
+    def test_vault_has_a_name_of_its_own_because_a_stacks_may_be_too_long(
+        self,
+    ) -> None:
+        [vault] = of_type("backup.yaml", "AWS::Backup::BackupVault")
+
+        assert vault["Properties"]["BackupVaultName"] == {"Ref": "VaultName"}
+
+
+def logged(event: dict[str, str]) -> bool:
+    """Tell whether the trail of the example logs an event: if any selector fits."""
+    return any(
+        all(
+            event.get(field["Field"]) in field["Equals"]
+            for field in selector["FieldSelectors"]
+        )
+        for selector in policy("write-events.json")
+    )
+
+
+WRITE = {
+    "eventCategory": "Data",
+    "resources.type": "AWS::DynamoDB::Table",
+    "readOnly": "false",
+    "resources.ARN": "arn:aws:dynamodb:eu-west-1:123456789012:table/TICKETS",
+}
+
+
+class TestTrail:
+    """The trail shows writers, and who gave themselves the right to write."""
+
+    def test_write_is_logged_and_a_read_is_not(self) -> None:
+        assert logged(WRITE)
+        assert not logged(WRITE | {"readOnly": "true"})
+
+    @pytest.mark.parametrize("read_only", ["true", "false"])
+    def test_management_events_are_logged_although_selectors_are_replaced(
+        self, read_only: str
+    ) -> None:
+        """Such as AssumeRole and UpdateFunctionCode; a trail has them by default."""
+        assert logged({"eventCategory": "Management", "readOnly": read_only})
+
+
+def test_key_admits_the_services_of_this_account_that_publish() -> None:
+    statements = policy("key-policy.json")["Statement"]
+    by_service = {
+        statement["Principal"]["Service"]: statement
+        for statement in statements
+        if "Service" in statement["Principal"]
+    }
+
+    assert [*by_service] == [
+        "logs.eu-west-1.amazonaws.com",
+        "cloudwatch.amazonaws.com",
+        "sns.amazonaws.com",
+    ]
+    for service in ("cloudwatch.amazonaws.com", "sns.amazonaws.com"):
+        account = by_service[service]["Condition"]["StringEquals"]
+        assert [*account] == ["aws:SourceAccount"]
+        assert {*by_service[service]["Action"]} == {
+            "kms:GenerateDataKey*",
+            "kms:Decrypt",
+        }
+
+
+WRITES = ("BatchWrite", "Delete", "Put", "Update")
+# On Kinesis and Contributor Insights, which read; on global tables, where the stack
+# has none; of backups, whose resource has no policy.
+HARMLESS = {
+    "dynamodb:DeleteBackup",
+    "dynamodb:UpdateContributorInsights",
+    "dynamodb:UpdateGlobalTable",
+    "dynamodb:UpdateGlobalTableSettings",
+    "dynamodb:UpdateKinesisStreamingDestination",
+    "dynamodb:UpdateTableReplicaAutoScaling",
+}
+
+
+def test_denied_writes_are_all_that_change_a_table_or_its_items() -> None:
+    [denied] = policy("deny-writes.json")["Statement"]
+    operations = {
+        f"dynamodb:{name}"
+        for name in sdk().get_service_model("dynamodb").operation_names
+        if name.startswith(WRITES)
+    }
+    # Statements in SQL have rights of their own.
+    partiql = {f"dynamodb:PartiQL{verb}" for verb in ("Delete", "Insert", "Update")}
+
+    assert denied["Effect"] == "Deny"
+    assert {*denied["Action"]} == (operations - HARMLESS) | partiql
 
 
 @pytest.fixture

@@ -6,12 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
-from tests.support.template_loader import TEMPLATE, parameters, source
-from tools.translate import main
+from tests.support.template_loader import (
+    TEMPLATE,
+    parameters,
+    source,
+    worker_as_written,
+)
+from tools.translate import as_text, main, translate
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs" / "examples"
+
+BYTES_OF_A_REQUEST = 51_200
+"""Of a TemplateBody; CloudFormation User Guide, "Understand CloudFormation quotas".
+
+`aws cloudformation deploy` without a bucket and Terraform's `template_body` use it.
+"""
 
 
 @pytest.mark.parametrize("name", ["stack.tf", "cdk_app.py"])
@@ -36,6 +48,32 @@ def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None
     assert len(metadata["Description"]) <= 256
     assert (ROOT / metadata["LicenseUrl"]).is_file()
     assert (ROOT / metadata["ReadmeUrl"]).is_file()
+
+
+ADDRESS = "s3://a-bucket-with-a-name-of-63-characters/ticket-numbering/" + "0" * 32
+
+
+class TestSize:
+    """The stack can be deployed where no bucket is at hand."""
+
+    @staticmethod
+    def packaged() -> dict[str, Any]:
+        """Return what `sam package` writes, as YAML without comments."""
+        template = worker_as_written(CodeUri=ADDRESS)
+        metadata = template["Metadata"]["AWS::ServerlessRepo::Application"]
+        metadata |= {"LicenseUrl": ADDRESS, "ReadmeUrl": ADDRESS}
+        return template
+
+    def test_packaged_template_fits_a_request(self) -> None:
+        text = yaml.safe_dump(self.packaged())
+
+        assert len(text.encode()) <= BYTES_OF_A_REQUEST
+
+    @pytest.mark.parametrize("gradual", ["false", "true"])
+    def test_translated_template_fits_a_request(self, gradual: str) -> None:
+        text = as_text(translate(self.packaged(), gradual))
+
+        assert len(text.encode()) <= BYTES_OF_A_REQUEST
 
 
 class TestTranslatedTemplate:

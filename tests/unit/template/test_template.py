@@ -28,6 +28,7 @@ DAY = 24 * HOUR
 QUEUES = ["CreateTicketQueue", "CreateTicketDeadLetterQueue"]
 TABLES = ["TicketsTable", "IdempotencyKeysTable"]
 TOPIC = "AssignmentsTopic"
+LOG = "NumberingWorkerLogGroup"
 QUEUE_TYPES = ["standard", "fifo"]
 
 STAMP = "2026-11-21T05:53:00.123Z"
@@ -160,9 +161,9 @@ class TestNothingLost:
 
         assert [len(name) for name in names] == [80, 80]
 
-    @pytest.mark.parametrize("logical_id", [*QUEUES, *TABLES, TOPIC])
+    @pytest.mark.parametrize("logical_id", [*QUEUES, *TABLES, TOPIC, LOG])
     def test_data_outlives_the_stack(self, logical_id: str) -> None:
-        """With the subscriptions; a rollback cannot delete a protected table."""
+        """With subscriptions and log; a rollback cannot delete a protected table."""
         resource = deployed()[logical_id]
         is_protected = "DeletionProtectionEnabled" in resource["Properties"]
 
@@ -261,19 +262,55 @@ RIGHTS = {
 }
 
 
+WORKER_ARNS = ("${NumberingWorker.Arn}", "${NumberingWorker.Arn}:*")
+MOVES = {
+    "lambda:GetAlias",
+    "lambda:GetProvisionedConcurrencyConfig",
+    "lambda:UpdateAlias",
+}
+DEPLOYMENT_RIGHTS = dict.fromkeys(WORKER_ARNS, MOVES) | {
+    "*": {"cloudwatch:DescribeAlarms"}
+}
+
+
+def listed(part: str | list[str]) -> list[str]:
+    return [part] if isinstance(part, str) else part
+
+
+def allowed(role: Json) -> dict[str, set[str]]:
+    """Return the actions of a role's one policy by their resource."""
+    [policy] = role["Policies"]
+    statements = policy["PolicyDocument"]["Statement"]
+    assert {rule["Effect"] for rule in statements} == {"Allow"}
+    pairs = [
+        (arn, set(listed(rule["Action"])))
+        for rule in statements
+        for arn in listed(rule["Resource"])
+    ]
+    found = dict(pairs)
+    assert len(found) == len(pairs)
+    return found
+
+
 class TestLeastPrivilege:
-    """The worker has the rights of its design, on its own resources, and no more."""
+    """Worker and CodeDeploy have the rights of their job, on the stack's resources."""
 
     def test_role_allows_exactly_what_the_worker_does(self) -> None:
-        [policy] = properties("NumberingWorkerRole")["Policies"]
-        statements = policy["PolicyDocument"]["Statement"]
+        assert allowed(properties("NumberingWorkerRole")) == RIGHTS
 
-        found = [(rule["Effect"], rule["Resource"]) for rule in statements]
-        assert sorted(found) == sorted(("Allow", arn) for arn in RIGHTS)
-        for rule in statements:
-            actions = rule["Action"]
-            listed = [actions] if isinstance(actions, str) else actions
-            assert set(listed) == RIGHTS[rule["Resource"]]
+    def test_role_allows_exactly_what_a_gradual_deployment_does(self) -> None:
+        role = properties("DeploymentRole", GradualDeployment="true")
+
+        assert allowed(role) == DEPLOYMENT_RIGHTS
+        assert "ManagedPolicyArns" not in role
+
+    def test_deployment_role_is_taken_for_this_account_alone(self) -> None:
+        role = properties("DeploymentRole", GradualDeployment="true")
+
+        [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+        assert trust["Principal"] == {"Service": "codedeploy.amazonaws.com"}
+        account = {"aws:SourceAccount": "${AWS::AccountId}"}
+        assert trust["Condition"] == {"StringEquals": account}
 
     def test_worker_has_our_role_and_no_policy_besides(self) -> None:
         """The transform would add AWS's, which allow every queue and every log."""
@@ -318,7 +355,7 @@ class TestLandingZone:
     def test_data_is_encrypted_with_the_key_that_is_chosen(self) -> None:
         found = {
             name: properties(name, KmsKeyArn=KEY)
-            for name in [*QUEUES, *TABLES, TOPIC, "NumberingWorkerLogGroup"]
+            for name in [*QUEUES, *TABLES, TOPIC, LOG]
         }
 
         for name in QUEUES:
@@ -327,7 +364,9 @@ class TestLandingZone:
         for name in TABLES:
             assert found[name]["SSESpecification"]["KMSMasterKeyId"] == KEY
         assert found[TOPIC]["KmsMasterKeyId"] == KEY
-        assert found["NumberingWorkerLogGroup"]["KmsKeyId"] == KEY
+        assert found[LOG]["KmsKeyId"] == KEY
+        alarms = properties("AlarmTopic", KmsKeyArn=KEY, AlarmEmail="a@b.example")
+        assert alarms["KmsMasterKeyId"] == KEY
 
     def test_worker_may_use_the_key_that_is_chosen(self) -> None:
         own, policy = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
@@ -371,6 +410,7 @@ SAMPLES = {
     "IdempotencyRetentionDays": "365",
     "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call",
     "AlarmEmail": "on-call@example.com",
+    "DeploymentId": "7",
 }
 
 

@@ -4,12 +4,13 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import pytest
 
 from simulation.aws.lambda_service import Context
-from tests.support.alarms import is_on, metrics_of, period_of
+from tests.support.alarms import is_on, late, metrics_of, period_of
 from tests.support.builders import sqs_event, sqs_record
 from tests.support.markdown_commands import ROOT, commands
 from tests.support.template_loader import (
@@ -92,10 +93,16 @@ def widgets(kind: str) -> list[Json]:
 
 def drawn() -> Iterator[Curve]:
     for widget in widgets("metric"):
+        named: list[str] = []
         for metric in widget["metrics"]:
+            # A dot repeats the value of the metric before.
+            named = [
+                named[place] if part == "." else part
+                for place, part in enumerate(metric[:4])
+            ]
             own = metric[4] if len(metric) > 4 else {}
             statistic = own.get("stat", widget["stat"])
-            yield Curve._make([*metric[:4], statistic, widget["period"]])
+            yield Curve._make([*named, statistic, widget["period"]])
 
 
 def watched(logical_id: str) -> Iterator[Curve]:
@@ -213,25 +220,26 @@ CAUSES = {
     },
 }
 SETS_OFF: dict[str, Sequence[Sequence[float]]] = {
-    "DeadLettersAlarm": [[0, 1], [GAP, 1]],
+    "DeadLettersAlarm": [[0, 1], [GAP, 1], [1, GAP, GAP, GAP, GAP]],
     # While others wait; also after some of them were settled, and if SQS reports late.
     "MoreDeadLettersAlarm": [[1, 2], [3, 1, 2], [1, 2, 2], [1, 2, GAP]],
     "OldDeadLettersAlarm": [[1] * 115, [2] * 60 + [GAP] + [1] * 59],
     "OldestMessageAgeAlarm": [[901] * 5],
     "BacklogAlarm": [[0] + [1] * 24],
-    "WorkerErrorsAlarm": [[0, 1]],
+    "WorkerErrorsAlarm": [[1, 0, GAP, 0, 1]],
     "WorkerThrottlesAlarm": [[1, 0, 1, 0, 1]],
     "TransientFailuresAlarm": [[1, GAP, 0, 1]],
     "AnnouncementsFailedAlarm": [[1, GAP, 0, 1]],
 }
 LEAVES_OFF: dict[str, Sequence[Sequence[float]]] = {
-    "DeadLettersAlarm": [[1, 0], [1, GAP]],
+    "DeadLettersAlarm": [[1, 0, 0, 0, 0, 0], [1, GAP, GAP, GAP, GAP, GAP]],
     # The first is the other alarm's; fewer are good news; a gap in the data is none.
     "MoreDeadLettersAlarm": [[0, 1], [GAP, 1], [1, 1, 1], [3, 2, 0], [1, GAP, 1]],
     "OldDeadLettersAlarm": [[1] * 114, [1] * 60 + [0] * 6 + [1] * 54],
     "OldestMessageAgeAlarm": [[901] * 4 + [900]],
     "BacklogAlarm": [[1] * 23, [9] * 12 + [0] + [9] * 11],
-    "WorkerErrorsAlarm": [[1, 0], [GAP]],
+    # A single batch that comes back.
+    "WorkerErrorsAlarm": [[1, 0, 0, 0, 0, 1], [GAP]],
     "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
     "TransientFailuresAlarm": [[1, 0, 0, 0]],
     "AnnouncementsFailedAlarm": [[1, 0, 0, 0]],
@@ -302,7 +310,7 @@ class TestAlarms:
         subscription = resources["AlarmSubscription"]["Properties"]
         assert subscription["TopicArn"] == "${AlarmTopic}"
         assert subscription["Endpoint"] == "a@b.example"
-        assert "Properties" not in resources["AlarmTopic"]
+        assert resources["AlarmTopic"]["Properties"] == {}
         [policy] = ids_of("AWS::SNS::TopicPolicy")
         assert "${AlarmTopic}" not in properties(policy)["Topics"]
         assert not {"AlarmTopic", "AlarmSubscription"} & deployed().keys()
@@ -311,7 +319,7 @@ class TestAlarms:
         alarm = properties("DeadLettersAlarm")
 
         assert {statistic for _, statistic, _ in metrics_of(alarm)} == {"Maximum"}
-        assert period_of(alarm) * alarm["EvaluationPeriods"] == 60
+        assert period_of(alarm) * alarm["DatapointsToAlarm"] == 60
 
     @pytest.mark.parametrize("visible", [0, GAP])
     def test_alarm_stays_on_when_somebody_looks_at_the_dead_letter(
@@ -345,6 +353,42 @@ class TestAlarms:
             for first in range(max(shown) - evaluated + 2):
                 seen = shown & set(range(first, first + evaluated))
                 assert len(seen) >= alarm["DatapointsToAlarm"]
+
+
+# A cause that every alarm with metric math is on for, in all metrics that it reads.
+LASTING: dict[str, dict[str, list[float]]] = {
+    "DeadLettersAlarm": {WAITING: [3.0] * 60, HIDDEN: [0.0] * 60},
+    "MoreDeadLettersAlarm": {WAITING: [1.0, 2.0]},
+    "PoisonShareAlarm": {
+        Metric.POISON: [50.0] * 2,
+        Metric.ASSIGNED: [0.0] * 2,
+        Metric.REPLAYED: [0.0] * 2,
+        Metric.REFUSED: [0.0] * 2,
+    },
+}
+LATE = [
+    (logical_id, names, periods)
+    for logical_id, samples in LASTING.items()
+    for size in range(len(samples))
+    for names in combinations(samples, size + 1)
+    for periods in (1, 2)
+]
+
+
+class TestLateMetrics:
+    """An alarm rings although a service reports its newest minutes late, each time."""
+
+    def test_every_alarm_with_metric_math_is_tried(self) -> None:
+        assert {name for name in ALARMS if "Metrics" in properties(name)} == {*LASTING}
+
+    @pytest.mark.parametrize(("logical_id", "names", "periods"), LATE, ids=str)
+    def test_alarm_is_on_when_metrics_are_late(
+        self, logical_id: str, names: tuple[str, ...], periods: int
+    ) -> None:
+        alarm = properties(logical_id)
+
+        assert is_on(alarm, LASTING[logical_id])
+        assert is_on(alarm, late(LASTING[logical_id], names, periods))
 
 
 class TestLateAnnouncements:

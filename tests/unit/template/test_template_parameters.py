@@ -5,12 +5,12 @@ import tomllib
 
 import pytest
 
-from tests.support.alarms import period_of
+from tests.support.alarms import is_on, period_of
 from tests.support.template_loader import (
     TEMPLATE,
     deployed,
     deployment_type,
-    properties,
+    ids_of,
     refusals,
 )
 
@@ -71,6 +71,9 @@ REFUSED = {
     "must be the ARN of a KMS key (not of an alias)": [
         {"KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:alias/tickets"}
     ],
+    "must be 1 to 40 letters, digits, dots, hyphens or underscores.": [
+        {"DeploymentId": text} for text in ("", "run 7", "7" * 41)
+    ],
     "must be the ARN of a managed policy": [
         {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:role/boundary"}
     ],
@@ -118,14 +121,32 @@ class TestGradualDeployment:
             for alarm in group["AlarmConfiguration"]["Alarms"]
         }
         assert names == {
-            "WorkerErrorsAlarm",
+            "CanaryErrorsAlarm",
             "TransientFailuresAlarm",
             "AnnouncementsFailedAlarm",
             "PoisonShareAlarm",
         }
         slowest = max(
             period_of(alarm) * alarm["EvaluationPeriods"]
-            for alarm in map(properties, names)
+            for alarm in (resources[name]["Properties"] for name in names)
         )
         [minutes] = re.findall(r"(\d+)Minutes", deployment_type())
         assert int(minutes) * 60 >= slowest
+
+    def test_one_error_of_the_new_version_rolls_back_and_notifies(self) -> None:
+        """Of that version alone: one of the live version pages nobody."""
+        resources = deployed(**deployed_as("prod"), **TOPIC)
+        [version] = ids_of("AWS::Lambda::Version", **deployed_as("prod"))
+        alarm = resources["CanaryErrorsAlarm"]["Properties"]
+
+        assert {one["Name"]: one["Value"] for one in alarm["Dimensions"]} == {
+            "FunctionName": "${NumberingWorker}",
+            "Resource": "${NumberingWorker}:live",
+            "ExecutedVersion": f"${{{version}.Version}}",
+        }
+        assert alarm["Statistic"] == "Sum"
+        assert is_on(alarm, {alarm["MetricName"]: [0, 1]})
+        live = resources["WorkerErrorsAlarm"]["Properties"]
+        assert not is_on(live, {live["MetricName"]: [0, 0, 0, 0, 1]})
+        assert live["MetricName"] == alarm["MetricName"]
+        assert alarm["AlarmActions"] == [*TOPIC.values()]

@@ -52,6 +52,7 @@ from ticket_numbering.contract.errors import (
     DamagedSequenceError,
     NotAttemptedError,
     SequenceContentionError,
+    SequenceFullError,
     StoreRefusedError,
     StoreThrottledError,
     StoreUnavailableError,
@@ -88,6 +89,7 @@ class Environment:
         requests: list[CreateTicket],
         *faults: Fault,
         after: timedelta = AT_ONCE,
+        in_order: bool = False,
     ) -> Allocation:
         """Run the algorithm so long after the batch before, with the longest delays."""
         self.clock += after
@@ -102,6 +104,7 @@ class Environment:
             now=lambda: self.clock,
         )
         allocation = allocator.start(requests[0].project_id, requests)
+        allocation.in_order = in_order
         while (delay := allocator.advance(allocation, self.time.time_left)) is not None:
             self.time.sleep(delay)
         return allocation
@@ -632,6 +635,42 @@ class TestRefusedTicket:
         assert str(answer).startswith("DynamoDB refuses the ticket: ")
         assert environment.store.keys_in_order() == [good.idempotency_key]
         assert environment.reads == 1
+
+    @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
+    def test_none_behind_a_refused_ticket_is_numbered_when_the_order_counts(
+        self, environment: Environment, *, named: bool
+    ) -> None:
+        """Those before it are answered: a number, or a refusal at the cap."""
+        environment.store.fill(1)
+        capped = create_ticket(max_number=1)
+        first, refused = create_tickets(2)
+        behind = [create_ticket(), create_ticket(max_number=1)]
+        rival = create_ticket(idempotency_key=refused.idempotency_key, title="Another")
+
+        allocation = environment.allocate(
+            [capped, first, refused, *behind, rival],
+            *[_refusal(refused, named=named)] * 9,
+            in_order=True,
+        )
+
+        assert isinstance(allocation.answer_to(capped), SequenceFullError)
+        assert type(allocation.answer_to(refused)) is StoreRefusedError
+        for request in (*behind, rival):
+            assert type(allocation.answer_to(request)) is NotAttemptedError
+        assert environment.store.keys_in_order()[1:] == [first.idempotency_key]
+
+    def test_tickets_behind_poison_are_numbered_when_the_order_counts(
+        self, environment: Environment
+    ) -> None:
+        """Poison never gets a number, so none overtakes it."""
+        bad, good = _of_item_size(MAX_ITEM_BYTES + 1), create_ticket()
+
+        allocation = environment.allocate(
+            [bad, good], *[_refusal(bad, named=True)] * 9, in_order=True
+        )
+
+        assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
+        assert numbers(allocation) == [1]
 
     def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(
         self, environment: Environment

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 
 import pytest
 
@@ -20,11 +21,12 @@ from tests.support.fakes import (
     FakeTime,
     Fault,
     everywhere,
+    held,
     in_project,
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.store import Reason, TimeLeft
+from ticket_numbering.allocation.store import Cancelled, Reason, TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -39,6 +41,9 @@ from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport
 
 START = FakeTime().left
+
+DEADLOCK_SECONDS = 20
+"""Ends a test that hangs; no right order takes so long."""
 
 THROTTLED = in_project("HOT", everywhere(Reason.THROTTLED))
 
@@ -172,6 +177,59 @@ class TestAnswersSoFar:
             ["HOT-2"],
             ["IdempotencyMismatchError", "idempotency_key"],
         ]
+
+
+@dataclass
+class Meeting(FakePublisher):
+    """Two projects on two threads; each step waits for one of the other thread."""
+
+    asleep: Event = field(default_factory=Event)
+    publishing: Event = field(default_factory=Event)
+    numbered: Event = field(default_factory=Event)
+    missing: list[Event] = field(default_factory=list)
+    """The steps that never came."""
+
+    def write(self, block: Block) -> Cancelled | None:
+        """Hold HOT back once; let QUIET be numbered when HOT sleeps."""
+        if block.project_id == "QUIET":
+            self.wait_for(self.asleep)
+        elif not self.asleep.is_set():
+            return held(block)
+        else:
+            self.numbered.set()
+        return None
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep until the number of QUIET is being published."""
+        del seconds
+        self.asleep.set()
+        self.wait_for(self.publishing)
+
+    def publish(
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish once HOT had its second turn."""
+        self.publishing.set()
+        self.wait_for(self.numbered)
+        return super().publish(announcements, time_left)
+
+    def wait_for(self, step: Event) -> None:
+        """Wait for a step of the other thread."""
+        if not step.wait(DEADLOCK_SECONDS):
+            self.missing.append(step)
+
+
+def test_project_is_numbered_while_the_answer_of_another_is_published() -> None:
+    """Else a call to SNS that hangs would stop every project of the batch."""
+    meeting = Meeting()
+    system = WorkerOnFakes(publisher=meeting)
+    system.time.sleep = meeting.sleep  # type: ignore[method-assign]
+    system.store.faults += [meeting.write] * 3
+
+    system.report(*(queue_record(create_ticket(name)) for name in ("QUIET", "HOT")))
+
+    assert meeting.missing == []
+    assert meeting.ids == ["QUIET-1", "HOT-1"]
 
 
 class TestFailure:

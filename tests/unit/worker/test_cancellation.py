@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.builders import block_of, create_tickets
+from tests.support.builders import ASSIGNED_AT, block_of, create_tickets
 from tests.support.cases import cases
 from ticket_numbering.allocation.cancellation import (
     BackOff,
@@ -26,9 +26,10 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import Assignment
 
 REQUESTS = create_tickets(3)
-BLOCK = block_of(REQUESTS, 5)
+HEAD = Head(4, ASSIGNED_AT, "v1:before")
+BLOCK = replace(block_of(REQUESTS, 5), head=HEAD)
 FREE = Slot()
-ONE, OTHER = Head(5, chain="v1:one"), Head(6, chain="v1:other")
+ONE, OTHER = Head(5, ASSIGNED_AT, "v1:one"), Head(6, ASSIGNED_AT, "v1:other")
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=ONE)
 NEXT_TAKEN = replace(TAKEN, taken_by=OTHER)
 ELSEWHERE = replace(TAKEN, taken_by=None)
@@ -75,11 +76,11 @@ FAILURE = StoreUnavailableError
             "unknown": ((FREE, UNKNOWN, FREE), FAILURE, set()),
             "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), FAILURE, COLLIDED),
             "no-reason": ((FREE, FREE, FREE), FAILURE, set()),
-            "replay": ((FREE, REPLAY, FREE), TryAt(BLOCK.head), set()),
+            "replay": ((FREE, REPLAY, FREE), TryAt(HEAD), set()),
             "invalid": ((FREE, INVALID, FREE), Split(), set()),
             "invalid-key": ((FREE, INVALID_KEY, FREE), Split(), set()),
             "invalid-and-held": ((HELD, INVALID, FREE), Split(), CONFLICTED),
-            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), TryAt(BLOCK.head), set()),
+            "invalid-replay": ((FREE, INVALID_REPLAY, FREE), TryAt(HEAD), set()),
         }
     ),
 )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
+from ticket_numbering.adapters import cancellation_reasons
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import (
     MAX_BLOCK_REQUESTS,
@@ -476,10 +478,14 @@ class TestBlockRequest:
         assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
 
 
-def test_keys_that_differ_at_their_ends_have_records_of_their_own() -> None:
-    ids = {key_id(RequestKey("PROJ", "k" * 127 + end)) for end in "ab"}
+def test_longest_keys_have_records_of_their_own_when_one_character_differs() -> None:
+    """The first or the last of a key or of its project."""
+    projects = ["p" * 64, "p" * 63 + "-", "-" + "p" * 63]
+    keys = ["k" * 128, "k" * 127 + "-", "-" + "k" * 127]
 
-    assert len(ids) == 2
+    ids = {key_id(RequestKey(*both)) for both in product(projects, keys)}
+
+    assert len(ids) == len(projects) * len(keys)
 
 
 class TestCancellation:
@@ -557,7 +563,6 @@ class TestCancellation:
         cases(
             {
                 "missing": {},
-                "null": {"CancellationReasons": None},
                 "empty": {"CancellationReasons": []},
                 "too-few": {"CancellationReasons": [TAKEN, NONE]},
                 "odd": {"CancellationReasons": [TAKEN, NONE, NONE]},
@@ -577,6 +582,14 @@ class TestCancellation:
         answer = store.write_block(block(create_tickets(2)))
 
         assert answer == Cancelled([UNKNOWN] * 2)
+
+    def test_reasons_say_nothing_when_the_client_shows_null(self) -> None:
+        """boto3 leaves it out today."""
+        answer = {"CancellationReasons": None}
+
+        slots = cancellation_reasons.slots_of(answer, block(create_tickets(2)))
+
+        assert slots == [UNKNOWN] * 2
 
 
 class TestFailure:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -509,7 +510,14 @@ class TestFifoOrder:
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
-        ("record", "numbers"), [(fifo_record, [1]), (queue_record, [1, 2])]
+        ("record", "numbers"),
+        cases(
+            {
+                "fifo": (fifo_record, [1]),
+                "standard": (queue_record, [1, 2]),
+                "fair": (partial(queue_record, group_id="PROJ"), [1, 2]),
+            }
+        ),
     )
     def test_later_requests_get_no_number_when_dynamodb_refuses_one_ticket_alone(
         self, system: System, record: Callable[..., SQSRecord], numbers: list[int]

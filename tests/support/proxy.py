@@ -1,4 +1,4 @@
-"""A gate in front of SNS: it lets calls through, kills the caller, or refuses."""
+"""Proxies in front of the emulator; that of SNS can refuse calls or kill callers."""
 
 import http.client
 import threading
@@ -26,14 +26,14 @@ class Answer:
     content_type: str = "application/x-amz-json-1.0"
 
 
-class Gate(ThreadingHTTPServer):
+class Proxy(ThreadingHTTPServer):
     """Stands between the function and the emulator."""
 
     daemon_threads = True
     # The default of 5 makes callers wait a second when workers start together.
     request_queue_size = 128
 
-    def __init__(self, stack: LocalStack, calls: type["Passage"]) -> None:
+    def __init__(self, stack: LocalStack, calls: type["Connection"]) -> None:
         super().__init__(("127.0.0.1", 0), calls)
         self._emulator = stack.emulator
 
@@ -63,7 +63,7 @@ class Gate(ThreadingHTTPServer):
         return False
 
 
-class Passage(BaseHTTPRequestHandler):
+class Connection(BaseHTTPRequestHandler):
     """A connection of the function: one call after another."""
 
     protocol_version = "HTTP/1.1"
@@ -93,42 +93,42 @@ class Passage(BaseHTTPRequestHandler):
         """Print nothing: the test asserts."""
 
 
-class Manner(Enum):
-    """How the door treats a call."""
+class Action(Enum):
+    """What the proxy does with a call."""
 
     LET_THROUGH = auto()
     KILL_CALLER = auto()
     REFUSE = auto()
 
 
-class Door(Gate):
-    """Treats each call in a manner of its own, and the last manner stays."""
+class SnsProxy(Proxy):
+    """Takes one action for each call; the last one stays."""
 
-    def __init__(self, stack: LocalStack, *manners: Manner) -> None:
-        super().__init__(stack, _Call)
+    def __init__(self, stack: LocalStack, *actions: Action) -> None:
+        super().__init__(stack, _SnsConnection)
         self.calls = 0
-        self.manners = [*manners]
+        self.actions = [*actions]
 
 
-class _Call(Passage):
-    server: Door
+class _SnsConnection(Connection):
+    server: SnsProxy
 
     def do_POST(self) -> None:
-        door, body = self.server, self.body()
-        door.calls += 1
-        match door.manners.pop(0) if len(door.manners) > 1 else door.manners[0]:
-            case Manner.KILL_CALLER:
-                door.kill_caller(self.client_address[1])
+        proxy, body = self.server, self.body()
+        proxy.calls += 1
+        match proxy.actions.pop(0) if len(proxy.actions) > 1 else proxy.actions[0]:
+            case Action.KILL_CALLER:
+                proxy.kill_caller(self.client_address[1])
                 self.reply(None)
-            case Manner.REFUSE:
+            case Action.REFUSE:
                 self.reply(Answer(HTTPStatus.SERVICE_UNAVAILABLE, b""))
-            case Manner.LET_THROUGH:
-                self.reply(door.apply(self.path, dict(self.headers), body))
+            case Action.LET_THROUGH:
+                self.reply(proxy.apply(self.path, dict(self.headers), body))
 
 
 @contextmanager
-def door(stack: LocalStack, *manners: Manner) -> Iterator[Door]:
-    with serving(Door(stack, *manners)) as server:
+def sns_proxy(stack: LocalStack, *actions: Action) -> Iterator[SnsProxy]:
+    with serving(SnsProxy(stack, *actions)) as server:
         yield server
 
 

@@ -1,0 +1,112 @@
+"""The policy of `docs/install.md` is enough for a deployment, and for no more."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.support.markdown_commands import EXAMPLES, ROOT
+from tests.support.template_loader import Json, deployed
+
+SAMPLES: Final = ROOT / "tests" / "support" / "samples"
+HANDLERS: Final[Json] = json.loads(
+    (SAMPLES / "handler_rights.json").read_text(encoding="utf-8")
+)["types"]
+"""Rights by resource type, and those that only a property needs.
+
+To read a resource CloudFormation asks for all of its attributes, set or not.
+"""
+POLICY: Final[Path] = EXAMPLES / "deploy-permissions.json"
+STATEMENTS: Final[list[Json]] = json.loads(POLICY.read_text(encoding="utf-8"))[
+    "Statement"
+]
+CHARACTERS_OF_A_POLICY: Final = 6_144
+"""Of a managed policy, without blanks; IAM User Guide, "IAM quotas"."""
+
+EVERYTHING: Final = {
+    "AlarmEmail": "on-call@example.com",
+    "GradualDeployment": "true",
+    "KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/0",
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "ProducerAccounts": "012345678901",
+}
+RESOURCES: Final[list[Json]] = [
+    *deployed(**EVERYTHING).values(),
+    *deployed(**EVERYTHING, QueueType="fifo", TopicType="fifo").values(),
+]
+
+NOT_BY_A_HANDLER: Final = {
+    # SAM uploads the code, and a queue's messages are under the key.
+    "s3:PutObject",
+    "kms:GenerateDataKey",
+}
+WITHOUT_A_RESOURCE: Final = {"sns:SetSubscriptionAttributes", "sns:Unsubscribe"}
+"""Service Authorization Reference, "Amazon SNS"."""
+
+
+def properties_in(part: Any) -> Iterator[str]:
+    """Yield the names of the properties at every depth."""
+    if isinstance(part, dict):
+        yield from part
+        part = [*part.values()]
+    if isinstance(part, list):
+        for member in part:
+            yield from properties_in(member)
+
+
+def needed(kind: str) -> set[str]:
+    """Return the rights that CloudFormation needs for the resources of a type."""
+    own = [resource["Properties"] for resource in RESOURCES if resource["Type"] == kind]
+    known, used = HANDLERS[kind], {*properties_in(own)}
+    more = [
+        rights for name, rights in known.get("only_with", {}).items() if name in used
+    ]
+    return {*known["rights"]}.union(*more)
+
+
+def actions(statement: Json) -> set[str]:
+    listed = statement["Action"]
+    return {listed} if isinstance(listed, str) else {*listed}
+
+
+KINDS: Final = sorted({resource["Type"] for resource in RESOURCES})
+ALLOWED: Final[set[str]] = set().union(*map(actions, STATEMENTS))
+
+
+def test_table_of_rights_has_the_types_of_the_translated_template() -> None:
+    assert sorted(HANDLERS) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_policy_allows_what_the_handlers_of_a_type_need(kind: str) -> None:
+    assert needed(kind) - ALLOWED == set()
+
+
+def test_policy_allows_no_more() -> None:
+    more = ALLOWED - NOT_BY_A_HANDLER - set().union(*map(needed, KINDS))
+
+    assert {right for right in more if not right.startswith("cloudformation:")} == set()
+
+
+def test_policy_names_a_resource_unless_it_only_reads() -> None:
+    """A mapping has none before it is there, so its function is named."""
+    everywhere = [one for one in STATEMENTS if one["Resource"] == "*"]
+    named = [one for one in everywhere if "Condition" in one]
+    verbs = ("Describe", "Get", "List")
+
+    assert [[*one["Condition"]["ArnLike"]] for one in named] == [["lambda:FunctionArn"]]
+    for one in everywhere:
+        writing = {
+            right
+            for right in actions(one) - WITHOUT_A_RESOURCE
+            if not right.partition(":")[2].startswith(verbs)
+        }
+        assert one in named or not writing
+
+
+def test_policy_fits_one_managed_policy() -> None:
+    text = POLICY.read_text(encoding="utf-8")
+
+    assert len("".join(text.split())) <= CHARACTERS_OF_A_POLICY
