@@ -22,15 +22,15 @@ COMMAND: Final = re.compile("`ticketctl ([^`]+)`")
 
 
 _LIVE: Final = ("tickets", "keys")
-_RESTORED: Final = ("restored-tickets", "restored-keys")
+_RESTORED: Final = "restored-"
 _BOTH: Final = "both tables"
 
 
 def _named(words: str) -> set[str]:
     """Return the tables that the words after a right name; always nothing too."""
     if words.startswith("on all"):
-        return {"", _BOTH, *_RESTORED}
-    names = re.findall(r"restored-\w+|both tables|(?<!-)\b(?:tickets|keys)\b", words)
+        return {"", _BOTH, _RESTORED}
+    names = re.findall(r"restored-|both tables|(?<!-)\b(?:tickets|keys)\b", words)
     return {"", *names}
 
 

@@ -17,7 +17,7 @@ from tests.support.fault_run import REPEATS, SEED_VARIABLE, TICKETS, Load, Run
 from tests.support.faults import DECKS
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.queues import subscribe
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import local_stack
 from ticketctl.watch.announcements import ASSIGNED
 

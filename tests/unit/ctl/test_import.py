@@ -37,7 +37,7 @@ def read(
     for found in check_lines(json_lines(texts), Defaults(NOW, project)):
         if isinstance(found, Existing):
             tickets.append(found)
-        else:
+        elif isinstance(found, tuple):
             wrong.append(found)
     return tickets, wrong
 
@@ -146,6 +146,166 @@ class TestReading:
         tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
 
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
+
+
+EXPORTED: Any = {
+    "idempotency_key": "k",
+    "assigned_at": NOW,
+    "salt": "s",
+    "chain": "v1:c",
+    "origin": "elsewhere",
+    "imported_by": CALLER,
+    "reserved_up_to": 9,
+    "reserved_after": 2,
+}
+VOIDED: Any = {
+    "status": "voided",
+    "voided_at": NOW,
+    "voided_by": CALLER,
+    "voided_reason": "it's spam",
+}
+ERASED: Any = {
+    "status": "erased",
+    "title": "erased",
+    "commitment": "c",
+    "erased_at": NOW,
+    "erased_by": CALLER,
+    "erased_reason": "asked to",
+}
+RESERVED_LINE: Any = {
+    "project_id": "PROJ",
+    "number": 9,
+    "status": "reserved",
+    "reserved_at": NOW,
+    "reserved_by": CALLER,
+    "reserved_reason": "import",
+    "chain": "v1:c",
+}
+
+
+class TestExports:
+    """The lines of an export are taken as they are, but for what a table adds."""
+
+    @pytest.mark.parametrize("marks", [{}, VOIDED], ids=["plain", "voided"])
+    def test_exported_ticket_is_the_same_request_under_the_same_key(
+        self, marks: dict[str, str]
+    ) -> None:
+        [ticket], wrong = read(line(7, labels=["a"]) | EXPORTED | marks)
+
+        assert wrong == []
+        assert ticket.request == create_ticket(
+            idempotency_key="k", title="t", labels=["a"]
+        )
+        assert (ticket.number, ticket.assigned_at) == (7, NOW)
+
+    @pytest.mark.parametrize("name", ["unheard_of", "expires_at", "fingerprint"])
+    def test_attribute_is_refused_when_no_export_has_it(self, name: str) -> None:
+        """A misspelt field must not be lost in silence."""
+        _, wrong = read(line(7) | EXPORTED | {name: "x"})
+
+        assert wrong == [(1, f"{name}: Extra inputs are not permitted")]
+
+    @pytest.mark.parametrize(
+        ("bad", "why"),
+        [
+            (line(7, status="open"), "status: must be one of"),
+            (line(7, status=["voided"]), "status: must be one of"),
+            (RESERVED_LINE | {"number": 0}, "number: "),
+            (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
+        ],
+    )
+    def test_line_is_bad_when_its_status_or_place_is(self, bad: Any, why: str) -> None:
+        [], [(_, said)] = read(bad)
+
+        assert said.startswith(why)
+
+    def test_number_is_refused_when_it_is_reserved_on_another_line(self) -> None:
+        _, wrong = read(RESERVED_LINE, line(9))
+
+        assert wrong == [(2, "number: line 1 has it, too")]
+
+    def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
+        self, site: Site
+    ) -> None:
+        """The next number follows the highest, which is no ticket's."""
+        path = site.file(
+            line(1) | VOIDED, line(2) | ERASED, 3, RESERVED_LINE | {"number": 4}
+        )
+
+        planned = site.call(import_tickets, path, dry_run=True)
+        ended = site.call(import_tickets, path)
+
+        left_out = (
+            "skipped: 1 reserved number, which count as used\n"
+            "without text: 1 erased ticket; the keys are known\n"
+            "not imported: 2 marks; to set them again:\n"
+            """ticketctl void PROJ-1 --reason 'it'"'"'s spam'\n"""
+            "ticketctl erase PROJ-2 --reason 'asked to'\n"
+        )
+        assert planned.out.endswith(left_out)
+        assert "PROJ: 3 tickets up to 4;" in planned.out
+        counts = "imported 3, there already 0, refused 0; not announced\n"
+        assert ended.out == counts + left_out
+        assert site.given() == [1, 2, 3]
+        site.put(5)
+        assert site.call(import_tickets, path).status == Status.OK
+
+    def test_request_of_an_erased_ticket_gets_no_second_number(
+        self, site: Site
+    ) -> None:
+        """Its key is known at once, and trusted by itself once it is erased again."""
+        path = site.file(line(1, idempotency_key="k") | ERASED)
+
+        site.call(import_tickets, path)
+        known = site.records()["k"]["number"]
+        site.call(sequences.erase, "PROJ-1", reason="asked to")
+
+        assert known == 1
+        assert site.records()["k"]["fingerprint"] == "erased:"
+        assert "there already 1" in site.call(import_tickets, path).out
+
+    def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
+        self, site: Site
+    ) -> None:
+        """The printed command erases it again."""
+        site.put(1)
+        path = site.file(line(1, idempotency_key="key-1") | ERASED)
+        other = site.file(line(1, idempotency_key="other") | ERASED)
+
+        refused = site.call(import_tickets, other)
+        site.file(line(1, idempotency_key="key-1") | ERASED)
+        ended = site.call(import_tickets, path)
+
+        assert "refused 1" in refused.out
+        assert "there already 1, refused 0" in ended.out
+        assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
+
+    def test_parts_of_a_file_are_imported_one_after_the_other(self, site: Site) -> None:
+        site.put(1, 2)
+        workers = [
+            line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
+            for number in (1, 2)
+        ]
+        for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
+            assert site.call(import_tickets, site.file(*part)).status == Status.OK
+
+        assert site.given() == [1, 2, 3, 5, 6]
+        assert max(site.tickets()) == 6
+
+    def test_sequence_goes_on_when_all_numbers_are_reserved(self, site: Site) -> None:
+        ended = site.call(import_tickets, site.file(RESERVED_LINE))
+        planned = site.call(import_tickets, site.file(RESERVED_LINE), dry_run=True)
+
+        assert "skipped: 1 reserved number" in ended.out
+        assert max(site.tickets()) == 9
+        assert "there already" not in planned.out
+
+    def test_reason_drives_no_terminal_when_it_is_shown(self, site: Site) -> None:
+        path = site.file(line(1) | VOIDED | {"voided_reason": "\x1b[2J"})
+
+        ended = site.call(import_tickets, path)
+
+        assert ended.out.endswith("ticketctl void PROJ-1 --reason ...\n")
 
 
 def shown_imports() -> list[Shown]:

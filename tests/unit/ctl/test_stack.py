@@ -140,8 +140,7 @@ class TestStack:
             )
 
     def test_needed_outputs_are_those_of_the_template(self) -> None:
-        """But for the log group's name, which no command reads."""
-        assert {*NEEDED_OUTPUTS, "WorkerLogGroupName"} == source()["Outputs"].keys()
+        assert {*NEEDED_OUTPUTS} == source()["Outputs"].keys()
 
     @pytest.mark.parametrize("missing", NEEDED_OUTPUTS)
     def test_stack_is_refused_when_an_output_is_missing(
@@ -374,6 +373,17 @@ class TestCommand:
             ended = ctl("--stack", "mine", "--region", "eu-north-1", "look")
 
         assert ended.json == ["mine", "eu-north-1"]
+
+    def test_env_prints_nothing_when_an_output_is_missing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A shell that evaluates it must not get a part."""
+        account(answer_of(*NEEDED_OUTPUTS[1:]), monkeypatch)
+
+        ended = ctl("--stack", "mine", "--region", "eu-north-1", "env")
+
+        assert (ended.status, ended.out) == (Status.CLOUD, "")
+        assert f"it has no output {NEEDED_OUTPUTS[0]}" in ended.err
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
