@@ -26,14 +26,14 @@ def print_run(run: Run, verdict: Verdict) -> None:
     for message in run.sent:
         if dead_letter := run.dead_letters.get(message.message_id):
             _print_refused("dead letter", _reason(dead_letter), message.body)
-        elif refusals := run.refusals.get(message.message_id):
+        elif refusals := observed.refusals.get(message.message_id):
             _print_refused("refused", _reasons(refusals), message.body)
     console().print(_table(observed.projects), soft_wrap=False)
-    both = run.refusals.keys() & run.dead_letters.keys()
+    both = observed.refusals.keys() & run.dead_letters.keys()
     console().print(
         f"messages sent: {len(run.sent)}, numbers announced: "
         f"{len(observed.announced_keys)}, announced again: {run.replays}, "
-        f"refusals: {len(run.refusals)}, dead letters: {len(run.dead_letters)}, "
+        f"refusals: {len(observed.refusals)}, dead letters: {len(run.dead_letters)}, "
         f"both: {len(both)}"
     )
     for problem in (*verdict.missing, *verdict.wrong):
@@ -82,7 +82,7 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         ],
         "refusals": [
             {"error_type": refused.error_type, "field": refused.field}
-            for refusals in run.refusals.values()
+            for refusals in observed.refusals.values()
             for refused in refusals
         ],
         "tickets_left_behind": {

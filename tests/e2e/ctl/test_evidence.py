@@ -17,7 +17,7 @@ from tests.support.builders import (
     create_tickets,
 )
 from tests.support.ctl_process import Ctl
-from tests.support.evidence import tamperings, verifier
+from tests.support.evidence import chain_after, tamperings, verifier
 from tests.support.seed_items import (
     Item,
     block_items,
@@ -26,7 +26,7 @@ from tests.support.seed_items import (
     ticket_item,
 )
 from tests.support.tables import restored_tables
-from ticket_numbering.contract.chain import chain_of, commitment_of
+from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     COMMITMENT,
@@ -40,11 +40,11 @@ from ticket_numbering.contract.dynamodb_items import (
     SALT as SALT_NAME,
 )
 from ticket_numbering.contract.messages import stored_fingerprint
+from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import plain
 from ticketctl.cli.errors import Status
 from ticketctl.local.stack import LocalStack
-from ticketctl.sequences.erasing import ERASED_TITLE
 
 pytestmark = pytest.mark.emulator
 
@@ -84,17 +84,10 @@ class Sequence:
             previous = before.get(CHAIN, {"S": ""})["S"]
         for number in numbers:
             fields = plain(self.tickets[number])
-            fingerprint = stored_fingerprint(fields)
-            previous = chain_of(
-                previous,
-                project_id=fields["project_id"],
-                number=number,
-                idempotency_key=fields["idempotency_key"],
-                commitment=commitment_of(fields[SALT_NAME], fingerprint),
-                assigned_at=fields["assigned_at"],
-            )
+            previous = chain_after(fields | {"number": number}, previous)
             dated = {"assigned_at": fields["assigned_at"], CHAIN: previous}
             change(self.tickets[number], **dated)
+            fingerprint = stored_fingerprint(fields)
             change(self.keys[number], fingerprint=fingerprint, **dated)
 
     def erase(self, number: int, title: str) -> None:

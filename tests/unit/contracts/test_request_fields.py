@@ -13,8 +13,8 @@ from simulation import producers, requests
 from tests.support.evidence import VERIFIER
 from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
-from ticketctl.sequences.erasing import KEPT
 
 FIELDS: Final = CreateTicket.model_fields
 IDENTITY: Final = {"project_id", "idempotency_key"}
@@ -96,7 +96,7 @@ class TestFields:
 
         assert {name: FIELDS[name].default for name in optional} == requests.OPTIONAL
 
-    @pytest.mark.parametrize("place", [*PLACES, "ticketctl/sequences/erasing.py"])
+    @pytest.mark.parametrize("place", [*PLACES, "ticketctl/audit/chain.py"])
     def test_recipe_names_the_place(self, place: str) -> None:
         recipe = page("CONTRIBUTING.md").partition("**A field to the request.**")[2]
 

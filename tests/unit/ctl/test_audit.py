@@ -25,6 +25,7 @@ from tests.support.cases import plain_id
 from tests.support.fakes import Clock
 from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
+from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
@@ -32,7 +33,6 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 

@@ -35,12 +35,12 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED,
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
+from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Kind
 from ticketctl.audit.heads import Head, add_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
-from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
