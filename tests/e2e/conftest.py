@@ -23,7 +23,13 @@ from ticketctl.aws.sender import Request, send
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.verify.observed import Announcements, Observed, Project, Sent
+from ticketctl.verify.observed import (
+    Announcements,
+    Observed,
+    Project,
+    Sent,
+    source_of,
+)
 from ticketctl.verify.verdict import judge
 from ticketctl.watch.announcements import REFUSED, read_announcement
 
@@ -124,13 +130,6 @@ class System:
             and message.attributes["event_type"] != REFUSED
         ]
 
-    def dead_letter_of(self, sent: Request) -> Received | None:
-        for letter in self.dead_letters:
-            source = letter.attributes.get("SourceMessageId", letter.message_id)
-            if source == sent.message_id:
-                return letter
-        return None
-
     def audits(self) -> Sequence[ProjectAudit]:
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
@@ -151,7 +150,13 @@ class System:
         own = {message.key.project_id for message in self.sent if message.key}
         audits = (audit for audit in self.audits() if audit.project_id in own)
         projects = [Project.read(self.stack, audit) for audit in audits]
-        return Observed(self.sent, self.announcements(), self.dead_letters, projects)
+        letters = self.own_dead_letters()
+        return Observed(self.sent, self.announcements(), letters, projects)
+
+    def own_dead_letters(self) -> list[Received]:
+        """Return those of the messages that were sent; the queue is every test's."""
+        own = {message.message_id for message in self.sent}
+        return [letter for letter in self.dead_letters if source_of(letter) in own]
 
     def problems(self) -> Sequence[str]:
         """Wait for all outcomes of the sent messages; return what breaks a promise."""

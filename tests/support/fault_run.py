@@ -201,7 +201,8 @@ class Run:
             if line["outcome"] == "poison"
             and line["receive_count"] > ANNOUNCED_DELIVERIES
         }
-        return replace(self.system.observed(), given_up=given_up)
+        found, letters = self.system.observed(), self.system.dead_letters
+        return replace(found, dead_letters=letters, given_up=given_up)
 
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.proxy import Action, sns_proxy
-from ticketctl.aws.queues import Received
 from ticketctl.aws.sender import Request
 
 pytestmark = pytest.mark.emulator
@@ -19,12 +18,6 @@ UNTITLED = '{"project_id": "PROJECT", "idempotency_key": "key"}'
 
 def tickets(project_id: str, count: int) -> list[dict[str, Any]]:
     return [ticket_fields(project_id) for _ in range(count)]
-
-
-def wait_for_events(system: System, project_id: str, count: int) -> list[Any]:
-    system.wait_for(lambda: len(system.events(project_id)) >= count)
-    system.settle()
-    return system.events(project_id)
 
 
 def test_messages_are_numbered_announced_stored_and_logged(
@@ -69,13 +62,13 @@ class TestOncePerKey:
         """Announced with the same event, as a replay; another ticket is refused."""
         message, other = tickets(project, 2)
         system.send(message)
-        wait_for_events(system, project, 1)
+        assert system.problems() == []
 
         system.send(other, message, message | {"title": "Another"})
 
         assert system.problems() == []
         assert sorted(system.replays(project)) == [False, False, True]
-        [letter] = system.dead_letters
+        [letter] = system.own_dead_letters()
         assert f"{project}-1" in letter.attributes["ErrorMessage"]
         assert system.audit(project).numbers == (1, 2)
 
@@ -117,11 +110,30 @@ class TestNothingLost:
         _, sent, _ = system.send(first, poison.replace("PROJECT", project), second)
 
         assert system.problems() == []
-        [letter] = system.dead_letters
+        [letter] = system.own_dead_letters()
         assert letter.attributes["ErrorMessage"].startswith(("body: ", "title: "))
         assert letter.attributes["SourceMessageId"] == sent.message_id
         assert letter.attributes["SentTimestamp"].isdigit()
         assert system.audit(project).numbers == (1, 2)
+
+    def test_refusal_is_announced_with_attributes_for_filters_when_the_cap_is_reached(
+        self, system: System, project: str
+    ) -> None:
+        sent = system.send(*[ticket_fields(project, max_number=2) for _ in range(3)])
+
+        assert system.problems() == []
+        assert system.audit(project).numbers == (1, 2)
+        assert system.own_dead_letters() == []
+        [refusal] = system.refusals(project)
+        assert refusal["source"] == system.stack.outputs["EventSource"]
+        [message] = [one for one in system.announced if refusal["id"] in one.body]
+        [late] = [one for one in sent if one.message_id in refusal["id"]]
+        assert message.attributes == {
+            "event_type": "ticket-numbering.TicketRefused.v1",
+            "project_id": project,
+            "idempotency_key": late.fields["idempotency_key"],
+            "error_type": "SequenceFullError",
+        }
 
     def test_poison_is_moved_whole_when_no_room_is_left_for_the_reason(
         self, system: System
@@ -132,7 +144,7 @@ class TestNothingLost:
         ):
             [sent] = system.send("x" * 1_048_576)
 
-            letter = wait_for_dead_letter(system, sent)
+            [letter] = system.wait_for(system.own_dead_letters)
 
         assert letter.body == sent.body
         assert letter.attributes == {}
@@ -145,9 +157,3 @@ def redrive_policy(system: System, *, after: int) -> str:
             "maxReceiveCount": str(after),
         }
     )
-
-
-def wait_for_dead_letter(system: System, sent: Request) -> Received:
-    letter = system.wait_for(lambda: system.dead_letter_of(sent))
-    assert letter is not None
-    return letter

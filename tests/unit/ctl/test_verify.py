@@ -119,20 +119,100 @@ WELL = Observed(
 )
 
 
-def only(*found: Announcement) -> Observed:
+def heard(*found: Announcement) -> Observed:
     return replace(WELL, announcements=announced(*found))
 
 
 def without(some: list[Announcement]) -> Observed:
-    return only(*(one for one in ANNOUNCED if one not in some))
+    return heard(*(one for one in ANNOUNCED if one not in some))
 
 
 def with_more(*more: Announcement) -> Observed:
-    return only(*ANNOUNCED, *more)
+    return heard(*ANNOUNCED, *more)
 
 
-def with_letters(*more: Received) -> Observed:
-    return replace(WELL, dead_letters=[*DEAD, *more])
+def with_dead(source: str, body: str, error_type: str) -> Observed:
+    more = dead_letter(source, body, error_type)
+    return replace(WELL, dead_letters=[*DEAD, more])
+
+
+def with_tickets(*tickets: dict[str, Any]) -> Observed:
+    return replace(WELL, projects=[project(dict(enumerate(tickets, 1)))])
+
+
+MISSING = {
+    "poison": (replace(WELL, dead_letters=[]), "poison, and no dead letter"),
+    "lost": (
+        replace(WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]),
+        "neither number, refusal nor dead letter",
+    ),
+    "other-ticket": (
+        with_tickets(FIRST, SECOND | {"title": "x"}),
+        "neither number, refusal nor dead letter",
+    ),
+    "not-again": (without(FIRST_ANNOUNCED[1:]), "sent again, and not announced again"),
+    "not-announced": (without(SECOND_ANNOUNCED), "A-2: stored, and not announced"),
+    "no-refusal": (without(CAP_REFUSED), "neither number, refusal nor dead letter"),
+    "only-dead": (
+        without(REUSE_REFUSED),
+        "dead letter, and its refusal not announced",
+    ),
+}
+WRONG = {
+    "finding": (
+        replace(WELL, projects=[project({2: FIRST, 5: SECOND}, GAP)]),
+        str(GAP),
+    ),
+    "not-asked-for": (
+        with_tickets(FIRST, SECOND, ticket_fields("A", "x")),
+        "A-3: stored, and nobody asked for it",
+    ),
+    "not-stored": (with_tickets(FIRST), "A-2: announced, and not stored"),
+    "announced-twice": (with_more(numbered(FIRST, 7)), "first: announced as A-7"),
+    "swapped": (
+        heard(numbered(FIRST, 2), numbered(SECOND, 1)),
+        "second: announced as A-1",
+    ),
+    "other-content": (
+        with_more(numbered(FIRST, 1, display="A-01")),
+        "first: announced with different contents",
+    ),
+    "other-body": (
+        with_dead("3", "{ ", "InvalidMessageError"),
+        "dead letter with another body",
+    ),
+    "other-reason": (
+        with_dead("3", BROKEN, "TicketTooLargeError"),
+        "dead letter with TicketTooLargeError for InvalidMessageError",
+    ),
+    "no-reason": (
+        with_dead("1", json.dumps(FIRST), ""),
+        "dead letter with no reason for a number",
+    ),
+    "numbered-and-dead": (
+        with_dead("2", json.dumps(SECOND), "IdempotencyMismatchError"),
+        "dead letter with IdempotencyMismatchError for a number",
+    ),
+    "not-sent": (
+        with_dead("9", BROKEN, "InvalidMessageError"),
+        "dead letter of no message that was sent",
+    ),
+    "dead-at-its-cap": (
+        with_dead("6", LATE_BODY, FULL),
+        "dead letter with SequenceFullError for a number",
+    ),
+    "other-key": (with_more(refused("6", SECOND, FULL)), "refused under another key"),
+    "refused-for-nothing": (
+        with_more(refused("1", FIRST, "InvalidMessageError")),
+        "refused with InvalidMessageError for a number",
+    ),
+    "no-cap": (with_more(refused("1", FIRST, FULL)), "refused below its cap"),
+    "below-its-cap": (with_tickets(FIRST), "refused below its cap"),
+    "refused-and-numbered": (
+        with_tickets(FIRST, LATE),
+        "refused, and has a number that its cap allows",
+    ),
+}
 
 
 class TestVerdict:
@@ -149,146 +229,18 @@ class TestVerdict:
 
         assert judge(replace(WELL, sent=[*WELL.sent, capped])).is_clean
 
-    @pytest.mark.parametrize(
-        ("flawed", "said"),
-        cases(
-            {
-                "poison": (
-                    replace(WELL, dead_letters=[]),
-                    "poison, and no dead letter",
-                ),
-                "lost": (
-                    replace(
-                        WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]
-                    ),
-                    "neither number, refusal nor dead letter",
-                ),
-                "other-ticket": (
-                    replace(
-                        WELL,
-                        projects=[project({1: FIRST, 2: {**SECOND, "title": "x"}})],
-                    ),
-                    "neither number, refusal nor dead letter",
-                ),
-                "not-again": (
-                    without(FIRST_ANNOUNCED[1:]),
-                    "sent again, and not announced again",
-                ),
-                "not-announced": (
-                    without(SECOND_ANNOUNCED),
-                    "A-2: stored, and not announced",
-                ),
-                "no-refusal": (
-                    without(CAP_REFUSED),
-                    "neither number, refusal nor dead letter",
-                ),
-                "only-dead": (
-                    without(REUSE_REFUSED),
-                    "dead letter, and its refusal not announced",
-                ),
-            }
-        ),
-    )
+    @pytest.mark.parametrize(("flawed", "said"), cases(MISSING))
     def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
         verdict = judge(flawed)
 
         assert any(said in problem for problem in verdict.missing)
         assert not verdict.is_clean
 
-    @pytest.mark.parametrize(
-        ("flawed", "said"),
-        cases(
-            {
-                "finding": (
-                    replace(WELL, projects=[project({2: FIRST, 5: SECOND}, GAP)]),
-                    [str(GAP)],
-                ),
-                "not-asked-for": (
-                    replace(
-                        WELL,
-                        projects=[
-                            project({1: FIRST, 2: SECOND, 3: ticket_fields("A", "x")})
-                        ],
-                    ),
-                    ["A-3: stored, and nobody asked for it"],
-                ),
-                "not-stored": (
-                    replace(WELL, projects=[project({1: FIRST})]),
-                    ["A-2: announced, and not stored"],
-                ),
-                "announced-twice": (
-                    with_more(numbered(FIRST, 7)),
-                    ["first: announced as A-7"],
-                ),
-                "swapped": (
-                    replace(
-                        WELL,
-                        announcements=announced(
-                            numbered(FIRST, 2), numbered(SECOND, 1)
-                        ),
-                    ),
-                    ["first: announced as A-2", "second: announced as A-1"],
-                ),
-                "other-content": (
-                    with_more(numbered(FIRST, 1, display="A-01")),
-                    ["first: announced with different contents"],
-                ),
-                "other-body": (
-                    with_letters(dead_letter("3", "{ ")),
-                    ["dead letter with another body"],
-                ),
-                "other-reason": (
-                    with_letters(dead_letter("3", BROKEN, "TicketTooLargeError")),
-                    ["dead letter with TicketTooLargeError for InvalidMessageError"],
-                ),
-                "no-reason": (
-                    with_letters(dead_letter("1", json.dumps(FIRST), "")),
-                    ["dead letter with no reason for a number"],
-                ),
-                "numbered-and-dead": (
-                    with_letters(
-                        dead_letter("2", json.dumps(SECOND), "IdempotencyMismatchError")
-                    ),
-                    ["dead letter with IdempotencyMismatchError for a number"],
-                ),
-                "not-sent": (
-                    with_letters(dead_letter("9", "{ ")),
-                    ["dead letter of no message that was sent"],
-                ),
-                "dead-at-its-cap": (
-                    with_letters(dead_letter("6", LATE_BODY, FULL)),
-                    ["dead letter with SequenceFullError for a number"],
-                ),
-                "other-key": (
-                    with_more(refused("6", SECOND, FULL)),
-                    ["refused under another key"],
-                ),
-                "refused-for-nothing": (
-                    with_more(refused("1", FIRST, "InvalidMessageError")),
-                    ["refused with InvalidMessageError for a number"],
-                ),
-                "no-cap": (
-                    with_more(refused("1", FIRST, FULL)),
-                    ["refused below its cap"],
-                ),
-                "below-its-cap": (
-                    replace(WELL, projects=[project({1: FIRST})]),
-                    ["refused below its cap"],
-                ),
-                "refused-and-numbered": (
-                    replace(WELL, projects=[project({1: FIRST, 2: LATE})]),
-                    ["refused, and has a number that its cap allows"],
-                ),
-            }
-        ),
-    )
-    def test_verdict_names_what_is_wrong(
-        self, flawed: Observed, said: list[str]
-    ) -> None:
+    @pytest.mark.parametrize(("flawed", "said"), cases(WRONG))
+    def test_verdict_names_what_is_wrong(self, flawed: Observed, said: str) -> None:
         verdict = judge(flawed)
 
-        found = "\n".join(verdict.wrong)
-        assert all(problem in found for problem in said)
+        assert any(said in problem for problem in verdict.wrong)
         assert not verdict.is_clean
 
     @pytest.mark.parametrize(
@@ -300,7 +252,7 @@ class TestVerdict:
         second = numbered(SECOND, 2)
         second.data[name] = "other"
 
-        [problem] = judge(only(*FIRST_ANNOUNCED, second, *REFUSED)).wrong
+        [problem] = judge(heard(*FIRST_ANNOUNCED, second, *REFUSED)).wrong
 
         assert problem == f"A-2: announced with another {name} than is stored"
 
