@@ -61,6 +61,8 @@ class Site:
     published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
     region: str = "eu-west-1"
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """Outputs that limit the requests."""
 
     def __post_init__(self) -> None:
         """Let threads share the client."""
@@ -74,6 +76,7 @@ class Site:
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
             "EventSource": SOURCE,
+            **self.limits,
         }
 
     def client(self, service_name: str) -> Any:

@@ -14,7 +14,10 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from pydantic import ValidationError
 
+from ticket_numbering.contract.json_body import problems
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.cli.errors import CloudError
 
@@ -25,7 +28,6 @@ NEEDED_OUTPUTS: Final = (
     "CreateTicketQueueArn",
     "AssignmentsTopicArn",
     "EventSource",
-    "AllowedProjects",
     "DeadLetterQueueUrl",
     "DeadLetterQueueArn",
     "TicketsTableName",
@@ -123,6 +125,19 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def limits_of(stack: System) -> Limits:
+    """Return the limits of the stack, by its outputs.
+
+    Raises:
+        CloudError: One of them is malformed, so the worker does not start either.
+    """
+    try:
+        return Limits.model_validate(stack.outputs)
+    except ValidationError as error:
+        problem = f"the stack has a malformed limit: {problems(error)}"
+        raise CloudError(problem) from error
 
 
 def caller_arn(stack: System) -> str:

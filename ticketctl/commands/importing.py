@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import caller_arn
+from ticketctl.aws.stack import caller_arn, limits_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
@@ -86,15 +87,19 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
-    is written if a line is wrong. Run an interrupted import again to continue it.
+    is written if a line is wrong or the stack would refuse its request, as of a project
+    that AllowedProjects does not match. Run an interrupted import again to continue it.
     Imported tickets are not announced. Ends with status 1 if a ticket could not be
     imported.
     """
     if project is not None:
         checked_project(project)
     defaults = Defaults(timestamp_now(), project, date_format)
-    tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
+    # Tickets that are there may be older than the limits.
+    limits = Limits() if verify else limits_of(stack)
+    fields_of = mapped(columns or (), FIELDS)
+    tickets = read_tickets(file, file_format, fields_of, defaults, limits)
     if verify:
         raise typer.Exit(Status.OK if verify_all(stack, tickets) else Status.FOUND)
     planned = plan(stack, tickets)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import typer
 
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
@@ -23,17 +24,21 @@ from ticketctl.sequences.seeding import Seed, Seeded
 
 
 def read_tickets(
-    file: str, file_format: Format | None, columns: Columns, defaults: Defaults
+    file: str,
+    file_format: Format | None,
+    columns: Columns,
+    defaults: Defaults,
+    limits: Limits,
 ) -> list[Existing]:
     """Return the tickets of a file.
 
     Raises:
-        InputError: A line is wrong, or there is none.
+        InputError: A line is wrong or beyond the stack's limits, or there is none.
     """
     tickets: list[Existing] = []
     problems, name = Problems(file), shown_name(file)
     with open_lines(file, file_format, columns) as lines:
-        for found in check_lines(lines, defaults):
+        for found in check_lines(lines, defaults, limits):
             if isinstance(found, Existing):
                 tickets.append(found)
             else:

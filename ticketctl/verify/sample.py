@@ -6,7 +6,10 @@ from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Final, get_args
 
+from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.limits import Limits
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import open_lines, shown_name
@@ -37,6 +40,16 @@ class Messages:
     first: Sequence[str]
     later: Sequence[str] = ()
     """Sent once the first have their numbers: repeats, a reused key, a reached cap."""
+
+    def refusals(self, limits: Limits) -> Iterator[PoisonMessageError]:
+        """Yield why a stack's limits refuse the valid requests among them."""
+        for body in (*self.first, *self.later):
+            try:
+                request = CreateTicket.parse(body)
+            except PoisonMessageError:
+                continue
+            if refusal := limits.refusal(request):
+                yield refusal
 
 
 def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:

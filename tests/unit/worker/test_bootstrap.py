@@ -64,7 +64,7 @@ def test_bootstrap_gives_names_and_limits_to_the_adapters(
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.number_padding == 6
     assert worker.source == "/ticket-numbering/the-stack"
-    assert worker.allowed_projects.pattern == "INV-[0-9]{4}"
+    assert worker.limits == SETTINGS.limits
 
 
 def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

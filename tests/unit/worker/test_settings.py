@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.environment import ENVIRONMENT
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.function.settings import Settings
 
 DEFAULTS = {
@@ -47,7 +48,7 @@ def test_settings_take_each_variable_of_their_names_and_no_other(
     )
 
     found = {name.upper(): value for name, value in settings.model_dump().items()}
-    assert found.pop("ALLOWED_PROJECTS").pattern == ".*"
+    assert found.pop("LIMITS") == Limits().model_dump()
     expected: dict[str, Any] = ENVIRONMENT | {
         name: float(value) for name, value in (DEFAULTS | tuning).items()
     }
