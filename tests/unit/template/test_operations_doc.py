@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -25,6 +25,7 @@ from tests.support.rights import Row, rows
 from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.worker.observability import Metric
+from ticket_numbering.worker.results import Result
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
@@ -147,6 +148,49 @@ def test_every_finding_of_an_audit_has_a_remedy() -> None:
     rows = table(section("Findings of an audit"))
 
     assert names(rows, r"`([\w-]+)`") == {kind.value for kind in Kind}
+
+
+def values(text: str, field: str) -> set[str]:
+    """Return the values that queries compare a field of the log with."""
+    found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
+    return {word for value in found for word in re.findall('"([^"]*)"', value)}
+
+
+RESULTS = get_args(Result)
+FILTERS = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query")) + str(
+    [shown.words for shown in commands("aws", TEXT)]
+)
+
+
+class TestLog:
+    """Page, saved queries and first commands have the words of the results."""
+
+    def test_page_explains_every_outcome_message_and_count_of_a_result(self) -> None:
+        log, metrics = table(section("Log lines")), table(section("Metrics"))
+        messages = log["`message`, `level`"][1]
+        counts = next(iter(metrics))
+
+        assert names({log["`outcome`"][1]: []}) == {one.outcome for one in RESULTS}
+        assert names({messages: []}, "`(record [a-z]+)`") == {
+            one.message for one in RESULTS
+        }
+        assert names({counts: []}) == {one.metric for one in RESULTS}
+
+    @pytest.mark.parametrize("field", ["outcome", "message"])
+    def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
+        known = {getattr(result, field) for result in RESULTS}
+
+        assert values(FILTERS, field)
+        assert values(FILTERS, field) <= known
+
+    def test_query_shows_fields_that_the_page_explains(self) -> None:
+        asked = re.findall(r"^fields (.+)$", FILTERS, re.MULTILINE)
+        counted = re.findall(r" by (.+), bin", FILTERS)
+        fields = {name for line in asked + counted for name in line.split(", ")}
+
+        assert asked
+        assert counted
+        assert fields - {"@timestamp"} <= names(table(section("Log lines")))
 
 
 def test_every_metric_of_the_worker_is_explained() -> None:

@@ -31,7 +31,14 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import Publisher
-from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
+from ticket_numbering.worker.results import (
+    Assigned,
+    Poison,
+    Refused,
+    Replayed,
+    Result,
+    Retry,
+)
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport
 
@@ -287,10 +294,10 @@ class TestOutcomeLines:
 
         first, second = function.lines()
         assert (first["level"], first["message"]) == ("INFO", "record refused")
-        assert first["outcome"] == "refused"
+        assert first["outcome"] == Refused.outcome
         assert first["error_type"] == "SequenceFullError"
         assert (first["field"], first["project_id"]) == ("max_number", "PROJ")
-        assert second["outcome"] == "transient"
+        assert second["outcome"] == Retry.outcome
         assert second["error_type"] == "AnnouncementError"
         assert (second["refused_as"], second["field"]) == (
             *("InvalidMessageError", "title"),
@@ -315,7 +322,7 @@ class TestOutcomeLines:
         assert function(record) == failed(record)
 
         [line] = function.lines()
-        assert (line["level"], line["outcome"]) == ("ERROR", "transient")
+        assert (line["level"], line["outcome"]) == ("ERROR", Retry.outcome)
         assert line["message"] == "record failed"
         assert "RuntimeError: boom" in line["exception"]
         assert "stack_trace" not in line
