@@ -152,11 +152,12 @@ release: release-versions wheel package  ## Write the files of a release to dist
 release-versions: .venv/ready
 	@$(BIN)/python -m tools.release check $(TAG)
 
-format: .venv/ready  ## Format the code, and apply ruff's fixes.
-	$(BIN)/ruff check --fix .
+format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is left to do by hand.
+	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
+	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas from the models.
+contracts: .venv/ready  ## Write the JSON Schemas from the models, and the table of rights from docs/rights.toml.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 
 pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.

@@ -83,6 +83,12 @@ def test_schemas_are_those_of_the_models() -> None:
     assert contracts.documents() == checked_in
 
 
+def test_pages_have_what_is_made_from_their_sources() -> None:
+    """If this fails, run `make contracts`."""
+    for name, page in contracts.pages().items():
+        assert page == (contracts.DIRECTORY / name).read_text("utf-8")
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
     model: type[BaseModel],

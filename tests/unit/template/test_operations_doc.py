@@ -20,8 +20,6 @@ from tests.support.markdown_commands import (
     commands,
     in_comments,
 )
-from tests.support.rights import OPERATIONS as TEXT
-from tests.support.rights import Row, rows
 from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.worker.observability import Metric
@@ -29,8 +27,12 @@ from ticket_numbering.worker.results import Result
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
+from tools.rights import Grant, tasks
 
-INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+TEXT, INSTALL = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("operations.md", "install.md")
+)
 POLICIES = "".join(
     (EXAMPLES / name).read_text()
     for name in re.findall(r"\(examples/([\w-]+\.json)\)", INSTALL)
@@ -197,23 +199,23 @@ def test_every_metric_of_the_worker_is_explained() -> None:
     assert names(table(section("Metrics"))) == {metric.value for metric in Metric}
 
 
-ANCHOR = re.compile(r"\(#([\w-]+)\)")
 TABLES = {
-    "$TICKETS_TABLE_NAME": "tickets",
-    "$IDEMPOTENCY_KEYS_TABLE_NAME": "keys",
-    "$OLD_TICKETS_TABLE": "tickets",
-    "restored-tickets": "restored-tickets",
-    "restored-keys": "restored-keys",
-    "$table": "both tables",
+    "$TICKETS_TABLE_NAME": ["the tickets"],
+    "$IDEMPOTENCY_KEYS_TABLE_NAME": ["the keys"],
+    "$OLD_TICKETS_TABLE": ["the tickets"],
+    "restored-tickets": ["`restored-tickets`"],
+    "restored-keys": ["`restored-keys`"],
+    "$table": ["the tickets", "the keys"],
 }
 
 
 def tables(words: tuple[str, ...]) -> set[str]:
-    """Return the tables that a command names, as the table of rights calls them."""
+    """Return the tables that a command names, as the rights call them."""
     return {
-        TABLES[value]
+        table
         for option, value in pairwise(words)
         if option.endswith("table-name")
+        for table in TABLES[value]
     }
 
 
@@ -235,7 +237,7 @@ BY_TASK = [*by_task()]
 NO_OPERATIONS = "aws:|iam:Pass|iam:PermissionsBoundary|lambda:FunctionArn"
 RIGHTS = set(
     re.findall(rf"[`\"]((?!{NO_OPERATIONS})\w+:\w+)[`\"]", TEXT + INSTALL + POLICIES)
-)
+).union(*(grant.allow for task in tasks() for grant in task.rights))
 
 
 class TestRights:
@@ -252,28 +254,28 @@ class TestRights:
     ) -> None:
         """On its table too: an operator on call need not ask for it at night."""
         right = ":".join(called(shown.words))
-        own = [row for row in rows() if {*anchors} & {*ANCHOR.findall(row.task)}]
-        named = tables(shown.words) or {""}
+        own = [task for task in tasks() if {*anchors} & task.runbooks.keys()]
 
-        for table in named:
-            assert any(row.allows(right, table) for row in own), (right, table)
+        named: list[str | None] = [*tables(shown.words)] or [None]
+        for on in named:
+            assert any(task.allows(right, on) for task in own), (right, on)
 
     def test_right_on_one_table_is_none_on_another(self) -> None:
         """Else the test above would accept what DynamoDB refuses."""
-        row = Row("task", ((frozenset({"dynamodb:PutItem"}), "on the tickets"),))
+        grant = Grant(allow=("dynamodb:PutItem",), on=("the tickets",))
 
-        assert row.allows("dynamodb:PutItem", "tickets")
-        assert not row.allows("dynamodb:PutItem", "keys")
-        assert not row.allows("dynamodb:GetItem", "tickets")
+        assert grant.allows("dynamodb:PutItem", "the tickets")
+        assert not grant.allows("dynamodb:PutItem", "the keys")
+        assert not grant.allows("dynamodb:GetItem", "the tickets")
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
         """A person who uses one command does not need the rights of all."""
         group: Any = typer.main.get_command(app)
         needing = {
-            f"ticketctl {name}" if command is leaf else f"ticketctl {name} {leaf.name}"
+            name if command is leaf else f"{name} {leaf.name}"
             for name, command in group.commands.items()
             for leaf in getattr(command, "commands", {"": command}).values()
             if command.rich_help_panel != LOCAL
         }
 
-        assert needing <= names(table(section("Rights")), r"`(ticketctl[^`]+)`")
+        assert needing == {name for task in tasks() for name in task.commands}
