@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.stack import caller_arn, limits_of
 from ticketctl.cli.errors import Status
@@ -18,6 +17,7 @@ from ticketctl.importing.run import (
     import_all,
     plan,
     read_tickets,
+    refuse_beyond,
     verify_all,
 )
 from ticketctl.importing.tickets import Import, results_there
@@ -87,21 +87,18 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
-    is written if a line is wrong or the stack would refuse its request, as of a project
-    that AllowedProjects does not match. Run an interrupted import again to continue it.
-    Imported tickets are not announced. Ends with status 1 if a ticket could not be
-    imported.
+    is written if a line is wrong or beyond a limit of the stack, such as
+    AllowedProjects. Run an interrupted import again to continue it. Imported tickets
+    are not announced. Ends with status 1 if a ticket could not be imported.
     """
     if project is not None:
         checked_project(project)
     defaults = Defaults(timestamp_now(), project, date_format)
+    tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
-    # Tickets that are there may be older than the limits.
-    limits = Limits() if verify else limits_of(stack)
-    fields_of = mapped(columns or (), FIELDS)
-    tickets = read_tickets(file, file_format, fields_of, defaults, limits)
     if verify:
         raise typer.Exit(Status.OK if verify_all(stack, tickets) else Status.FOUND)
+    refuse_beyond(limits_of(stack), tickets, file)
     planned = plan(stack, tickets)
     if dry_run:
         there = counts_there(tickets, results_there(stack, tickets))

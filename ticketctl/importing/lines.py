@@ -8,7 +8,6 @@ from typing import Any, Final
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
-from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
@@ -64,15 +63,13 @@ class Defaults:
 
 
 def check_lines(
-    lines: Iterable[Line], defaults: Defaults, limits: Limits
+    lines: Iterable[Line], defaults: Defaults
 ) -> Iterator[Existing | tuple[int, str]]:
     """Yield the tickets, and the numbers of the bad lines with the reasons."""
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
         try:
             ticket = _ticket(line, defaults)
-            if refusal := limits.refusal(ticket.request):
-                raise refusal
             _refuse_repeats(ticket, seen)
         except PoisonMessageError as error:
             yield line.number, str(error)

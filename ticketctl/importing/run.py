@@ -24,31 +24,46 @@ from ticketctl.sequences.seeding import Seed, Seeded
 
 
 def read_tickets(
-    file: str,
-    file_format: Format | None,
-    columns: Columns,
-    defaults: Defaults,
-    limits: Limits,
+    file: str, file_format: Format | None, columns: Columns, defaults: Defaults
 ) -> list[Existing]:
     """Return the tickets of a file.
 
     Raises:
-        InputError: A line is wrong or beyond the stack's limits, or there is none.
+        InputError: A line is wrong, or there is none.
     """
     tickets: list[Existing] = []
-    problems, name = Problems(file), shown_name(file)
+    problems = Problems(file)
     with open_lines(file, file_format, columns) as lines:
-        for found in check_lines(lines, defaults, limits):
+        for found in check_lines(lines, defaults):
             if isinstance(found, Existing):
                 tickets.append(found)
             else:
                 problems.add(*found)
+    _end(problems, file)
+    if not tickets:
+        raise InputError(f"{shown_name(file)}: holds no ticket")
+    return tickets
+
+
+def refuse_beyond(limits: Limits, tickets: Sequence[Existing], file: str) -> None:
+    """Refuse a file with tickets whose requests the stack does not allow.
+
+    Raises:
+        InputError: There is one.
+    """
+    problems = Problems(file)
+    for ticket in tickets:
+        if refusal := limits.refusal(ticket.request):
+            problems.add(ticket.line, str(refusal))
+    _end(problems, file)
+
+
+def _end(problems: Problems, file: str) -> None:
     problems.end()
     if problems.number:
-        raise InputError(f"{name}: bad lines: {problems.number}; nothing was imported")
-    if not tickets:
-        raise InputError(f"{name}: holds no ticket")
-    return tickets
+        raise InputError(
+            f"{shown_name(file)}: bad lines: {problems.number}; nothing was imported"
+        )
 
 
 def plan(stack: System, tickets: Sequence[Existing]) -> str:

@@ -30,7 +30,7 @@ class Settings(BaseModel):
     event_source: EventSource
     """The stack, as the CloudEvents source of every event."""
 
-    limits: Limits
+    limits: Limits = Field(default_factory=Limits)
     """The requests that the stack allows, from variables of their own."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0

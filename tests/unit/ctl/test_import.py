@@ -14,7 +14,6 @@ from tests.support.builders import CALLER, create_ticket
 from tests.support.command_site import Site, cancel, fail, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
-from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.items import plain
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.commands import app, sequences
@@ -35,7 +34,7 @@ def read(
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     tickets: list[Existing] = []
     wrong: list[tuple[int, str]] = []
-    for found in check_lines(json_lines(texts), Defaults(NOW, project), Limits()):
+    for found in check_lines(json_lines(texts), Defaults(NOW, project)):
         if isinstance(found, Existing):
             tickets.append(found)
         else:
@@ -114,7 +113,7 @@ class TestReading:
         form = "%d/%b/%y %I:%M %p" + (" %z" if "+" in given else "")
         lines = json_lines([json.dumps(line(assigned_at=given))])
 
-        [found] = check_lines(lines, Defaults(NOW, date_format=form), Limits())
+        [found] = check_lines(lines, Defaults(NOW, date_format=form))
 
         if stored:
             assert isinstance(found, Existing)
