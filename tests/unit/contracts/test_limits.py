@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_pascal
 
 from tests.support.builders import create_ticket
 from tests.support.environment import ENVIRONMENT
+from tests.support.markdown_commands import ROOT
 from tests.support.template_loader import parameters, source
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
@@ -52,6 +53,11 @@ class TestEveryLimit:
         assert spelled in parameters()
         assert variables_as_written()[name.upper()] == {"Ref": spelled}
         assert source()["Outputs"][spelled]["Value"] == {"Ref": spelled}
+
+    def test_limit_is_on_the_page_of_the_parameters(self, name: str) -> None:
+        page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+
+        assert f"\n| `{to_pascal(name)}` | " in page
 
     def test_worker_and_command_line_refuse_the_same_for_the_same_reason(
         self, name: str
