@@ -21,7 +21,11 @@ from tests.support.markdown_commands import (
     in_comments,
 )
 from tests.support.template_loader import ids_of, properties, source
-from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.contract.errors import (
+    PoisonMessageError,
+    TicketNumberingError,
+    TransientError,
+)
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Result
 from ticketctl.audit.findings import Kind
@@ -132,18 +136,20 @@ class TestVariables:
         assert {name for name in used - known if not name.startswith("OLD_")} == set()
 
 
+def names_below(base: type[Exception]) -> set[str]:
+    """Return the names of all errors of a kind, without its own."""
+    below = base.__subclasses__()
+    return {one.__name__ for one in below}.union(*map(names_below, below))
+
+
 @pytest.mark.parametrize(
     ("title", "base"),
     [("Transient failures", TransientError), ("Dead letters", PoisonMessageError)],
 )
 def test_every_error_of_a_kind_has_a_remedy(title: str, base: type[Exception]) -> None:
-    errors, found = base.__subclasses__(), set[str]()
-    while errors:
-        error = errors.pop()
-        errors += error.__subclasses__()
-        found.add(error.__name__)
+    explained = {*re.findall(r"`(\w+Error)`", " ".join(table(section(title))))}
 
-    assert {*re.findall(r"`(\w+Error)`", " ".join(table(section(title))))} == found
+    assert explained == names_below(base)
 
 
 def test_every_finding_of_an_audit_has_a_remedy() -> None:
@@ -159,6 +165,11 @@ def values(text: str, field: str) -> set[str]:
 
 
 RESULTS = get_args(Result)
+WORDS = {
+    "outcome": {one.outcome for one in RESULTS},
+    "message": {one.message for one in RESULTS},
+    "error_type": names_below(TicketNumberingError),
+}
 FILTERS = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query")) + str(
     [shown.words for shown in commands("aws", TEXT)]
 )
@@ -172,18 +183,14 @@ class TestLog:
         messages = log["`message`, `level`"][1]
         counts = next(iter(metrics))
 
-        assert names({log["`outcome`"][1]: []}) == {one.outcome for one in RESULTS}
-        assert names({messages: []}, "`(record [a-z]+)`") == {
-            one.message for one in RESULTS
-        }
+        assert names({log["`outcome`"][1]: []}) == WORDS["outcome"]
+        assert names({messages: []}, "`(record [a-z]+)`") == WORDS["message"]
         assert names({counts: []}) == {one.metric for one in RESULTS}
 
-    @pytest.mark.parametrize("field", ["outcome", "message"])
+    @pytest.mark.parametrize("field", WORDS)
     def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
-        known = {getattr(result, field) for result in RESULTS}
-
         assert values(FILTERS, field)
-        assert values(FILTERS, field) <= known
+        assert values(FILTERS, field) <= WORDS[field]
 
     def test_query_shows_fields_that_the_page_explains(self) -> None:
         asked = re.findall(r"^fields (.+)$", FILTERS, re.MULTILINE)
@@ -192,7 +199,8 @@ class TestLog:
 
         assert asked
         assert counted
-        assert fields - {"@timestamp"} <= names(table(section("Log lines")))
+        ours = {name for name in fields if name[0] != "@"}  # Those are CloudWatch's.
+        assert ours <= names(table(section("Log lines")))
 
 
 def test_every_metric_of_the_worker_is_explained() -> None:
