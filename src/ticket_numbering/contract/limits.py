@@ -43,7 +43,6 @@ class Limits(BaseModel):
             validation_alias=lambda name: AliasChoices(name.upper(), to_pascal(name))
         ),
         populate_by_name=True,
-        hide_input_in_errors=True,
     )
 
     allowed_projects: Annotated[re.Pattern[str], BeforeValidator(_compiled)] = (
