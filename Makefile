@@ -16,8 +16,6 @@ TAG ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
-# The machine's certificates, as pip uses them: a proxy may need one.
-export UV_SYSTEM_CERTS := true
 # Dozens of processes read the compiled modules, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -26,19 +24,19 @@ BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # So that the checks of `make check` do not mix their lines; the make of macOS cannot.
 OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-# The files list every package with its dependencies.
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
 
+# uv ignores pip's settings, and is given those that lead to packages.
+PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 # The build method looks for uv on the path.
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict, in a minute; FIFO=1 keeps their order.
+run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict, in half a minute; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
 up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 as above.
@@ -57,7 +55,7 @@ endef
 
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
-	$(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
+	$(PIP_SETTINGS) $(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
 	PYTHONPATH=src $(BIN)/python -m ticketctl.local.sam_template
 	$(call compile_artifact,.build/sam/NumberingWorker)
@@ -68,19 +66,29 @@ invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in
 	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
-	$(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
+	$(PIP_SETTINGS) $(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
 	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
-	$(BIN)/python -m pytest tests/sam
+	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
 test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
 
 # Three at a time, because those on the local system mostly wait for it.
-test: setup  ## Run all tests: unit, integration and end to end, with the coverage gate; 4 to 5 minutes.
-	$(PYTEST) --numprocesses 3 --no-loadscope-reorder --cov --cov-report=term
+# Coverage is the unit tests' alone: a trace takes twice the time of a history, and proves nothing there.
+test: setup  ## Run all tests: end to end, the laboratory, integration and unit, with the coverage gates; 4 minutes.
+	$(PYTEST) --numprocesses 3 --no-loadscope-reorder tests/e2e tests/simulation tests/integration
+	$(PYTEST) --cov --cov-report= tests/unit
+	$(call demand_coverage,95,src)
+	$(call demand_coverage,88,ticketctl)
+	$(call demand_coverage,90,ticketctl/audit)
+	$(call demand_coverage,90,ticketctl/sequences)
+	$(call demand_coverage,90,ticketctl/importing)
+	$(call demand_coverage,90,ticketctl/dead_letters)
+
+demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
 lab: FULL := 1
 lab: simulate explore known-bad mutants  ## Run the long checks, for hours: the next four, in full.
@@ -97,7 +105,7 @@ explore: .venv/ready  ## Explore every state of small configurations of the same
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/ must fail a test, or be in the baseline; hours.
+mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; hours.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
@@ -164,25 +172,23 @@ pictures: setup  ## Draw the pictures again: the terminal of `make run`, a confl
 	@$(BIN)/python -m tools.pictures
 	@PYTHONPATH=src:lab $(BIN)/python -m tools.history_picture
 
-setup: .venv/ready .venv-emulator/ready .venv/bin/ticketctl
+# Side by side, because they mostly wait for the network.
+setup:
+	@$(MAKE) --no-print-directory $(if $(filter --jobserver%,$(MAKEFLAGS)),,--jobs 2) .venv/bin/ticketctl .venv-emulator/ready
 
 # The emulator, the SAM CLI and the scanner each pin a boto3 of their own, so each lives apart.
-.venv/ready: requirements/dev.txt
-.venv-emulator/ready: requirements/emulator.txt
-.venv-sam/ready: requirements/sam.txt
-.venv-scan/ready: requirements/scan.txt
-.venv-mutation/ready: requirements/mutation.txt
-.venv-prove/ready: requirements/prove.txt
-.venv-3.13/ready: requirements/dev.txt
+%/ready: REQUIREMENTS = requirements/$(patsubst .venv-%,%,$*).txt
+.venv/ready .venv-3.13/ready: REQUIREMENTS = requirements/dev.txt
 .venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
-%/ready:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }
-	@echo "setting up $* (once, about half a minute)"
-	@$(PYTHON) -m venv --clear $*
-	@$*/bin/python $(PIP_INSTALL) --requirement $<
-	@touch $@
+# `ready` is a copy of the requirements: a switch of branches changes times, and not what is installed.
+%/ready: always
+	@cmp -s $(REQUIREMENTS) $@ || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+			{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
+		$(PYTHON) -m ticketctl.local.environments $* $(REQUIREMENTS); }
+
+always:
 
 # `ticketctl`, from any directory.
 .venv/bin/ticketctl: .venv/ready
@@ -199,9 +205,10 @@ requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
 	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
 # --universal: for every platform and every Python from 3.11 on, including the function's 3.13.
-compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+# Without pip's settings: a mirror of some files would give their hashes alone.
+compile = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
 clean:  ## Remove the environments, the build output and the caches.
-	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-prove .venv-3.13 mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-prove .venv-3.13 .venv-uv mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

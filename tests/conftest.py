@@ -4,14 +4,10 @@ import gc
 import os
 import signal
 from functools import cache
-from pathlib import Path
 
 import botocore.session
 import pytest
-from coverage import Coverage
 from hypothesis import settings
-
-COVERING = Path(__file__).parent / "unit" / "worker"
 
 # A slow machine is no failure; how long a test may take is pytest's business.
 settings.register_profile("project", deadline=None)
@@ -38,27 +34,9 @@ botocore.session.create_loader = cache(botocore.session.create_loader)
 gc.set_threshold(50_000)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Stop the one trace too many.
-
-    pytest-cov starts two in a process of pytest-xdist, and pauses the second alone.
-    """
-    trace = Coverage.current()
-    if trace and hasattr(config, "workerinput"):
-        trace.stop()
-
-
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Put the long tests first again, and trace the unit tests of the worker alone.
-
-    pytest-randomly has shuffled the files.
-    A trace takes twice the time of a history, and its branches prove nothing there.
-    pytest-cov traces the fixtures of all tests.
-    """
+    """Put the long tests first again: pytest-randomly has shuffled the files."""
     places = config.getini("testpaths")
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])
-    for item in items:
-        if not item.path.is_relative_to(COVERING):
-            item.add_marker(pytest.mark.no_cover)

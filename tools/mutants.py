@@ -1,5 +1,6 @@
 """Compares the mutants that no test refused with `tests/mutants-baseline.txt`."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BASELINE = Path("tests/mutants-baseline.txt")
+MUTANTS = Path("mutants")
 MUTMUT = ".venv-mutation/bin/mutmut"
+COULD_NOT_RUN = 255
+"""The exit status of a run that pytest refused, which mutmut counts as a timeout."""
 
 
 def survivors() -> Iterator[str]:
@@ -19,6 +23,16 @@ def survivors() -> Iterator[str]:
         name, _, status = line.strip().rpartition(": ")
         if status != "timeout":
             yield change(_mutmut("show", name))
+
+
+def without_tests(mutants: Path) -> list[str]:
+    """Return the names of the mutants whose tests could not run."""
+    return [
+        name
+        for results in mutants.rglob("*.meta")
+        for name, status in json.loads(results.read_bytes())["exit_code_by_key"].items()
+        if status == COULD_NOT_RUN
+    ]
 
 
 def entries(baseline: str) -> set[str]:
@@ -38,6 +52,7 @@ def main() -> None:
     problems = [
         *(f"survived, and not explained:\n{mutant}" for mutant in survived - explained),
         *(f"explained, and no survivor:\n{mutant}" for mutant in explained - survived),
+        *(f"its tests could not run: {name}" for name in without_tests(MUTANTS)),
     ]
     if problems:
         sys.exit("\n\n".join(sorted(problems)))

@@ -1,10 +1,11 @@
 """Checks the chain of tickets; needs Python 3.11 and its standard library alone.
 
-    python verify.py [HEADS.jsonl ...] < tickets.json
+    python verify.py [HEADS.jsonl ...] < tickets.jsonl
 
-docs/evidence.md defines the chain, and says how to get both kinds of files. Status 0:
-nothing contradicts the chain; 1: a problem, or no item at all; 2: a file cannot be
-read.
+The tickets are those of `ticketctl export`, of the AWS CLI's `dynamodb scan`, or of an
+export of the table to S3. docs/evidence.md defines the chain, and says how to get these
+files and the heads. Status 0: nothing contradicts the chain; 1: a problem, or no item
+at all; 2: a file cannot be read.
 """
 
 import base64
@@ -86,12 +87,11 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
         yield "its chain does not fit the ticket before it"
 
 
-def verify(items: Iterable[Any], heads: Iterable[Any] = ()) -> list[str]:
-    """Return the problems of tickets in DynamoDB's JSON, and of heads."""
+def verify(tickets: Iterable[Ticket], heads: Iterable[Any] = ()) -> list[str]:
+    """Return the problems of tickets, and of heads."""
     found: list[str] = []
     chains: dict[tuple[str, int], Any] = {}
     before: Ticket = {"project_id": None}
-    tickets = [plain({"M": item}) for item in items]
     for ticket in sorted(tickets, key=lambda one: (one["project_id"], one["number"])):
         project, number = ticket["project_id"], ticket["number"]
         if project != before["project_id"]:
@@ -122,6 +122,25 @@ def heads_of(paths: Iterable[str]) -> Iterator[Any]:
             yield from [json.loads(line) for line in file if line.strip()]
 
 
+def tickets_of(text: str) -> Iterator[Ticket]:
+    """Yield the tickets of JSON documents, one after the other."""
+    decoder, place = json.JSONDecoder(), 0
+    while match := re.compile(r"\S").search(text, place):
+        document, place = decoder.raw_decode(text, match.start())
+        match document:
+            # First, because a writer can add attributes of the names below.
+            case {"project_id": _, "number": _}:
+                yield document
+            case {"NextToken": _} | {"LastEvaluatedKey": _}:
+                raise ValueError("not all items: let the AWS CLI read all pages")
+            case {"Items": [*items]}:  # The AWS CLI's answer.
+                yield from (plain({"M": item}) for item in items)
+            case {"Item": dict(item)}:  # A line of an export to S3.
+                yield plain({"M": item})
+            case _:
+                raise ValueError("there is JSON that is no ticket")
+
+
 def show(lines: Iterable[str]) -> None:
     """Print lines, as many as the reader at the other end of a pipe wants."""
     try:
@@ -133,22 +152,17 @@ def show(lines: Iterable[str]) -> None:
 def main() -> None:
     """Name the tickets that are marked or have no chain, and the problems."""
     with reading("standard input"):
-        answer = json.load(sys.stdin)
-        if not isinstance(answer, dict) or "Items" not in answer:
-            raise ValueError("it has no Items")
-    if {"NextToken", "LastEvaluatedKey"} & {*answer}:
-        sys.exit("these are not all items: let the AWS CLI read all pages")
-    items = answer["Items"]
+        tickets = [*tickets_of(sys.stdin.read())]
     heads = [*heads_of(sys.argv[1:])]
     lines: list[str] = []
-    for ticket in (plain({"M": item}) for item in items):
+    for ticket in tickets:
         remark = ticket.get("status", "" if "chain" in ticket else "without a chain")
         if remark:
             lines.append(f"{ticket['project_id']}-{ticket['number']} is {remark}")
-    found = verify(items, heads)
-    count = f"{len(items)} items, {len(heads)} heads, {len(found)} problems"
+    found = verify(tickets, heads)
+    count = f"{len(tickets)} items, {len(heads)} heads, {len(found)} problems"
     show([*lines, *found, count])
-    sys.exit(bool(found) or not items)
+    sys.exit(bool(found) or not tickets)
 
 
 if __name__ == "__main__":

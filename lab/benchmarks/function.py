@@ -15,6 +15,7 @@ from typing import Final
 
 from benchmarks import function_probe
 from benchmarks.function_probe import ROOT
+from ticketctl.local.artifact import install_packages
 from ticketctl.local.trim import trim
 
 MAX_START_RATIO: Final = 1.6
@@ -71,11 +72,7 @@ def installed(python: str) -> Path:
     tag = subprocess.check_output(command, text=True).strip()  # noqa: S603 - fixed.
     directory = ROOT / ".build" / "function" / tag
     if not directory.exists():
-        uv = Path(sys.executable).with_name("uv")
-        install: list[str | Path] = [uv, "pip", "install", "--quiet"]
-        install += ["--require-hashes", "--only-binary", ":all:", "--python", python]
-        install += ["--target", directory, "--requirement", SOURCE / "requirements.txt"]
-        subprocess.run(install, check=True)  # noqa: S603 - fixed.
+        install_packages(SOURCE / "requirements.txt", directory, Path(python))
         trim(directory)
     return directory
 

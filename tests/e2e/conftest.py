@@ -17,8 +17,9 @@ from tests.support.ctl_process import Ctl, Ended, local_environment
 from tests.support.rights import granted, needed
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.aws.queues import Received, messages_on, subscribe, take
+from ticketctl.aws.queues import Received, messages_on, take
 from ticketctl.aws.sender import Request, send
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.watch.announcements import REFUSED

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS, System
-from ticketctl.aws.queues import subscribe
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION

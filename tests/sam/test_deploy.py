@@ -19,7 +19,7 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.support.builders import ticket_fields
 from tests.support.template_loader import source
-from ticketctl.aws.queues import subscribe
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import simplify_alarms

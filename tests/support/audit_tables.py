@@ -66,6 +66,12 @@ class Tables:
         shared = {"assigned_at", CHAIN} & more.keys()
         self.key(project, number, key, **{name: more[name] for name in shared})
 
+    def describe_table(self, **request: Any) -> dict[str, Any]:
+        table = request["TableName"]
+        names = {"tickets": ["project_id", "number"], "keys": ["id"]}[table]
+        schema = [{"AttributeName": name} for name in names]
+        return {"Table": {"KeySchema": schema, "ItemCount": len(self.items[table])}}
+
     def scan(self, **request: Any) -> dict[str, Any]:
         table, segment = request["TableName"], request["Segment"]
         self._begin("scan", table, request)

@@ -60,6 +60,8 @@ class Site:
     topic: str = TOPIC
     published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
+    number_padding: int = 0
+    name: str = "numbers"
     region: str = "eu-west-1"
     limits: Mapping[str, str] = field(default_factory=dict)
     """Outputs that limit the requests."""
@@ -83,8 +85,10 @@ class Site:
         """Return a client; SNS and STS are played by the site itself."""
         return {"dynamodb": self.one_at_a_time, "sns": self, "sts": self}[service_name]
 
-    def publish(self, **request: Any) -> None:
-        self.published.append(request)
+    def publish_batch(self, **request: Any) -> dict[str, Any]:
+        entries = request["PublishBatchRequestEntries"]
+        self.published += entries
+        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": CALLER}
@@ -174,9 +178,11 @@ class Site:
         return Ended(status, *self.printed.readouterr())
 
 
-def without_sleep(attempts: int = 40) -> RetryPolicy:
+def without_sleep(
+    attempts: int = 40, sleep: Callable[[float], None] = lambda _: None
+) -> RetryPolicy:
     """Return a policy that waits for nobody."""
-    return RetryPolicy(attempts, sleep=lambda _: None)
+    return RetryPolicy(attempts, sleep=sleep)
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:

@@ -20,8 +20,10 @@ class Tampering(NamedTuple):
 
 
 def verifier() -> Any:
-    """Return the verifier's `verify`, which takes items, and heads."""
-    return runpy.run_path(str(VERIFIER))["verify"]
+    """Return the verifier's `verify` for items of DynamoDB, and heads."""
+    found = runpy.run_path(str(VERIFIER))
+    plain, verify = found["plain"], found["verify"]
+    return lambda items, heads=(): verify([plain({"M": one}) for one in items], heads)
 
 
 def tamperings() -> dict[str, Tampering]:

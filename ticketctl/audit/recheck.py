@@ -7,7 +7,6 @@ transaction. After the delay that transaction is complete.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_id
 from ticket_numbering.contract.messages import RequestKey
@@ -16,10 +15,8 @@ from ticketctl.audit.chain import ChainCheck
 from ticketctl.audit.findings import RANGES, Finding, Kind, Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
-from ticketctl.aws.table_reader import Place
+from ticketctl.aws.table_reader import SETTLING_SECONDS, Place
 from ticketctl.cli.errors import NotThereError
-
-PAUSE_SECONDS: Final = 2.0
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
@@ -28,7 +25,7 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
     check_amount(len(gaps))
     suspects = (_suspects(reading), _unmatched(reading))
     if gaps or reading.doubts or any(map(any, suspects)):
-        reading.reader.sleep(PAUSE_SECONDS)
+        reading.reader.sleep(SETTLING_SECONDS)
     reading.read_again(gaps)
     yield from _of_chains(reading)
     unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]

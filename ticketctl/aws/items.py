@@ -117,6 +117,15 @@ class Ticket:
         return self.reserved_up_to == self.number
 
     @property
+    def explains_a_gap(self) -> bool:
+        """Whether the numbers right before it may be another system's, without items.
+
+        A number that a worker gave, or a seed took from it, has all before it.
+        """
+        is_given = self.is_lost or self.follows_a_sequence
+        return self.is_from_elsewhere and not is_given
+
+    @property
     def has_number(self) -> bool:
         """Whether its number is valid for a ticket."""
         return self.fields[NUMBER] == self.number and 1 <= self.number <= HIGHEST

@@ -1,13 +1,11 @@
-"""Receives messages of a queue, and subscribes queues to the topic."""
+"""Receives messages of a queue, and counts them."""
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark
@@ -129,56 +127,3 @@ def messages_on(stack: System, output: str) -> int:
     """
     counts = message_counts(stack, output)
     return counts["waiting"] + counts["in_flight"]
-
-
-def subscribe(stack: System, name: str) -> str:
-    """Return the URL of a new queue that receives the announcements, in their order."""
-    queue_url, queue_arn = create_queue(stack, name)
-    subscribe_queue(stack, queue_arn)
-    return queue_url
-
-
-def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]:
-    """Create a queue that the topic may send to; return its URL and its ARN."""
-    topic_arn = stack.outputs["AssignmentsTopicArn"]
-    if is_fifo(topic_arn):
-        name += FIFO_SUFFIX
-        attributes["FifoQueue"] = "true"
-    # Of the topic's account and Region.
-    arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
-    queue_arn = f"{arn_start}:{name}"
-    # All in one request: a later change takes up to a minute to be effective.
-    policy = topic_may_send(queue_arn, topic_arn)
-    queue_url: str = stack.client("sqs").create_queue(
-        QueueName=name, Attributes=attributes | {"Policy": policy}
-    )["QueueUrl"]
-    return queue_url, queue_arn
-
-
-def subscribe_queue(stack: System, queue_arn: str, **attributes: str) -> str:
-    """Let the topic send to a queue, raw; return the subscription's ARN."""
-    subscription_arn: str = stack.client("sns").subscribe(
-        TopicArn=stack.outputs["AssignmentsTopicArn"],
-        Protocol="sqs",
-        Endpoint=queue_arn,
-        Attributes={"RawMessageDelivery": "true"} | attributes,
-        ReturnSubscriptionArn=True,
-    )["SubscriptionArn"]
-    return subscription_arn
-
-
-def topic_may_send(queue_arn: str, topic_arn: str) -> str:
-    """Return the policy of a queue that the topic, and no other, may send to."""
-    policy = {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "sns.amazonaws.com"},
-                "Action": "sqs:SendMessage",
-                "Resource": queue_arn,
-                "Condition": {"ArnEquals": {"aws:SourceArn": topic_arn}},
-            }
-        ],
-    }
-    return json.dumps(policy)

@@ -15,6 +15,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
+from pydantic.alias_generators import to_pascal
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
@@ -33,7 +34,11 @@ NEEDED_OUTPUTS: Final = (
     "TicketsTableName",
     "IdempotencyKeysTableName",
     "WorkerFunctionName",
+    "WorkerLogGroupName",
 )
+
+LIMIT_OUTPUTS: Final = tuple(map(to_pascal, Limits.model_fields))
+"""The limits; an earlier release has no output of a later limit."""
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
@@ -83,6 +88,11 @@ class Stack:
         """The retention of idempotency keys; 0 stands for ever."""
         return int(self.parameters["IdempotencyRetentionDays"])
 
+    @property
+    def number_padding(self) -> int:
+        """The least count of digits that a number has for display."""
+        return int(self.parameters["NumberPadding"])
+
     def client(self, service_name: str) -> Any:
         """Return the thread-safe boto3 client of a service, such as `sqs`."""
         with self._lock:
@@ -125,6 +135,12 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def place_of(stack: NamedSystem) -> str:
+    """Return which stack it is, for equal names exist in several accounts."""
+    region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
+    return f"{stack.name} in {region} of the account {account}"
 
 
 def limits_of(stack: System) -> Limits:

@@ -29,6 +29,9 @@ MAX_KEYS: Final = 100
 SEGMENTS: Final = 2
 """Of a scan: while a page of one is looked at, the other's next one comes."""
 
+SETTLING_SECONDS: Final = 2.0
+"""After them a transaction is complete of which a scan or a query saw the middle."""
+
 _BUSY_SECONDS: Final = 0.2
 
 

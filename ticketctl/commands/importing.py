@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import caller_arn, limits_of
+from ticketctl.aws.stack import caller_arn, limits_of, place_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
@@ -89,7 +89,13 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
     is written if a line is wrong or beyond a limit of the stack, such as
     AllowedProjects. Run an interrupted import again to continue it. Imported tickets
-    are not announced. Ends with status 1 if a ticket could not be imported.
+    are not announced.
+
+    Of the lines of `ticketctl export` it takes the same, and ignores the attributes
+    that only a table has, such as hashes and marks. It skips reserved numbers, counts
+    them, and takes them as used. Of an erased ticket it takes number and key. It prints
+    the commands that void and erase again. Ends with status 1 if a ticket could not be
+    imported.
     """
     if project is not None:
         checked_project(project)
@@ -97,13 +103,16 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
     if verify:
-        raise typer.Exit(Status.OK if verify_all(stack, tickets) else Status.FOUND)
-    refuse_beyond(limits_of(stack), tickets, file)
+        is_there = verify_all(stack, tickets.to_import)
+        raise typer.Exit(Status.OK if is_there else Status.FOUND)
+    refuse_beyond(limits_of(stack), tickets.to_import, file)
     planned = plan(stack, tickets)
     if dry_run:
-        there = counts_there(tickets, results_there(stack, tickets))
-        console().print(f"{planned}\n{there}", markup=False)
+        there = results_there(stack, tickets.to_import)
+        counts = counts_there(tickets.to_import, there)
+        lines = [planned, counts, *tickets.left_out()]
+        console().print("\n".join(filter(None, lines)), markup=False)
         return
-    confirm(f"{planned}\nThis cannot be undone. Go on?", yes=yes)
+    confirm(f"{place_of(stack)}\n{planned}\nThis cannot be undone. Go on?", yes=yes)
     target = Import(stack, caller_arn(stack), stack.retention_days)
     import_all(target, tickets, file)

@@ -1,4 +1,4 @@
-"""The commands that seed, void and erase."""
+"""The commands that seed, void, erase and announce again."""
 
 from typing import Annotated
 
@@ -7,9 +7,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticketctl.aws.stack import caller_arn
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import caller_arn, place_of
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.errors import Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import (
@@ -21,6 +22,7 @@ from ticketctl.commands.application import (
     examples,
     stack_of,
 )
+from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import (
     ERASE,
     VOID,
@@ -29,6 +31,7 @@ from ticketctl.sequences.marking import (
     announce,
     checked_reason,
 )
+from ticketctl.sequences.repeating import Repeat, publish_again
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
 
@@ -63,8 +66,8 @@ def seed(
     stack = stack_of(ctx)
     before = last_number(stack, project)
     question = (
-        f"{project}: the last number is {before or 'none yet'}; the next will be "
-        f"{last + 1}, and none between will ever be given. Go on?"
+        f"{place_of(stack)}\n{project}: the last number is {before or 'none yet'}; the "
+        f"next will be {last + 1}, and none between will ever be given. Go on?"
     )
     if before < last:
         confirm(question, yes=yes)
@@ -126,6 +129,66 @@ def erase(
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 
 
+@app.command(
+    "announce",
+    rich_help_panel=SEQUENCES,
+    epilog=examples(
+        "ticketctl announce --project PROJ --from 1200 --to 1350 --dry-run",
+        "ticketctl announce --project PROJ --from 1200 --rate 20",
+    ),
+)
+def announce_again(  # noqa: PLR0913 - one parameter for each option.
+    ctx: typer.Context,
+    *,
+    project: Annotated[str, typer.Option(help="The project.")],
+    first: Annotated[
+        int, typer.Option("--from", min=1, help="The first number.", show_default=False)
+    ],
+    last: Annotated[
+        int | None, typer.Option("--to", min=1, help="The last one; default: the last.")
+    ] = None,
+    imported: Annotated[
+        bool,
+        typer.Option(
+            "--imported", help="Imported tickets too, which nobody has announced."
+        ),
+    ] = False,
+    rate: Annotated[int, typer.Option(min=1, help="Events a second, at most.")] = 100,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the events, and publish nothing.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Announce numbers again, for a subscriber that lost its announcements.
+
+    Every subscriber of the topic gets them, in the order of the numbers, with the same
+    event ids and contents and with `replayed` = `true`; subscribers drop repeats by
+    these ids. A voided ticket is announced with its number and as voided, an erased one
+    as erased. Reserved numbers have no event; imported ones had none.
+
+    Run it again from the number that it names, if it was interrupted. Ends with status
+    1 if a number of the range is missing, or malformed and could not be announced.
+    """
+    checked_project(project)
+    stack = stack_of(ctx)
+    highest = last_number(stack, project)
+    last = highest if last is None else last
+    if not first <= last <= highest:
+        raise InputError(
+            f"no such range: {project} has the numbers up to {highest or 'none yet'}"
+        )
+    repeat = Repeat(stack, project, first, last, stack.number_padding, imported)
+    if not dry_run:
+        confirm(
+            f"{place_of(stack)}\nEvery subscriber of the topic will get the events of "
+            f"{project}-{first} to {project}-{last} again. Go on?",
+            yes=yes,
+        )
+    publish_again(repeat, None if dry_run else Announcer(stack, RateLimiter(rate)))
+    if repeat.problems:
+        raise typer.Exit(Status.FOUND)
+
+
 def _mark(
     ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
 ) -> None:
@@ -136,12 +199,16 @@ def _mark(
     marking = Marking(stack, mark, reason, caller_arn(stack))
     marking.check(found)
     title = visible(str(found.fields.get("title", "")))
-    confirm(f"{ticket_key}: {title}\n{mark.verb.capitalize()} it for ever?", yes=yes)
+    confirm(
+        f"{place_of(stack)}\n{ticket_key}: {title}\n"
+        f"{mark.verb.capitalize()} it for ever?",
+        yes=yes,
+    )
     marked = marking.apply(found)
     for problem in marked.remarks:
         remark(problem)
     try:
-        announce(stack, marked, mark)
+        announce(marked, mark, Announcer(stack))
     except BaseException:  # Ctrl-C as well.
         remark(f"{ticket_key} is {mark.status}, perhaps not announced; run it again")
         raise

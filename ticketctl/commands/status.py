@@ -1,4 +1,4 @@
-"""The command that shows the state of the system."""
+"""The commands that show the state of the system, and lead a shell to it."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.status.status import lines_of, status_of
+from ticketctl.status.variables import UNSET, shell_lines
 
 
 @app.command(
@@ -27,7 +28,8 @@ def status(
         typer.Option(
             "--check",
             help="End with status 1 if there are dead letters, an alarm is on, could "
-            "not sound or notifies nobody, or the worker gets no messages.",
+            "not sound or notifies nobody, the worker gets no messages, or a right to "
+            "ask is missing.",
         ),
     ] = False,
     as_json: Json = False,
@@ -35,7 +37,8 @@ def status(
     """Show waiting messages, dead letters, the worker's state, and the alarms.
 
     The counts are SQS's own, approximate. The dashboard has the last hours. An alarm
-    of a new stack has no data for some minutes.
+    of a new stack has no data for some minutes. Where a right is missing, it shows the
+    rest, names the service that refuses, and ends with status 3.
     """
     found = status_of(stack_of(ctx))
     if as_json:
@@ -45,3 +48,25 @@ def status(
             console().print(line, markup=False)
     if check and found["needs_a_person"]:
         raise typer.Exit(Status.FOUND)
+    if found["refused"]:
+        raise typer.Exit(Status.CLOUD)
+
+
+@app.command(
+    "env",
+    rich_help_panel=OPERATIONS,
+    epilog=examples(
+        "ticketctl env",
+        f'eval "${{{UNSET}-}}"; '
+        'variables=$(ticketctl --stack staging env) && eval "$variables"',
+    ),
+)
+def env(ctx: typer.Context) -> None:
+    """Print shell variables that hold the stack's name, Region, profile and outputs.
+
+    `TICKETS_TABLE_NAME` holds the output TicketsTableName. The second example first
+    forgets the stack that it set before, so after a failure no variable leads
+    anywhere: what this prints is whole, or it prints nothing.
+    """
+    profile = ctx.find_root().params.get("profile")
+    typer.echo("\n".join(shell_lines(stack_of(ctx), profile)))

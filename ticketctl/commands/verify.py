@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.aws.stack import Stack, limits_of
+from ticketctl.aws.stack import Stack, limits_of, place_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
@@ -25,6 +25,9 @@ from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.verify.verdict import Verdict
 from ticketctl.watch.temporary_queue import temporary_queue
+
+PROJECT_START: Final = "VERIFY-"
+"""Of the projects that subscribers can leave out."""
 
 # A message whose first delivery failed comes back after the visibility timeout, 180 s.
 _PATIENCE_SECONDS: Final = 240
@@ -64,13 +67,14 @@ def verify(
     Ends with status 0 only if all of it holds, else with 1.
     """
     stack = stack_of(ctx)
-    project = f"VERIFY-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{token_hex(2)}"
+    started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    project = f"{PROJECT_START}{started}-{token_hex(2)}"
     messages = sample_messages(count, [project])
     if refusal := next(messages.refusals(limits_of(stack)), None):
         raise InputError(f"the stack would refuse the sample: {refusal}")
     confirm(
-        f"{counted(count, 'ticket')} will be numbered by the stack {stack.name} in "
-        f"{stack.region}; its tables keep them, as project {project}. Go on?",
+        f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced to "
+        f"every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, messages, timeout)

@@ -3,11 +3,27 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Any, Final
 
+from ticket_numbering.contract.dynamodb_items import (
+    CALLERS,
+    CHAIN,
+    COMMITMENT,
+    ERASED,
+    IMPORTED_BY,
+    ORIGIN,
+    REASONS,
+    RESERVED,
+    SALT,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TIMES,
+    VOIDED,
+)
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
+from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id, timestamp
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
@@ -17,6 +33,19 @@ from ticketctl.show.lookup import parse_ticket_key
 FIELDS: Final = ("key", "number", "assigned_at")
 """Beside those of a create-ticket message."""
 
+LEFT_BEHIND: Final = SEED_ATTRIBUTES | {
+    *(CHAIN, SALT, COMMITMENT, ORIGIN, IMPORTED_BY, STATUS),
+    *TIMES.values(),
+    *REASONS.values(),
+    *CALLERS.values(),
+}
+"""Attributes of an exported item that an import ignores.
+
+A hash covers the hash before it, of another table; void and erase set their marks.
+"""
+
+_MARKS: Final = {VOIDED: "void", ERASED: "erase"}
+"""The commands that set a status again."""
 
 _ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
 
@@ -30,6 +59,10 @@ class Existing:
     request: CreateTicket
     """The equal create-ticket message."""
     assigned_at: str
+    is_erased: bool = False
+    """Whether its text is lost, and its number and key alone count."""
+    mark: str = ""
+    """The command that voids or erases it as it was."""
 
     @property
     def project_id(self) -> str:
@@ -53,6 +86,15 @@ class Existing:
 
 
 @dataclass(frozen=True)
+class Reserved:
+    """An exported item that is no ticket; its number was used all the same."""
+
+    line: int
+    project_id: str
+    number: int
+
+
+@dataclass(frozen=True)
 class Defaults:
     """Values for tickets without them, and the form of their times."""
 
@@ -64,8 +106,8 @@ class Defaults:
 
 def check_lines(
     lines: Iterable[Line], defaults: Defaults
-) -> Iterator[Existing | tuple[int, str]]:
-    """Yield the tickets, and the numbers of the bad lines with the reasons."""
+) -> Iterator[Existing | Reserved | tuple[int, str]]:
+    """Yield the lines, and the numbers of the bad ones with the reasons."""
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
         try:
@@ -77,11 +119,20 @@ def check_lines(
             yield ticket
 
 
-def _ticket(line: Line, defaults: Defaults) -> Existing:
+def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     if line.problem:
         raise InvalidMessageError(line.problem)
-    fields = _placed(line.fields)
-    number = _number(fields.pop("number", None))
+    placed = _placed(line.fields)
+    number = _number(placed.pop("number", None))
+    status = placed.get(STATUS)
+    if status not in (None, RESERVED, *_MARKS):
+        raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
+    if status == RESERVED:
+        project_id = placed.get("project_id", defaults.project)
+        if not is_project_id(project_id):
+            raise InvalidMessageError("project_id: not the id of a project")
+        return Reserved(line.number, project_id, number)
+    fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
     if "assigned_at" in fields:
         assigned_at = _timestamp(fields.pop("assigned_at"), defaults.date_format)
@@ -91,7 +142,19 @@ def _ticket(line: Line, defaults: Defaults) -> Existing:
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
     request = CreateTicket.parse(body_of(fields))
-    return Existing(line.number, number, request, assigned_at)
+    is_erased, mark = status == ERASED, _mark(placed, number)
+    return Existing(line.number, number, request, assigned_at, is_erased, mark)
+
+
+def _mark(fields: Fields, number: int) -> str:
+    """Return the command that sets the mark of a line again; "" if it has none."""
+    verb = _MARKS.get(fields.get(STATUS, ""))
+    if not verb:
+        return ""
+    reason = str(fields.get(REASONS[fields[STATUS]]))
+    shown = quote(reason) if reason.isprintable() else "..."
+    key = ticket_key(str(fields.get("project_id")), number)
+    return f"ticketctl {verb} {quote(key)} --reason {shown}"
 
 
 def _placed(fields: Fields) -> Fields:
@@ -109,12 +172,11 @@ def _placed(fields: Fields) -> Fields:
 
 
 def _refuse_repeats(
-    ticket: Existing, seen: dict[tuple[str, str, int | str], int]
+    ticket: Existing | Reserved, seen: dict[tuple[str, str, int | str], int]
 ) -> None:
-    identities: dict[str, int | str] = {
-        "number": ticket.number,
-        "idempotency_key": ticket.idempotency_key,
-    }
+    identities: dict[str, int | str] = {"number": ticket.number}
+    if isinstance(ticket, Existing):
+        identities["idempotency_key"] = ticket.idempotency_key
     for name, value in identities.items():
         first = seen.setdefault((ticket.project_id, name, value), ticket.line)
         if first != ticket.line:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import typer
 
@@ -10,7 +11,7 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, counted, remark, with_progress
-from ticketctl.importing.lines import Defaults, Existing, check_lines
+from ticketctl.importing.lines import Defaults, Existing, Reserved, check_lines
 from ticketctl.importing.tickets import (
     ALREADY,
     MISSING,
@@ -23,26 +24,59 @@ from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
 from ticketctl.sequences.seeding import Seed, Seeded
 
 
+@dataclass(frozen=True)
+class Tickets:
+    """The lines of a file."""
+
+    to_import: Sequence[Existing]
+    reserved: Sequence[Reserved] = ()
+
+    def highest_numbers(self) -> dict[str, int]:
+        """Return each project's highest number, be it only reserved."""
+        highest: dict[str, int] = {}
+        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
+        for line in lines:
+            project = line.project_id
+            highest[project] = max(line.number, highest.get(project, 0))
+        return highest
+
+    def left_out(self) -> Iterator[str]:
+        """Yield lines about what an import leaves out: numbers, texts, marks."""
+        if self.reserved:
+            skipped = counted(len(self.reserved), "reserved number")
+            yield f"skipped: {skipped}, which count as used"
+        if erased := sum(ticket.is_erased for ticket in self.to_import):
+            without = counted(erased, "erased ticket")
+            yield f"without text: {without}; the keys are known"
+        marks = [ticket.mark for ticket in self.to_import if ticket.mark]
+        if marks:
+            yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
+            yield from marks
+
+
 def read_tickets(
     file: str, file_format: Format | None, columns: Columns, defaults: Defaults
-) -> list[Existing]:
+) -> Tickets:
     """Return the tickets of a file.
 
     Raises:
         InputError: A line is wrong, or there is none.
     """
     tickets: list[Existing] = []
+    reserved: list[Reserved] = []
     problems = Problems(file)
     with open_lines(file, file_format, columns) as lines:
         for found in check_lines(lines, defaults):
             if isinstance(found, Existing):
                 tickets.append(found)
+            elif isinstance(found, Reserved):
+                reserved.append(found)
             else:
                 problems.add(*found)
     _end(problems, file)
-    if not tickets:
+    if not (tickets or reserved):
         raise InputError(f"{shown_name(file)}: holds no ticket")
-    return tickets
+    return Tickets(tickets, reserved)
 
 
 def refuse_beyond(limits: Limits, tickets: Sequence[Existing], file: str) -> None:
@@ -66,11 +100,11 @@ def _end(problems: Problems, file: str) -> None:
         )
 
 
-def plan(stack: System, tickets: Sequence[Existing]) -> str:
+def plan(stack: System, tickets: Tickets) -> str:
     """Describe the effect of an import, a line for each project."""
-    counts = Counter(ticket.project_id for ticket in tickets)
+    counts = Counter(ticket.project_id for ticket in tickets.to_import)
     lines: list[str] = []
-    for project, number in _highest_numbers(tickets).items():
+    for project, number in tickets.highest_numbers().items():
         last = last_number(stack, project)
         then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
         lines.append(
@@ -104,7 +138,7 @@ def verify_all(stack: System, tickets: Sequence[Existing]) -> bool:
     return not wrong
 
 
-def import_all(target: Import, tickets: Sequence[Existing], file: str) -> None:
+def import_all(target: Import, tickets: Tickets, file: str) -> None:
     """Seed the projects, write the tickets, and print the counts.
 
     Raises:
@@ -113,11 +147,11 @@ def import_all(target: Import, tickets: Sequence[Existing], file: str) -> None:
     counts: Counter[str] = Counter()
     refused = Problems(file)
     try:
-        for project, number in _highest_numbers(tickets).items():
+        for project, number in tickets.highest_numbers().items():
             seeded = seed_for_import(target, project, number)
             for given in seeded.given_within if seeded else ():
                 remark(f"{project}-{given} was given by workers meanwhile")
-        for ticket, result in _results(target, tickets):
+        for ticket, result in _results(target, tickets.to_import):
             counts[result] += 1
             if result not in {WRITTEN, ALREADY}:
                 refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
@@ -129,6 +163,8 @@ def import_all(target: Import, tickets: Sequence[Existing], file: str) -> None:
         f"imported {counts[WRITTEN]}, there already {counts[ALREADY]}, "
         f"refused {refused.number}; not announced"
     )
+    for line in tickets.left_out():
+        console().print(line, markup=False)
     if refused.number:
         raise typer.Exit(Status.FOUND)
 
@@ -156,11 +192,3 @@ def seed_for_import(target: Import, project: str, number: int) -> Seeded | None:
         return None
     last = above.number if above else number
     return Seed(stack, project, last, caller, "import", target.retry).apply()
-
-
-def _highest_numbers(tickets: Sequence[Existing]) -> dict[str, int]:
-    highest: dict[str, int] = {}
-    for ticket in tickets:
-        project = ticket.project_id
-        highest[project] = max(ticket.number, highest.get(project, 0))
-    return highest

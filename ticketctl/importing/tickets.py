@@ -12,28 +12,22 @@ from botocore.exceptions import ClientError
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
-    CALLERS,
     CHAIN,
-    COMMITMENT,
     ELSEWHERE,
     IMPORTED_BY,
     NUMBER,
     ORIGIN,
-    REASONS,
     RECORD_ID,
     RESERVED,
-    SALT,
     SEED_ATTRIBUTES,
     STATUS,
-    TIMES,
-    VOIDED,
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, key_record, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import ticket_from, tickets_below, tickets_of
 from ticketctl.cli.errors import NotThereError
-from ticketctl.importing.lines import Existing
+from ticketctl.importing.lines import LEFT_BEHIND, Existing
 from ticketctl.sequences.retry import RetryPolicy
 
 _IN_FLIGHT: Final = 8
@@ -44,10 +38,7 @@ WRITTEN: Final = "written"
 ALREADY: Final = "there already"
 MISSING: Final = "missing"
 
-_ADDED: Final = SEED_ATTRIBUTES | {
-    *(CHAIN, SALT, COMMITMENT, NUMBER, ASSIGNED_AT, ORIGIN, IMPORTED_BY, STATUS),
-    *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
-}
+_ADDED: Final = LEFT_BEHIND | {NUMBER, ASSIGNED_AT}
 """Attributes of a ticket that are not of its request."""
 
 
@@ -193,7 +184,7 @@ def comparison(ticket: Existing, there: Ticket) -> str:
     if there.status == RESERVED:
         return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
-    is_erased = is_own and there.status == dynamodb_items.ERASED
+    is_erased = is_own and (ticket.is_erased or there.status == dynamodb_items.ERASED)
     wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
     if is_erased or _asked_for(there.fields) == _asked_for(wanted):
         return ALREADY

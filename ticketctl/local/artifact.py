@@ -14,9 +14,10 @@ import zipfile
 from pathlib import Path
 
 from ticketctl.cli.errors import ToolError
+from ticketctl.local import environments
 from ticketctl.local.trim import trim
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = environments.ROOT
 SOURCE = ROOT / "src"
 BUILD_DIRECTORY = ROOT / ".build" / "worker"
 EMULATOR_PYTHON = ROOT / ".venv-emulator" / "bin" / "python"
@@ -46,11 +47,11 @@ def build_artifact(
     Args:
         source: What ships: `requirements.txt` and, beside it, the code.
         build_directory: Where the zip file and the installed packages are kept.
-        python: Interpreter, with pip, of the version that will run the function.
+        python: Interpreter of the version that will run the function.
 
     Raises:
-        ToolError: The interpreter is missing, or pip could not install a
-            requirement.
+        ToolError: The interpreter is missing, or a requirement could not be
+            installed.
     """
     build_directory.mkdir(parents=True, exist_ok=True)
     packages = _packed_requirements(source, build_directory, python)
@@ -74,7 +75,7 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
         return packed
     with tempfile.TemporaryDirectory(dir=build_directory) as scratch:
         target = Path(scratch, "packages")
-        _install(requirements, target, python, log=build_directory / "pip.log")
+        install_packages(requirements, target, python)
         trim(target)
         _compile(target, python)
         unfinished = Path(scratch, packed.name)
@@ -90,19 +91,16 @@ def _describe(python: Path) -> str:
     return _run(python, "-I", "-c", _DESCRIBE_INTERPRETER).stdout
 
 
-def _install(requirements: Path, target: Path, python: Path, *, log: Path) -> None:
-    """Install into a directory; wheels only, so that nothing is compiled or run."""
-    log.unlink(missing_ok=True)
-    command: list[str | Path] = [python, "-I", "-m", "pip", "install", "--quiet"]
-    command += ["--no-input", "--disable-pip-version-check", "--no-compile"]
-    command += ["--require-hashes", "--only-binary", ":all:", "--log", log]
-    command += ["--requirement", requirements, "--target", target]
-    result = _run(*command)
-    if result.returncode:
-        raise ToolError(
-            f"pip could not install {requirements}: {_reason(result.stderr)}"
-            f" (everything pip said: {log})"
-        )
+def install_packages(requirements: Path, target: Path, python: Path) -> None:
+    """Install into a directory; wheels only, so that nothing is compiled or run.
+
+    Raises:
+        ToolError: A requirement could not be installed.
+    """
+    options = ("--require-hashes", "--only-binary", ":all:", "--python", python)
+    environments.uv(
+        "pip", "install", *options, "--target", target, "--requirement", requirements
+    )
 
 
 def _compile(root: Path, python: Path) -> None:
@@ -116,12 +114,6 @@ def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - no shell, and no argument comes from outside.
         command, check=False, capture_output=True, text=True
     )
-
-
-def _reason(stderr: str) -> str:
-    """Return pip's first error line: the ones after it are consequences."""
-    errors = (line for line in stderr.splitlines() if line.startswith("ERROR: "))
-    return next(errors, "no reason given").removeprefix("ERROR: ")
 
 
 def _pack(archive: Path, root: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Final
 
 from rich.text import Text
 
-from ticketctl.aws.queues import messages_on, subscribe
+from ticketctl.aws.queues import messages_on
+from ticketctl.aws.topic import subscribe
 from ticketctl.cli.output import console, counted
 from ticketctl.local.bridge import bridge
 from ticketctl.local.connection_files import (

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, get_args
+from typing import Final
 
 from botocore.exceptions import ClientError
-from pydantic import ValidationError
 
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
@@ -17,15 +16,13 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
     ticket_id,
 )
-from ticket_numbering.contract.envelope import Envelope, is_fifo
-from ticket_numbering.contract.field_types import Priority
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
+from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
@@ -67,8 +64,6 @@ def _void(
     )
     return ticket(answer["Attributes"]), []
 
-
-_DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 
 VOID: Final = Mark("void", VOIDED, TicketVoided, _void)
 ERASE: Final = Mark("erase", ERASED, TicketErased, erase, replaces=(VOIDED,))
@@ -188,26 +183,17 @@ def checked_reason(reason: str) -> str:
 
 def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
-        mark.event.of(marked, stack.outputs["EventSource"])
-    except ValidationError:
+        event = mark.event.of(marked, stack.outputs["EventSource"])
+        envelope_of(event, marked, replayed=False)
+    except ValueError:  # That of pydantic is one.
         return False
-    return _priority(marked) in get_args(Priority)
+    return True
 
 
-def _priority(found: Ticket) -> Any:
-    return found.fields.get("priority", _DEFAULT_PRIORITY)
-
-
-def announce(stack: System, marked: Marked, mark: Mark) -> None:
-    """Publish that a ticket is marked, as the worker publishes; or publish it again."""
-    event = mark.event.of(marked.ticket, stack.outputs["EventSource"])
-    key = RequestKey(event.data.project_id, event.data.idempotency_key)
-    envelope = Envelope.of_ticket(
-        event,
-        key,
-        priority=_priority(marked.ticket),
-        replayed=marked.was_already,
-    )
-    topic_arn = stack.outputs["AssignmentsTopicArn"]
-    entry = envelope.entry(fifo=is_fifo(topic_arn))
-    stack.client("sns").publish(TopicArn=topic_arn, **entry)
+def announce(marked: Marked, mark: Mark, announcer: Announcer) -> None:
+    """Publish that a ticket is marked; or publish it again."""
+    source = announcer.stack.outputs["EventSource"]
+    event = mark.event.of(marked.ticket, source)
+    envelope = envelope_of(event, marked.ticket, replayed=marked.was_already)
+    for _ in announcer.publish([envelope]):
+        pass

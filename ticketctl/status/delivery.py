@@ -46,16 +46,22 @@ def aliases_of(stack: NamedSystem, arns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def delivery_problems(
-    mappings: Sequence[Mapping[str, Any]], aliases: Sequence[Mapping[str, Any]]
+    mappings: Sequence[Mapping[str, Any]],
+    aliases: Sequence[Mapping[str, Any]] | None,
 ) -> Iterator[str]:
-    """Yield a line for each reason why messages do not reach the worker's alias."""
-    arns = {alias["arn"] for alias in aliases} - {None}
+    """Yield a line for each reason why messages do not reach the worker's alias.
+
+    Args:
+        mappings: The stack's event source mappings.
+        aliases: The function's aliases; None if they are unknown.
+    """
+    arns = {alias["arn"] for alias in aliases or ()} - {None}
     if not mappings:
         yield "the stack has no event source mapping: nothing feeds the worker"
     for mapping in mappings:
         if mapping["state"] != _ENABLED:
             yield f"the worker is stopped: its mapping is {mapping['state']}"
-        elif mapping["function_arn"] not in arns:
+        elif aliases is not None and mapping["function_arn"] not in arns:
             leads_to = mapping["function_arn"]
             yield f"the alias receives nothing: the mapping leads to {leads_to}"
 

@@ -4,11 +4,16 @@ CloudWatch's time series are for the dashboard: asking for them costs money each
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
+from botocore.exceptions import ClientError
+
+from ticketctl.aws.aws_errors import explained, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
-from ticketctl.aws.stack import Stack
+from ticketctl.aws.stack import Stack, place_of
+from ticketctl.cli.output import visible
 from ticketctl.status.alarms import (
     address_problems,
     addresses_of,
@@ -26,52 +31,98 @@ _REMOVED: Final = ("DELETE_COMPLETE", "DELETE_SKIPPED")
 """Of resources that are the stack's no longer; API reference, StackResourceSummary."""
 
 _WIDTH: Final = 14
+_REFUSAL_WIDTH: Final = 400
+
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Questions:
+    """Asks AWS, and goes on where a right is missing."""
+
+    refused: list[str] = field(default_factory=list)
+    """A line for each service that refused to answer."""
+
+    def ask(self, service: str, question: Callable[[], Answer]) -> Answer | None:
+        """Return the answer of a service; None if it refuses."""
+        try:
+            return question()
+        except ClientError as error:
+            if not is_refused(error):
+                raise
+            why = visible(str(explained(error)), _REFUSAL_WIDTH)
+            self.refused.append(f"unknown, because {service} refuses: {why}")
+            return None
 
 
 def status_of(stack: Stack) -> dict[str, Any]:
-    """Ask AWS; return its answers as `--json` prints them."""
-    created = _created(stack)
-    dead_letters = messages_on(stack, "DeadLetterQueueUrl")
-    mappings = mappings_of(
-        stack, [*created["AWS::Lambda::EventSourceMapping"].values()]
-    )
-    aliases = aliases_of(stack, [*created["AWS::Lambda::Alias"].values()])
-    alarms = [*alarms_of(stack, created["AWS::CloudWatch::Alarm"])]
-    topics = {*created["AWS::SNS::Topic"].values()}
-    alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
-    addresses = [*addresses_of(stack, alarm_topics)]
-    problems = [
-        *delivery_problems(mappings, aliases),
-        *alarm_problems(alarms),
-        *address_problems(alarm_topics, addresses),
-    ]
+    """Ask AWS; return its answers as `--json` prints them, None for what is unknown."""
+    questions = Questions()
+    ask = questions.ask
+    created = ask("CloudFormation", lambda: _created(stack))
+    dead_letters = ask("SQS", lambda: messages_on(stack, "DeadLetterQueueUrl"))
+    queue = ask("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl"))
+    of_stack, problems = _UNKNOWN, list[str]()
+    if created is not None:
+        of_stack, problems = _of_stack(stack, created, questions)
+    problems += questions.refused
     return {
         "stack": stack.name,
+        "place": place_of(stack),
         "region": stack.region,
-        "queue": message_counts(stack, "CreateTicketQueueUrl"),
+        "queue": queue,
         "dead_letters": dead_letters,
-        "mappings": mappings,
-        "aliases": aliases,
-        "alarms": alarms,
-        "alarm_addresses": addresses,
+        **of_stack,
         "problems": problems,
+        "refused": bool(questions.refused),
         "needs_a_person": bool(dead_letters or problems),
     }
 
 
+_UNKNOWN: Final[Mapping[str, Any]] = dict.fromkeys(
+    ("mappings", "aliases", "alarms", "alarm_addresses")
+)
+
+
+def _of_stack(
+    stack: Stack, created: Mapping[str, Mapping[str, str]], questions: Questions
+) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the states of the resources that a stack has created, and the problems."""
+    ask = questions.ask
+    mapping_ids = [*created["AWS::Lambda::EventSourceMapping"].values()]
+    alias_arns = [*created["AWS::Lambda::Alias"].values()]
+    mappings = ask("Lambda", lambda: mappings_of(stack, mapping_ids))
+    aliases = ask("Lambda", lambda: aliases_of(stack, alias_arns))
+    own_alarms = created["AWS::CloudWatch::Alarm"]
+    alarms = ask("CloudWatch", lambda: [*alarms_of(stack, own_alarms)])
+    topics = {*created["AWS::SNS::Topic"].values()}
+    alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
+    addresses = ask("SNS", lambda: [*addresses_of(stack, alarm_topics)])
+    problems: list[str] = []
+    if mappings is not None:
+        problems += delivery_problems(mappings, aliases)
+    problems += alarm_problems(alarms or ())
+    if addresses is not None:
+        problems += address_problems(alarm_topics, addresses)
+    states = mappings, aliases, alarms, addresses
+    return dict(zip(_UNKNOWN, states, strict=True)), problems
+
+
 def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each count and state, and one for each problem."""
-    yield f"{status['stack']} in {status['region']}"
-    for name, count in status["queue"].items():
+    """Yield a line for each count and state that is known, and for each problem."""
+    yield str(status["place"])
+    for name, count in (status["queue"] or {}).items():
         yield f"{name.replace('_', ' '):<{_WIDTH}}{count}"
-    yield f"{'dead letters':<{_WIDTH}}{status['dead_letters']}"
-    for mapping in status["mappings"]:
+    if status["dead_letters"] is not None:
+        yield f"{'dead letters':<{_WIDTH}}{status['dead_letters']}"
+    for mapping in status["mappings"] or ():
         yield f"{'mapping':<{_WIDTH}}{mapping['state']}"
-    for alias in status["aliases"]:
+    for alias in status["aliases"] or ():
         yield f"{'alias':<{_WIDTH}}{routing(alias)}"
-    states = [alarm["state"] for alarm in status["alarms"]]
-    on, well = states.count("ALARM"), states.count("OK")
-    yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
+    if status["alarms"] is not None:
+        states = [alarm["state"] for alarm in status["alarms"]]
+        on, well = states.count("ALARM"), states.count("OK")
+        yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
     if status["problems"]:
         yield "docs/operations.md says what to do about each"

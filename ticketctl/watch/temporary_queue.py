@@ -15,8 +15,8 @@ from uuid import uuid4
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.aws.aws_errors import explained, is_not_there, is_refused
-from ticketctl.aws.queues import create_queue, subscribe_queue
 from ticketctl.aws.stack import NamedSystem, System
+from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.cli.output import remark, visible
 
 MAX_AGE_SECONDS: Final = 24 * 60 * 60

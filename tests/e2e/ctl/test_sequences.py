@@ -119,3 +119,22 @@ def test_repeat_keeps_its_number_when_the_ticket_was_erased(
     assert first["chain"] == ticket["chain"] == record["chain"]
     assert {event["subject"] for event in system.events(project)} == {f"{project}-1"}
     assert ctl("audit", "--project", project).status == Status.OK
+
+
+def test_events_are_the_same_when_they_are_announced_again(
+    ctl: Ctl, system: System, project: str
+) -> None:
+    """As their first subscriber got them, in order, but marked as replays."""
+    number(system, project, *(ticket_fields(project) for _ in range(12)))
+    ctl("void", f"{project}-3", "--reason", "spam", "--yes")
+    system.wait_for(lambda: len(system.events(project)) >= 13)
+    first = {event["id"]: event for event in system.events(project)}
+    system.announced.clear()
+
+    ended = ctl("announce", "--project", project, "--from", "2", "--yes")
+    system.wait_for(lambda: len(system.events(project)) >= 12)
+
+    assert (ended.status, ended.err) == (Status.OK, "")
+    again = {event["id"]: event for event in system.events(project)}
+    assert again == {name: first[name] for name in first if name != f"{project}-1"}
+    assert all(system.replays(project))

@@ -14,7 +14,8 @@ import pytest
 from tests.e2e.conftest import PATIENCE_SECONDS, System, messages_of
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
-from ticketctl.aws.queues import create_queue, subscribe_queue, take
+from ticketctl.aws.queues import take
+from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.local.stack import LocalStack
 from ticketctl.watch.temporary_queue import name_start
 

@@ -18,7 +18,7 @@ from tests.support.faults import DECKS
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.contract.messages import RequestKey
 from ticket_numbering.worker.results import Replayed, Retry
-from ticketctl.aws.queues import subscribe
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import local_stack
 from ticketctl.watch.announcements import ASSIGNED
 

@@ -13,7 +13,7 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
 from tests.support.proxy import Action, sns_proxy
-from ticketctl.aws.queues import subscribe
+from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator

@@ -37,6 +37,7 @@ from ticket_numbering.contract.events import (
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
+from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from tools import contracts
@@ -185,9 +186,6 @@ class Client:
     def client(self, _service_name: str) -> Any:
         return self
 
-    def publish(self, **entry: Any) -> None:
-        self.entries.append(entry)
-
     def publish_batch(self, **call: Any) -> dict[str, Any]:
         return self.send_message_batch(Entries=call["PublishBatchRequestEntries"])
 
@@ -238,7 +236,7 @@ def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Client:
     times = {"voided_at": STAMP, "erased_at": STAMP}
     reasons = {"voided_reason": "duplicate", "erased_reason": "asked to"}
     ticket = Ticket(request.project_id, 42, request.content() | times | reasons)
-    announce(client, Marked(ticket, replayed), mark)
+    announce(Marked(ticket, replayed), mark, Announcer(client))
     return client
 
 

@@ -21,6 +21,7 @@ from tests.support.audit_tables import (
     sequence,
 )
 from tests.support.canned_aws import aws_client
+from tests.support.cases import plain_id
 from tests.support.fakes import Clock
 from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
@@ -256,7 +257,7 @@ class TestMalformedItems:
             *[(number, "x") for number in ("1.5", "0", "-3", "9" * 30)],
             *[("2", key) for key in (None, "", "k" * 3000, "two words", "ü")],
         ],
-        ids=lambda value: str(value)[:9],
+        ids=plain_id,
     )
     def test_audit_goes_on_when_a_ticket_is_malformed(
         self, number: str, key: str | None, projects: tuple[str, ...]

@@ -387,7 +387,7 @@ class TestVerifier:
     ) -> None:
         status, [line] = self.run(tmp_path, tables, **{name: "x"})
 
-        assert (status, line.split(":")[0]) == (1, "these are not all items")
+        assert (status, line.split(":")[1]) == (2, " not all items")
 
     def test_nothing_at_all_is_no_success(self, tmp_path: Path) -> None:
         assert self.run(tmp_path, Tables()) == (1, ["0 items, 0 heads, 0 problems"])
@@ -395,9 +395,9 @@ class TestVerifier:
     @pytest.mark.parametrize(
         ("given", "heads", "named"),
         [
-            ("", [], "standard input: Expecting value"),
             ('{"Items": [', [], "standard input: Expecting value"),
-            ("[]", [], "standard input: it has no Items"),
+            ("[]", [], "standard input: there is JSON that is no ticket"),
+            ("{}\n{", [], "standard input: there is JSON that is no ticket"),
             ('{"Items": []}', ["absent"], "absent: No such file or directory"),
             ('{"Items": []}', ["cut"], "cut: Expecting value"),
             ('{"Items": []}', ["binary"], "binary: 'utf-8' codec"),

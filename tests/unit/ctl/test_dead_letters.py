@@ -47,8 +47,23 @@ class TestSelection:
     def test_selection_is_refused_when_it_is_empty_or_ambiguous(
         self, selection: Selection
     ) -> None:
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=r"^name ids, or "):
             selection.checked()
+
+    @pytest.mark.parametrize("limit", [1, 2, None])
+    def test_selection_is_of_the_first_ones_when_there_is_a_limit(
+        self, capsys: pytest.CaptureFixture[str], limit: int | None
+    ) -> None:
+        site = Site(Sqs(dead_letters(2)))
+
+        selected = select(site, Selection(everything=True), limit)
+
+        assert [one.message_id for one in selected] == site.sqs.ids[:limit]
+        assert not capsys.readouterr().err
+
+    def test_reasons_are_named_as_they_are_typed_when_one_is_misspelt(self) -> None:
+        with pytest.raises(InputError, match=r", [A-Za-z]+, received-too-often$"):
+            Selection(reason="misspelt")
 
     def test_dead_letter_passes_when_project_and_reason_match(self) -> None:
         """SQS's own reason is written without quotes."""

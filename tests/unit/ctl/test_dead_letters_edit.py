@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.builders import ticket_fields
+from tests.support.cases import plain_id
 from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, text
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
@@ -34,7 +35,7 @@ OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
             )
         ],
     ],
-    ids=lambda body: body[:20],
+    ids=plain_id,
 )
 def test_body_is_laid_out_when_nothing_of_it_gets_lost(
     body: str, expected: str

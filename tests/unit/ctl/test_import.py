@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from tests.support.builders import CALLER, create_ticket
+from tests.support.cases import plain_id
 from tests.support.command_site import Site, cancel, fail, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
@@ -37,7 +38,7 @@ def read(
     for found in check_lines(json_lines(texts), Defaults(NOW, project)):
         if isinstance(found, Existing):
             tickets.append(found)
-        else:
+        elif isinstance(found, tuple):
             wrong.append(found)
     return tickets, wrong
 
@@ -70,7 +71,7 @@ class TestReading:
             ("{", "body"),
             ('{"number": 1, "number": 2}', "number"),
         ],
-        ids=str,
+        ids=plain_id,
     )
     def test_line_is_bad_when_it_is_no_ticket(self, bad: Any, field_name: str) -> None:
         [_], [(number, why)] = read(line(7), bad)
@@ -146,6 +147,166 @@ class TestReading:
         tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
 
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
+
+
+EXPORTED: Any = {
+    "idempotency_key": "k",
+    "assigned_at": NOW,
+    "salt": "s",
+    "chain": "v1:c",
+    "origin": "elsewhere",
+    "imported_by": CALLER,
+    "reserved_up_to": 9,
+    "reserved_after": 2,
+}
+VOIDED: Any = {
+    "status": "voided",
+    "voided_at": NOW,
+    "voided_by": CALLER,
+    "voided_reason": "it's spam",
+}
+ERASED: Any = {
+    "status": "erased",
+    "title": "erased",
+    "commitment": "c",
+    "erased_at": NOW,
+    "erased_by": CALLER,
+    "erased_reason": "asked to",
+}
+RESERVED_LINE: Any = {
+    "project_id": "PROJ",
+    "number": 9,
+    "status": "reserved",
+    "reserved_at": NOW,
+    "reserved_by": CALLER,
+    "reserved_reason": "import",
+    "chain": "v1:c",
+}
+
+
+class TestExports:
+    """The lines of an export are taken as they are, but for what a table adds."""
+
+    @pytest.mark.parametrize("marks", [{}, VOIDED], ids=["plain", "voided"])
+    def test_exported_ticket_is_the_same_request_under_the_same_key(
+        self, marks: dict[str, str]
+    ) -> None:
+        [ticket], wrong = read(line(7, labels=["a"]) | EXPORTED | marks)
+
+        assert wrong == []
+        assert ticket.request == create_ticket(
+            idempotency_key="k", title="t", labels=["a"]
+        )
+        assert (ticket.number, ticket.assigned_at) == (7, NOW)
+
+    @pytest.mark.parametrize("name", ["unheard_of", "expires_at", "fingerprint"])
+    def test_attribute_is_refused_when_no_export_has_it(self, name: str) -> None:
+        """A misspelt field must not be lost in silence."""
+        _, wrong = read(line(7) | EXPORTED | {name: "x"})
+
+        assert wrong == [(1, f"{name}: Extra inputs are not permitted")]
+
+    @pytest.mark.parametrize(
+        ("bad", "why"),
+        [
+            (line(7, status="open"), "status: must be one of"),
+            (line(7, status=["voided"]), "status: must be one of"),
+            (RESERVED_LINE | {"number": 0}, "number: "),
+            (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
+        ],
+    )
+    def test_line_is_bad_when_its_status_or_place_is(self, bad: Any, why: str) -> None:
+        [], [(_, said)] = read(bad)
+
+        assert said.startswith(why)
+
+    def test_number_is_refused_when_it_is_reserved_on_another_line(self) -> None:
+        _, wrong = read(RESERVED_LINE, line(9))
+
+        assert wrong == [(2, "number: line 1 has it, too")]
+
+    def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
+        self, site: Site
+    ) -> None:
+        """The next number follows the highest, which is no ticket's."""
+        path = site.file(
+            line(1) | VOIDED, line(2) | ERASED, 3, RESERVED_LINE | {"number": 4}
+        )
+
+        planned = site.call(import_tickets, path, dry_run=True)
+        ended = site.call(import_tickets, path)
+
+        left_out = (
+            "skipped: 1 reserved number, which count as used\n"
+            "without text: 1 erased ticket; the keys are known\n"
+            "not imported: 2 marks; to set them again:\n"
+            """ticketctl void PROJ-1 --reason 'it'"'"'s spam'\n"""
+            "ticketctl erase PROJ-2 --reason 'asked to'\n"
+        )
+        assert planned.out.endswith(left_out)
+        assert "PROJ: 3 tickets up to 4;" in planned.out
+        counts = "imported 3, there already 0, refused 0; not announced\n"
+        assert ended.out == counts + left_out
+        assert site.given() == [1, 2, 3]
+        site.put(5)
+        assert site.call(import_tickets, path).status == Status.OK
+
+    def test_request_of_an_erased_ticket_gets_no_second_number(
+        self, site: Site
+    ) -> None:
+        """Its key is known at once, and trusted by itself once it is erased again."""
+        path = site.file(line(1, idempotency_key="k") | ERASED)
+
+        site.call(import_tickets, path)
+        known = site.records()["k"]["number"]
+        site.call(sequences.erase, "PROJ-1", reason="asked to")
+
+        assert known == 1
+        assert site.records()["k"]["fingerprint"] == "erased:"
+        assert "there already 1" in site.call(import_tickets, path).out
+
+    def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
+        self, site: Site
+    ) -> None:
+        """The printed command erases it again."""
+        site.put(1)
+        path = site.file(line(1, idempotency_key="key-1") | ERASED)
+        other = site.file(line(1, idempotency_key="other") | ERASED)
+
+        refused = site.call(import_tickets, other)
+        site.file(line(1, idempotency_key="key-1") | ERASED)
+        ended = site.call(import_tickets, path)
+
+        assert "refused 1" in refused.out
+        assert "there already 1, refused 0" in ended.out
+        assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
+
+    def test_parts_of_a_file_are_imported_one_after_the_other(self, site: Site) -> None:
+        site.put(1, 2)
+        workers = [
+            line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
+            for number in (1, 2)
+        ]
+        for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
+            assert site.call(import_tickets, site.file(*part)).status == Status.OK
+
+        assert site.given() == [1, 2, 3, 5, 6]
+        assert max(site.tickets()) == 6
+
+    def test_sequence_goes_on_when_all_numbers_are_reserved(self, site: Site) -> None:
+        ended = site.call(import_tickets, site.file(RESERVED_LINE))
+        planned = site.call(import_tickets, site.file(RESERVED_LINE), dry_run=True)
+
+        assert "skipped: 1 reserved number" in ended.out
+        assert max(site.tickets()) == 9
+        assert "there already" not in planned.out
+
+    def test_reason_drives_no_terminal_when_it_is_shown(self, site: Site) -> None:
+        path = site.file(line(1) | VOIDED | {"voided_reason": "\x1b[2J"})
+
+        ended = site.call(import_tickets, path)
+
+        assert ended.out.endswith("ticketctl void PROJ-1 --reason ...\n")
 
 
 def shown_imports() -> list[Shown]:
@@ -274,6 +435,16 @@ class TestImport:
         assert {item["imported_by"] for item in second.values()} == {CALLER}
         assert site.recorded() == [*range(1, 21)]
 
+    def test_file_is_read_in_the_named_format_when_its_name_says_another(
+        self, site: Site, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "tickets.jsonl"
+        path.write_text("project_id,number,title\nPROJ,3,t\n")
+
+        ended = site.call(import_tickets, str(path), file_format="csv")
+
+        assert ended.out == "imported 1, there already 0, refused 0; not announced\n"
+
     def test_own_tickets_are_there_already_when_they_are_imported(
         self, site: Site
     ) -> None:
@@ -336,6 +507,21 @@ class TestImport:
         assert "PROJ-2 was given by workers meanwhile" in ended.err
         assert site.given() == [1, 2, 50, 99]
         assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
+
+    def test_import_finishes_the_seed_when_it_ends_above_the_file(
+        self, site: Site
+    ) -> None:
+        site.put(1)
+        site.interrupt_seed(99, after=1)
+
+        site.call(import_tickets, site.file(50))
+
+        reserved = site.tickets()[2]
+        assert (reserved["status"], reserved["reserved_up_to"]) == ("reserved", 99)
+        assert (reserved["reserved_by"], reserved["reserved_reason"]) == (
+            CALLER,
+            "import",
+        )
 
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
@@ -534,6 +720,16 @@ class TestImport:
             "OTHER: there already 0, missing 1, different 0\n"
         )
         assert sorted(site.tickets()) == [1]
+
+    @pytest.mark.parametrize("number", [5, 9])
+    def test_plan_says_that_the_next_number_stays_when_the_file_ends_below_it(
+        self, site: Site, number: int
+    ) -> None:
+        site.put(9)
+
+        ended = site.call(import_tickets, site.file(number, 1), dry_run=True)
+
+        assert f"to {number}; the last number is 9, the next stays 10\n" in ended.out
 
     @pytest.mark.parametrize("imported", [[5], [1, 2, 5], [1, 2, 3, 4, 5]], ids=len)
     def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(

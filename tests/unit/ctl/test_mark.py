@@ -70,7 +70,7 @@ class TestVoid:
         error: type[BaseException],
     ) -> None:
         site.put(42)
-        monkeypatch.setattr(site, "publish", failure)
+        monkeypatch.setattr(site, "publish_batch", failure)
 
         with pytest.raises(error):
             site.call(sequences.void, "PROJ-42", reason="spam")

@@ -8,6 +8,7 @@ import pytest
 from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client, parameters
+from tests.support.cases import plain_id
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.seed_items import Item, key_item, ticket_item
 from ticketctl.aws.stack import Stack
@@ -196,7 +197,7 @@ class TestFind:
         *(("import", "/nowhere/tickets.jsonl"), ("void", "P", "--reason", "spam")),
         ("erase", "P-1", "--reason", ""),
     ],
-    ids=str,
+    ids=plain_id,
 )
 def test_command_is_refused_when_its_arguments_are_malformed(
     arguments: tuple[str, ...],

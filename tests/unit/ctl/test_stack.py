@@ -21,14 +21,12 @@ from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
-from pydantic.alias_generators import to_pascal
 
 from tests.support.ctl_process import Ctl
 from tests.support.template_loader import source
-from ticket_numbering.contract.limits import Limits
 from ticketctl.__main__ import main
 from ticketctl.aws.aws_errors import error_code, explained
-from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack, find_stack
+from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack, find_stack
 from ticketctl.cli.errors import (
     CloudError,
     InputError,
@@ -141,13 +139,8 @@ class TestStack:
             )
 
     def test_needed_outputs_are_those_of_the_template(self) -> None:
-        """But for the log group's name, which no command reads, and the limits.
-
-        A stack of an earlier release lacks a limit that it does not have.
-        """
-        others = {"WorkerLogGroupName", *map(to_pascal, Limits.model_fields)}
-
-        assert {*NEEDED_OUTPUTS} == source()["Outputs"].keys() - others
+        """With the limits, which a stack of an earlier release may lack."""
+        assert {*NEEDED_OUTPUTS, *LIMIT_OUTPUTS} == source()["Outputs"].keys()
 
     @pytest.mark.parametrize("missing", NEEDED_OUTPUTS)
     def test_stack_is_refused_when_an_output_is_missing(
@@ -364,6 +357,17 @@ class TestCommand:
             ended = ctl("--stack", "mine", "--region", "eu-north-1", "look")
 
         assert ended.json == ["mine", "eu-north-1"]
+
+    def test_env_prints_nothing_when_an_output_is_missing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A shell that evaluates it must not get a part."""
+        account(answer_of(*NEEDED_OUTPUTS[1:]), monkeypatch)
+
+        ended = ctl("--stack", "mine", "--region", "eu-north-1", "env")
+
+        assert (ended.status, ended.out) == (Status.CLOUD, "")
+        assert f"it has no output {NEEDED_OUTPUTS[0]}" in ended.err
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from tests.support.ctl_process import command_context
 from tests.support.rights import granted
 from ticketctl.aws.stack import Stack
 from ticketctl.commands.status import status
+from ticketctl.status.delivery import delivery_problems
 from ticketctl.status.status import lines_of, status_of
 
 NOW = datetime(2026, 11, 21, 13, 0, 30, tzinfo=timezone(timedelta(hours=1)))
@@ -59,6 +60,8 @@ class Account:
     """Subscriptions to the alarm topic; None if there is no such topic."""
     removed: tuple[str, ...] = ()
     """Alarms that an update has removed from the stack."""
+    refuses: str = ""
+    """A service to which the caller has no right."""
     calls: set[str] = field(default_factory=set)
 
     def stack(self) -> Stack:
@@ -68,7 +71,9 @@ class Account:
         clients: dict[str, Any] = {}
         for service, operation, answer in answers:
             stubber = clients.setdefault(service, Stubber(aws_client(service)))
-            if isinstance(answer, str):
+            if service == self.refuses:
+                stubber.add_client_error(operation, "AccessDenied")
+            elif isinstance(answer, str):
                 stubber.add_client_error(operation, answer)
             else:
                 stubber.add_response(operation, answer)
@@ -234,12 +239,12 @@ WELL = {
 }
 
 
-def checked(account: Account) -> int:
-    """Return how `status --check` ends."""
+def ended(account: Account, *, check: bool = True) -> int:
+    """Return how the command ends."""
     try:
-        status(command_context(account.stack()), check=True, as_json=True)
-    except typer.Exit as ended:
-        return ended.exit_code
+        status(command_context(account.stack()), check=check, as_json=True)
+    except typer.Exit as end:
+        return end.exit_code
     return 0
 
 
@@ -252,7 +257,7 @@ class TestCheck:
     ) -> None:
         account, said = PROBLEMS[name]
 
-        assert checked(account) == 1
+        assert ended(account) == 1
 
         answer = json.loads(capsys.readouterr().out)
         [problem] = answer["problems"]
@@ -263,12 +268,12 @@ class TestCheck:
     def test_check_ends_with_0_when_all_is_well(
         self, name: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert checked(WELL[name]) == 0
+        assert ended(WELL[name]) == 0
 
         assert not json.loads(capsys.readouterr().out)["problems"]
 
     def test_check_ends_with_1_when_there_are_dead_letters(self) -> None:
-        assert checked(Account(dead=1)) == 1
+        assert ended(Account(dead=1)) == 1
 
 
 def test_status_needs_the_rights_of_its_row_and_no_other() -> None:
@@ -280,8 +285,51 @@ def test_status_needs_the_rights_of_its_row_and_no_other() -> None:
     assert account.calls == granted("status") - {"cloudformation:DescribeStacks"}
 
 
-def test_refusal_of_a_call_is_no_missing_mapping() -> None:
-    account = Account(state=None, error="AccessDeniedException")
+UNKNOWN: dict[str, tuple[str, set[str]]] = {
+    "sqs": ("SQS", {"queue", "dead_letters"}),
+    "lambda": ("Lambda", {"mappings", "aliases"}),
+    "cloudwatch": ("CloudWatch", {"alarms"}),
+    "sns": ("SNS", {"alarm_addresses"}),
+    "cloudformation": (
+        "CloudFormation",
+        {"mappings", "aliases", "alarms", "alarm_addresses"},
+    ),
+}
+"""The name of a service that refuses, and what is unknown then."""
 
-    with pytest.raises(ClientError, match="AccessDenied"):
-        status_of(account.stack())
+
+class TestMissingRight:
+    """The rest is shown, and nobody takes it for all."""
+
+    @pytest.mark.parametrize("service", UNKNOWN)
+    def test_rest_is_shown_when_a_service_refuses(self, service: str) -> None:
+        name, unknown = UNKNOWN[service]
+
+        found = status_of(Account(refuses=service, addresses=[]).stack())
+
+        assert {part for part in found if found[part] is None} == unknown
+        lines = [*lines_of(found)]
+        assert lines[0] == "numbers in x of the account 1"
+        said = f"unknown, because {name} refuses: "
+        assert any(line.startswith(said) and "AccessDenied" in line for line in lines)
+        others = {"nobody subscribes"} if "alarm_addresses" not in unknown else set()
+        assert {line[:17] for line in found["problems"]} == {said[:17], *others}
+
+    @pytest.mark.parametrize(("check", "status_"), [(True, 1), (False, 3)])
+    def test_status_says_that_something_is_unknown(
+        self, *, check: bool, status_: int
+    ) -> None:
+        assert ended(Account(refuses="sqs"), check=check) == status_
+
+    def test_other_errors_end_it(self) -> None:
+        """Such as missing credentials, with which every call would fail."""
+        with pytest.raises(ClientError, match="Throttling"):
+            status_of(Account(state=None, error="ThrottlingException").stack())
+
+    def test_versions_are_no_problem_when_they_are_unknown(self) -> None:
+        """The mapping is known, and where it leads is not judged."""
+        [problem] = delivery_problems(
+            [{"state": "Enabled", "function_arn": ALIAS}, {"state": "Disabled"}], None
+        )
+
+        assert "stopped" in problem

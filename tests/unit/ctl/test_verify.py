@@ -424,7 +424,8 @@ def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
 ) -> None:
     """Without other outputs, the stack would fail in another way."""
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    outputs = {"AllowedProjects": ".*"}
+    topic_arn = "arn:aws:sns:eu-west-1:123456789012:numbers"
+    outputs = {"AllowedProjects": ".*", "AssignmentsTopicArn": topic_arn}
     stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
 
     with pytest.raises(InputError, match="--yes"):

@@ -9,13 +9,14 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.markdown_commands import blocks
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
-from ticketctl.aws.queues import topic_may_send
+from ticketctl.aws.topic import topic_may_send
+from ticketctl.commands.verify import PROJECT_START
 from ticketctl.watch.announcements import ASSIGNED, REFUSED, VOIDED
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 PAGE: Final = DOCS / "consuming.md"
 TEMPLATE: Final = DOCS / "examples/subscription.yaml"
-[ANSWERS] = blocks(PAGE.read_text(), "yaml")
+ANSWERS, REAL_ONES = map(yaml_parse, blocks(PAGE.read_text(), "yaml"))
 RESOURCES: Final[dict[str, Any]] = yaml_parse(TEMPLATE.read_text())["Resources"]
 
 
@@ -40,11 +41,17 @@ def test_filters_name_what_is_announced() -> None:
 
 
 def test_filter_of_a_producer_lets_numbers_and_refusals_of_its_keys_through() -> None:
-    [(name, policy)] = yaml_parse(ANSWERS).items()
+    [(name, policy)] = ANSWERS.items()
 
     assert name in RESOURCES["Subscription"]["Properties"]
     assert policy["event_type"] == [ASSIGNED, REFUSED]
     assert set(policy) == {"event_type", "idempotency_key"}
+
+
+def test_filter_against_test_tickets_leaves_out_the_projects_of_verify() -> None:
+    [policy] = REAL_ONES.values()
+
+    assert policy == {"project_id": [{"anything-but": {"prefix": PROJECT_START}}]}
 
 
 def test_page_names_each_type_and_field_that_a_subscriber_gets() -> None:

@@ -1,10 +1,12 @@
 """A survivor is explained only by an entry for the very same change."""
 
+import json
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tools.mutants import change, entries
+from tools.mutants import change, entries, without_tests
 
 SHOWN: Final = """\
 --- src/ticket_numbering/worker/worker.py
@@ -46,3 +48,14 @@ class TestBaseline:
 
     def test_entries_are_the_paragraphs_with_a_change(self) -> None:
         assert len(entries(BASELINE)) == 2
+
+
+def test_mutant_is_judged_by_no_test_when_pytest_could_not_run_them(
+    tmp_path: Path,
+) -> None:
+    statuses = {"refused": 1, "survived": 0, "too slow": -24, "not run": 255}
+    results = tmp_path / "src" / "worker.py.meta"
+    results.parent.mkdir()
+    results.write_text(json.dumps({"exit_code_by_key": statuses}))
+
+    assert without_tests(tmp_path) == ["not run"]

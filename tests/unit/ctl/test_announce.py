@@ -1,0 +1,360 @@
+"""`ticketctl announce` publishes the events of numbers again."""
+
+import io
+import json
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from simulation.aws.errors import ServiceError
+from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
+from simulation.engine.choices import Choices
+from tests.support.builders import SOURCE, block_of, create_ticket
+from tests.support.cases import cases
+from tests.support.command_site import TOPIC, Site, interrupt, without_sleep
+from tests.support.model_services import ModelServices
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.events import TicketNumberAssigned
+from ticketctl.aws.items import serialized
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.cli.errors import CloudError, InputError, Status
+from ticketctl.commands.importing import import_tickets
+from ticketctl.commands.sequences import announce_again, erase, void
+from ticketctl.sequences.announcing import Announcer
+from ticketctl.sequences.repeating import Repeat
+
+REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
+
+
+def announce(
+    site: Site, first: int = 1, last: int | None = None, **options: Any
+) -> Any:
+    site.published.clear()
+    options = {"project": "PROJ", "rate": 10**6} | options
+    return site.call(announce_again, first=first, last=last, **options)
+
+
+def ids(entries: Iterable[Any]) -> list[str]:
+    return [json.loads(entry["Message"])["id"] for entry in entries]
+
+
+def attributes(entry: Any) -> dict[str, str]:
+    named = entry["MessageAttributes"].items()
+    return {name: attribute["StringValue"] for name, attribute in named}
+
+
+@pytest.fixture
+def mixed(site: Site) -> Site:
+    """Return a site with a ticket of each kind, and their own announcements."""
+    site.call(import_tickets, site.file(1, 4))
+    site.put(5, 6, 7, 8)
+    for number in (1, 6, 7):
+        site.call(void, f"PROJ-{number}", reason="spam")
+    site.call(erase, "PROJ-7", reason="asked to")
+    return site
+
+
+class TestEvents:
+    """A subscriber gets what it lost, and can drop it if it did not."""
+
+    def test_event_is_that_of_the_worker_but_marked_as_replayed(
+        self, site: Site
+    ) -> None:
+        site.number_padding = 6
+        site.give(REQUEST, 7)
+        [new] = block_of([REQUEST], 7).tickets
+        event = TicketNumberAssigned.of(
+            REQUEST, new.assignment, source=SOURCE, padding=6
+        )
+        first = Envelope.of_ticket(event, REQUEST.key, priority="high", replayed=False)
+
+        announce(site, 7)
+
+        [entry] = site.published
+        assert entry["Message"] == first.message
+        assert event.data.chain
+        assert attributes(entry) == {**first.attributes, "replayed": "true"}
+        assert entry["MessageGroupId"] == first.group
+
+    def test_each_fact_of_a_number_is_announced_in_order_when_it_has_several(
+        self, mixed: Site
+    ) -> None:
+        marked = {
+            event_id: entry["Message"]
+            for event_id, entry in zip(
+                ids(mixed.published), mixed.published, strict=True
+            )
+        }
+
+        ended = announce(mixed)
+
+        assert ids(mixed.published) == [
+            *("PROJ-1/voided", "PROJ-5", "PROJ-6", "PROJ-6/voided"),
+            *("PROJ-7/voided", "PROJ-7/erased", "PROJ-8"),
+        ]
+        for entry in mixed.published:
+            [event_id] = ids([entry])
+            assert entry["Message"] == marked.get(event_id, entry["Message"])
+            assert attributes(entry)["replayed"] == "true"
+        assert ended.status == Status.OK
+        assert ended.out == (
+            "announced: TicketNumberAssigned 3, TicketVoided 3, TicketErased 1; "
+            "no event: reserved 0, imported 2, not here 2\n"
+        )
+
+    def test_imported_tickets_are_announced_only_when_they_are_asked_for(
+        self, mixed: Site
+    ) -> None:
+        announce(mixed, 1, 5, imported=True)
+
+        assert ids(mixed.published) == ["PROJ-1", "PROJ-1/voided", "PROJ-4", "PROJ-5"]
+
+    def test_reserved_number_has_no_event(self, site: Site) -> None:
+        site.put(1)
+        site.seed(9).apply()
+        site.put(10)
+
+        ended = announce(site, 1, 10)
+
+        assert ids(site.published) == ["PROJ-1", "PROJ-10"]
+        assert "reserved 2" in ended.out
+        assert ended.status == Status.OK
+
+    def test_fifo_topic_gets_one_at_a_time_with_ids_that_it_does_not_drop(
+        self, site: Site
+    ) -> None:
+        """It drops an id that it saw within five minutes."""
+        site.topic += ".fifo"
+        site.put(1, 2, 3)
+
+        announce(site)
+
+        assert {entry["Id"] for entry in site.published} == {"0"}
+        deduplicated = {entry["MessageDeduplicationId"] for entry in site.published}
+        assert len(deduplicated) == 3
+        assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
+
+
+class TestRange:
+    """The numbers of a range, each accounted for."""
+
+    def test_last_number_ends_the_range_when_none_is_given(self, site: Site) -> None:
+        site.put(*range(1, 13))
+
+        announce(site, 3, 4)
+        some = ids(site.published)
+        announce(site, 11)
+
+        assert some == ["PROJ-3", "PROJ-4"]
+        assert ids(site.published) == ["PROJ-11", "PROJ-12"]
+
+    @pytest.mark.parametrize(("first", "last"), [(3, None), (2, 1), (1, 3)])
+    def test_range_is_refused_when_it_has_numbers_that_are_not_given(
+        self, site: Site, first: int, last: int | None
+    ) -> None:
+        site.put(1, 2)
+
+        with pytest.raises(InputError, match="PROJ has the numbers up to 2"):
+            announce(site, first, last)
+
+    @pytest.mark.parametrize("last", [3, 4])
+    def test_number_is_read_again_when_a_query_saw_half_of_its_block(
+        self, site: Site, last: int
+    ) -> None:
+        """The others of its block come after it all the same."""
+        site.put(1, 4)
+        late = partial(site.put, 2, 3)
+        repeat = Repeat(site, "PROJ", 1, last, sleep=lambda _: late())
+
+        found = [ticket.number for ticket in repeat.tickets()]
+
+        assert found == [*range(1, last + 1)]
+        assert repeat.problems == 0
+
+    @pytest.mark.parametrize(
+        ("last", "numbers", "remark"),
+        cases(
+            {
+                "within": (4, (1, 4), "missing: 2 of PROJ-2 to PROJ-3;"),
+                "at the end": (3, (1,), "missing: 2 of PROJ-2 to PROJ-3;"),
+                "behind all": (6, (1, 4), "missing: 2 of PROJ-5 to PROJ-6;"),
+            }
+        ),
+    )
+    def test_missing_numbers_are_told_when_they_stay_missing(
+        self,
+        site: Site,
+        last: int,
+        numbers: tuple[int, ...],
+        remark: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        site.put(1, 4)
+        repeat = Repeat(site, "PROJ", 1, last, sleep=lambda _: None)
+
+        assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
+
+        assert remark in capsys.readouterr().err
+        assert repeat.problems
+
+    @pytest.mark.parametrize(
+        "wrong",
+        cases(
+            {
+                "key": {"idempotency_key": "a key"},
+                "priority": {"priority": "odd"},
+                "mark": {"voided_at": "x"},
+                "no date": {},
+            }
+        ),
+    )
+    def test_malformed_ticket_is_told_and_the_others_announced(
+        self, site: Site, wrong: dict[str, str]
+    ) -> None:
+        site.put(1, 3)
+        site.put(2, **wrong)
+
+        item = site.tickets()[2]
+        if not wrong:
+            del item["assigned_at"]
+        site.dynamodb.put_item(TableName="tickets", Item=serialized(item))
+
+        ended = announce(site)
+
+        assert ids(site.published) == ["PROJ-1", "PROJ-3"]
+        assert "PROJ-2 is malformed; see: ticketctl show PROJ-2" in ended.err
+        assert ended.status == Status.FOUND
+
+
+class TestConsent:
+    """Nothing goes to every subscriber by mistake."""
+
+    def test_dry_run_counts_and_publishes_nothing(self, mixed: Site) -> None:
+        ended = announce(mixed, dry_run=True, yes=False)
+
+        assert mixed.published == []
+        assert ended.out.startswith("to announce: TicketNumberAssigned 3, ")
+
+    def test_question_names_the_stack_and_its_account(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site.put(1, 2)
+        terminal = io.StringIO("no\n")
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr("sys.stdin", terminal)
+
+        ended = announce(site, yes=False)
+
+        place = "numbers in eu-west-1 of the account 123456789012\n"
+        assert place in ended.err
+        assert "PROJ-1 to PROJ-2" in ended.err
+        assert site.published == []
+
+    def test_next_number_is_told_when_it_is_interrupted(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site.put(*range(1, 13))
+        publish, calls = site.publish_batch, iter([None, interrupt])
+
+        def second_fails(**request: Any) -> Any:
+            return (next(calls) or publish)(**request)
+
+        monkeypatch.setattr(site, "publish_batch", second_fails)
+
+        with pytest.raises(KeyboardInterrupt):
+            announce(site)
+
+        said = site.printed.readouterr().err
+        assert "announced: up to PROJ-10; go on with that number as --from" in said
+
+    def test_nothing_is_told_as_announced_when_the_first_call_fails(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site.put(1)
+        monkeypatch.setattr(site, "publish_batch", interrupt)
+
+        with pytest.raises(KeyboardInterrupt):
+            announce(site)
+        with pytest.raises(InputError, match="has the numbers up to none yet"):
+            announce(site, project="EMPTY", dry_run=True)
+
+        assert "announced: nothing; " in site.printed.readouterr().err
+
+
+class PartlyAtFirst(FaultPlan):
+    """SNS takes only a part of the first batches."""
+
+    calls = 0
+
+    def draw(self, _: str) -> Fault | None:
+        self.calls += 1
+        return Fault.PARTIAL if self.calls < 10 else None
+
+
+class ModelStack:
+    """A stack whose topic is the model's."""
+
+    outputs = {"AssignmentsTopicArn": TOPIC, "EventSource": SOURCE}  # noqa: RUF012
+
+    def __init__(self, seed: int = 1) -> None:
+        self.services = ModelServices(Choices(seed), PartlyAtFirst())
+
+    def client(self, service_name: str) -> Any:
+        assert service_name == "sns"
+        return self.services.sns
+
+
+def envelopes(count: int) -> list[Envelope]:
+    requests = [create_ticket() for _ in range(count)]
+    return [
+        Envelope.of_ticket(
+            TicketNumberAssigned.of(request, new.assignment, source=SOURCE),
+            request.key,
+            priority="medium",
+            replayed=True,
+        )
+        for request, new in zip(requests, block_of(requests).tickets, strict=True)
+    ]
+
+
+class TestPublishing:
+    """Each event is out before it counts as announced."""
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_event_is_published_again_when_sns_failed_to_take_it(
+        self, seed: int
+    ) -> None:
+        stack = ModelStack(seed)
+        wanted = envelopes(25)
+
+        out = [*Announcer(stack, retry=without_sleep()).publish(wanted)]
+
+        assert out == wanted
+        published = stack.services.topic.published
+        assert published.keys() == {one.event.id for one in wanted}
+
+    def test_error_names_the_event_when_sns_refuses_it(self) -> None:
+        stack = ModelStack()
+
+        def refuse(event: Any) -> None:
+            if event["id"] == "PROJ-3":
+                raise ServiceError("InvalidParameter")
+
+        stack.services.topic.on_publish = refuse
+
+        with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
+            list(Announcer(stack, retry=without_sleep()).publish(envelopes(4)))
+
+    def test_batches_keep_to_the_rate(self, site: Site) -> None:
+        """A second's share at most in a batch."""
+        waited: list[float] = []
+        limiter = RateLimiter(4, clock=lambda: 0.0)
+        announcer = Announcer(site, limiter, without_sleep(sleep=waited.append))
+
+        list(announcer.publish(envelopes(10)))
+
+        assert waited == [0, 1, 2]
+        assert len(site.published) == 10

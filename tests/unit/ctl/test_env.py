@@ -1,0 +1,107 @@
+"""`ticketctl env` leads a shell to one stack, or to none."""
+
+import shlex
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import boto3
+import pytest
+
+from tests.support.ctl_process import command_context
+from tests.support.markdown_commands import ROOT, blocks
+from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack
+from ticketctl.commands.status import env
+
+[LINE] = [
+    line.removeprefix("$ ")
+    for block in blocks((ROOT / "docs" / "operations.md").read_text(), "console")
+    for line in block.splitlines()
+    if "TICKETCTL_UNSET" in line
+]
+"""The line of the operators' page."""
+
+ODD = 'INV-20[0-9]{2}|(A|B)\'s $x `y` "z"\n\\w'
+
+
+def printed(
+    capsys: pytest.CaptureFixture[str], profile: str | None = None, **outputs: str
+) -> str:
+    """Return what the command prints for a stack with these outputs."""
+    values = {name: f"the {name}" for name in NEEDED_OUTPUTS} | outputs
+    stack = Stack("numbers", "eu-north-1", values, {}, boto3.Session())
+    context = command_context(stack)
+    context.params["profile"] = profile
+    env(context)
+    return capsys.readouterr().out
+
+
+def shell(folder: Path, *lines: str, **variables: str) -> str:
+    """Run lines in a shell that finds only our program; return its output."""
+    ended = subprocess.run(  # noqa: S603 - our own lines.
+        ["/bin/bash", "-c", "\n".join(lines)],
+        env={"PATH": f"{folder}:/usr/bin:/bin", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.stdout
+
+
+def program(folder: Path, text: str, status: int = 0) -> None:
+    """Put a program into a folder that prints a text as `ticketctl env` would."""
+    path = folder / "ticketctl"
+    path.write_text(f"#!/bin/sh\nprintf %s {shlex.quote(text)}\nexit {status}\n")
+    path.chmod(0o755)
+
+
+SHOWN: Mapping[str, str] = {
+    "ALLOWED_PROJECTS": ODD,
+    "TICKETCTL_STACK": "numbers",
+    "TICKETS_TABLE_NAME": "the TicketsTableName",
+    "AWS_REGION": "eu-north-1",
+    "AWS_DEFAULT_REGION": "eu-north-1",
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_variable_has_its_value_whatever_characters_it_has(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(tmp_path, printed(capsys, AllowedProjects=ODD))
+
+    said = shell(tmp_path, LINE, f'printf %s "${name}"', AWS_REGION="elsewhere")
+
+    assert said == SHOWN[name]
+
+
+def test_no_variable_of_the_stack_before_is_left_when_the_next_is_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    program(before, printed(capsys))
+    program(tmp_path, "", status=3)
+    look = 'printf "$TICKETCTL_STACK+$TICKETS_TABLE_NAME+$TICKETCTL_UNSET+$?"'
+
+    said = shell(
+        tmp_path, f"PATH={before}:$PATH", LINE, 'PATH="${PATH#*:}"', LINE, look
+    )
+
+    assert said == "+++3"
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"), [(None, "key+mine"), ("prod of us", "+prod of us")]
+)
+def test_profile_that_found_the_stack_wins_over_other_credentials(
+    profile: str | None,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program(tmp_path, printed(capsys, profile))
+    given = {"AWS_ACCESS_KEY_ID": "key", "AWS_PROFILE": "mine"}
+
+    look = 'printf "$AWS_ACCESS_KEY_ID+$AWS_PROFILE"'
+    assert shell(tmp_path, LINE, look, **given) == said

@@ -1,0 +1,91 @@
+"""The settings and the failures of what installs packages."""
+
+from typing import Final
+
+import pytest
+
+from ticketctl.local.environments import reason, uv_variables
+
+LISTED: Final = """\
+:env:.find-links='/wheels https://example.org/wheels'
+:env:.disable-pip-version-check='1'
+global.cert='/etc/certificates.pem'
+global.extra-index-url='file:///one/simple\\nfile:///two/simple'
+global.find-links='/elsewhere'
+global.index-url='https://example.org/simple'
+install.index-url='https://example.org/install/simple'
+list.index-url='https://example.org/list/simple'
+"""
+
+
+PIP_WITHOUT_NETWORK: Final = """\
+WARNING: Retrying (Retry(total=0)) after connection broken by \
+'NewConnectionError('<a.Connection object at 0x7f>: Name resolution failed')': /uv/
+ERROR: Could not find a version that satisfies uv
+"""
+PIP_WITHOUT_PACKAGE: Final = """\
+ERROR: Could not find a version that satisfies uv
+ERROR: No matching distribution found for uv
+"""
+UV_WITHOUT_NETWORK: Final = """\
+error: Request failed after 3 retries in 4.5s
+  cause: Failed to fetch: /rich/
+  cause: client error (Connect)
+  cause: Name resolution failed
+"""
+UV_WITH_ANOTHER_FILE: Final = """\
+error: Failed to download `idna==3.10`
+  cause: Hash mismatch for `idna==3.10`
+
+         Expected:
+           sha256:00
+"""
+OF_PYTHON: Final = "ensurepip is not available.\n\nInstall it.\n"
+
+
+class TestSettings:
+    """uv finds packages where pip does."""
+
+    def test_settings_of_pip_are_handed_over_when_uv_has_none(self) -> None:
+        """A variable of pip's wins over its files, and `install` over all commands."""
+        assert uv_variables(LISTED, {}) == {
+            "UV_DEFAULT_INDEX": "https://example.org/install/simple",
+            "UV_INDEX": "file:///one/simple file:///two/simple",
+            **uv_variables("", {}),
+            "UV_FIND_LINKS": "/wheels,https://example.org/wheels",
+            "SSL_CERT_FILE": "/etc/certificates.pem",
+        }
+
+    def test_setting_of_uv_stays_when_it_has_one(self) -> None:
+        variables = uv_variables(LISTED, {"UV_DEFAULT_INDEX": "https://example.org"})
+
+        assert "UV_DEFAULT_INDEX" not in variables
+        assert "UV_INDEX" in variables
+
+    def test_uv_does_as_pip_does_when_pip_has_no_settings(self) -> None:
+        """It trusts the machine's certificates, and takes the best of all indexes."""
+        assert uv_variables("", {}) == {
+            "UV_SYSTEM_CERTS": "true",
+            "UV_INDEX_STRATEGY": "unsafe-best-match",
+        }
+
+
+class TestReason:
+    """A failure names its cause in a line, whichever of the two failed."""
+
+    @pytest.mark.parametrize(
+        ("output", "expected"),
+        [
+            (PIP_WITHOUT_NETWORK, "Name resolution failed"),
+            (PIP_WITHOUT_PACKAGE, "Could not find a version that satisfies uv"),
+            (UV_WITHOUT_NETWORK, "Failed to fetch: /rich/: Name resolution failed"),
+            (UV_WITH_ANOTHER_FILE, "Hash mismatch for `idna==3.10`"),
+            (OF_PYTHON, "ensurepip is not available."),
+            ("", "no reason given"),
+        ],
+        ids=["pip", "pip's index", "uv", "uv's hash", "python", "silence"],
+    )
+    def test_reason_is_the_cause_when_tools_say_more(
+        self, output: str, expected: str
+    ) -> None:
+        assert reason(output) == expected

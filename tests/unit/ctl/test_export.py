@@ -1,0 +1,251 @@
+"""`ticketctl export` prints every item once, and others can use its lines."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import typer
+
+from tests.support.audit_tables import MISSING, Tables, sequence
+from tests.support.builders import block_of, create_tickets
+from tests.support.ctl_process import Ended, command_context
+from tests.support.evidence import VERIFIER
+from tests.support.seed_items import block_items
+from ticketctl.aws.items import plain
+from ticketctl.aws.stack import Stack
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.commands.export import STEP, export
+from ticketctl.export.export import Export
+
+BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
+
+
+def exported(tables: Tables, *projects: str, **limits: Any) -> tuple[list[str], Export]:
+    """Return the ticket keys of all items in their order, and the counts."""
+    reader = TableReader(tables, sleep=tables.sleep)
+    found = Export(reader, "tickets", projects, **limits)
+    return [ticket.ticket_key for ticket in found.tickets()], found
+
+
+def keys(*numbers: int) -> list[str]:
+    return [f"A-{number}" for number in numbers]
+
+
+class TestItems:
+    """Every item comes once, however the pages fall."""
+
+    @BOTH_WAYS
+    @pytest.mark.parametrize("page", [1, 3, 100])
+    def test_each_item_comes_once_when_they_fill_many_pages(
+        self, projects: tuple[str, ...], page: int
+    ) -> None:
+        tables = sequence(*range(1, 12), seeds=[(12, 20), (20, 20)])
+        tables.page = page
+        if not projects:
+            tables.both("B", 1)
+
+        found, counts = exported(tables, *projects)
+
+        others = [] if projects else ["B-1"]
+        assert Counter(found) == Counter([*keys(*range(1, 13), 20), *others])
+        assert counts.items == len(found)
+        assert counts.missing == 0
+
+    @BOTH_WAYS
+    def test_rest_of_a_block_is_read_again_when_a_page_showed_half_of_it(
+        self, projects: tuple[str, ...]
+    ) -> None:
+        tables, whole = sequence(1, 4, 6), sequence(*range(1, 7))
+        tables.on_pause = lambda: tables.items.update(whole.items)
+
+        found, counts = exported(tables, *projects)
+
+        assert found == keys(1, 4, 6, 2, 3, 5)
+        assert (counts.items, counts.missing) == (6, 0)
+
+    @BOTH_WAYS
+    @pytest.mark.parametrize("name", MISSING)
+    def test_numbers_are_missing_exactly_when_an_audit_has_a_gap_for_them(
+        self, name: str, projects: tuple[str, ...]
+    ) -> None:
+        """But for those of an unfinished seed, which nobody has given."""
+        tables, expected = MISSING[name]
+
+        found, counts = exported(tables, *projects)
+
+        gaps = [last - first + 1 for kind, first, last in expected if kind == "gap"]
+        assert counts.missing == sum(gaps)
+        assert len(found) == len(tables.items["tickets"])
+
+    def test_numbers_before_a_lost_ticket_are_missing(self) -> None:
+        """It was numbered here, so no number before it is another system's."""
+        tables = sequence(1)
+        marks = {"status": "reserved", "origin": "elsewhere", "chain": "v1:abc"}
+        tables.ticket("A", 4, None, **marks)
+
+        _, counts = exported(tables)
+
+        assert counts.missing == 2
+
+    def test_item_comes_once_when_its_number_is_none(self) -> None:
+        """Another program wrote it; it fills no gap."""
+        tables = sequence(1, 4)
+        for number in ("-1", "0", "2.5", "3.5", "9" * 30):
+            tables.ticket("A", number, "odd")
+
+        found, counts = exported(tables, "A")
+
+        assert len(found) == counts.items == 7
+        assert counts.missing == 2
+
+    def test_item_comes_once_when_a_scan_has_another_order(self) -> None:
+        """DynamoDB promises the order of a query alone."""
+        tables = sequence(1, 2, 3, 5, 6)
+        scan = tables.scan
+
+        def unordered(**request: Any) -> dict[str, Any]:
+            tables.page = 100
+            answer = scan(**request)
+            tables.page = 1
+            return answer | {"Items": answer["Items"][::-1]}
+
+        tables.scan = unordered  # type: ignore[method-assign]
+
+        found, counts = exported(tables)
+
+        assert sorted(found) == keys(1, 2, 3, 5, 6)
+        assert counts.missing == 1
+
+    def test_only_so_many_gaps_are_read_again(self) -> None:
+        """The rest of a damaged table is exported all the same."""
+        tables = sequence(*range(2, 21, 2))
+
+        found, counts = exported(tables, max_gaps=2)
+
+        assert found == keys(*range(2, 21, 2))
+        assert counts.missing == 10
+        assert tables.requests.count("query tickets") == 2
+
+
+def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
+    """Run the command on these tables."""
+    outputs = {"TicketsTableName": "tickets"}
+    clients: dict[str, Any] = {"dynamodb": tables}
+    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+    status = 0
+    try:
+        export(command_context(stack), project=[*projects])
+    except typer.Exit as ended:
+        status = ended.exit_code
+    return Ended(status, *capsys.readouterr())
+
+
+class TestCommand:
+    """Lines on standard output, the count beside them."""
+
+    def test_line_has_every_attribute_of_its_item(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        requests = create_tickets(2, "A")
+        tables = Tables()
+        items = block_items(block_of(requests))[::2]
+        items[0] |= {"labels": {"L": [{"S": "a\x1b"}]}, "odd": {"M": {"n": {"N": "1"}}}}
+        for item in items:
+            tables.items["tickets"]["A", item["number"]["N"]] = item
+
+        ended = run(tables, capsys)
+
+        assert ended.json_lines == [plain(item) for item in items]
+        assert "\x1b" not in ended.out
+        assert ended.err == "exported 2 items of 1 project\n"
+        assert ended.status == Status.OK
+
+    def test_missing_numbers_are_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+        tables, _ = MISSING["the first"]
+
+        ended = run(tables, capsys)
+
+        assert "missing: 1 number; see: ticketctl audit" in ended.err
+        assert ended.status == Status.FOUND
+
+    def test_project_is_named_when_it_has_no_tickets(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(NotThereError, match="no tickets: B, C"):
+            run(sequence(1), capsys, "C", "A", "B")
+
+        assert len(capsys.readouterr().out.splitlines()) == 1
+
+    def test_empty_stack_has_no_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
+        ended = run(Tables(), capsys)
+
+        assert (ended.status, ended.out) == (Status.OK, "")
+
+    @pytest.mark.parametrize("is_terminal", [True, False])
+    def test_progress_is_shown_beside_the_lines_alone(
+        self,
+        *,
+        is_terminal: bool,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """On the screen that has the lines it would be in their way."""
+        shown: list[str] = []
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+        monkeypatch.setattr(
+            "rich.status.Status.update", lambda _, text: shown.append(text)
+        )
+
+        run(sequence(*range(1, STEP + 1)), capsys)
+
+        assert shown == ([] if is_terminal else [f"exporting: {STEP} of about {STEP}"])
+
+
+class TestVerifier:
+    """An auditor checks the lines without our code."""
+
+    @pytest.mark.parametrize(
+        ("changed", "status"),
+        [({}, 0), ({"title": {"S": "x"}}, 1), ({"Item": {"M": {}}}, 0)],
+        ids=["clean", "tampered", "disguised"],
+    )
+    @pytest.mark.parametrize("form", ["plain", "s3"])
+    def test_lines_are_verified(
+        self,
+        changed: dict[str, Any],
+        status: int,
+        form: str,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """An attribute that looks like another form hides nothing."""
+        tables = Tables()
+        for item in block_items(block_of(create_tickets(3, "A")))[::2]:
+            tables.items["tickets"]["A", item["number"]["N"]] = item
+        typed = {
+            name: {"M" if value == {} else "S": value}
+            for name, value in changed.items()
+        }
+        tables.items["tickets"]["A", "2"] |= typed
+        lines = run(tables, capsys).out
+        if form == "s3":
+            items = tables.items["tickets"].values()
+            lines = "\n".join(json.dumps({"Item": item}) for item in items)
+
+        ended = subprocess.run(  # noqa: S603 - the project's own program.
+            [sys.executable, "-I", str(VERIFIER)],
+            cwd=tmp_path,
+            input=lines,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+
+        assert ended.stdout.endswith(f"3 items, 0 heads, {status} problems\n")
+        assert ended.returncode == status

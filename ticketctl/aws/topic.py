@@ -1,0 +1,97 @@
+"""The topic: publishes events, and subscribes queues."""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from ticket_numbering.contract.envelope import FIFO_SUFFIX, Envelope, is_fifo
+from ticketctl.aws.stack import System
+from ticketctl.cli.errors import CloudError
+
+_MAX_EVENTS: Final = 10
+"""Of a PublishBatch; ten events of tickets are far below its 256 KiB."""
+
+
+def events_at_a_time(stack: System) -> int:
+    """Return the most events of a call: one on a FIFO topic, so that none overtakes."""
+    return 1 if is_fifo(stack.outputs["AssignmentsTopicArn"]) else _MAX_EVENTS
+
+
+def publish(stack: System, envelopes: Sequence[Envelope]) -> list[Envelope]:
+    """Publish events in one call, as the worker does.
+
+    Returns:
+        Those that SNS failed to take, in their order; they can be published again.
+
+    Raises:
+        CloudError: SNS refuses one.
+    """
+    topic_arn = stack.outputs["AssignmentsTopicArn"]
+    answer = stack.client("sns").publish_batch(
+        TopicArn=topic_arn,
+        PublishBatchRequestEntries=[
+            {"Id": str(place), **envelope.entry(fifo=is_fifo(topic_arn))}
+            for place, envelope in enumerate(envelopes)
+        ],
+    )
+    for entry in answer.get("Failed", []):
+        if entry["SenderFault"]:
+            event_id = envelopes[int(entry["Id"])].event.id
+            why = f"{entry['Code']}: {entry.get('Message', '')}"
+            raise CloudError(f"SNS does not take {event_id}: {why}")
+    # An entry counts as published only if the answer says so.
+    taken = {int(entry["Id"]) for entry in answer.get("Successful", [])}
+    return [one for place, one in enumerate(envelopes) if place not in taken]
+
+
+def subscribe(stack: System, name: str) -> str:
+    """Return the URL of a new queue that receives the announcements, in their order."""
+    queue_url, queue_arn = create_queue(stack, name)
+    subscribe_queue(stack, queue_arn)
+    return queue_url
+
+
+def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]:
+    """Create a queue that the topic may send to; return its URL and its ARN."""
+    topic_arn = stack.outputs["AssignmentsTopicArn"]
+    if is_fifo(topic_arn):
+        name += FIFO_SUFFIX
+        attributes["FifoQueue"] = "true"
+    # Of the topic's account and Region.
+    arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
+    queue_arn = f"{arn_start}:{name}"
+    # All in one request: a later change takes up to a minute to be effective.
+    policy = topic_may_send(queue_arn, topic_arn)
+    queue_url: str = stack.client("sqs").create_queue(
+        QueueName=name, Attributes=attributes | {"Policy": policy}
+    )["QueueUrl"]
+    return queue_url, queue_arn
+
+
+def subscribe_queue(stack: System, queue_arn: str, **attributes: str) -> str:
+    """Let the topic send to a queue, raw; return the subscription's ARN."""
+    subscription_arn: str = stack.client("sns").subscribe(
+        TopicArn=stack.outputs["AssignmentsTopicArn"],
+        Protocol="sqs",
+        Endpoint=queue_arn,
+        Attributes={"RawMessageDelivery": "true"} | attributes,
+        ReturnSubscriptionArn=True,
+    )["SubscriptionArn"]
+    return subscription_arn
+
+
+def topic_may_send(queue_arn: str, topic_arn: str) -> str:
+    """Return the policy of a queue that the topic, and no other, may send to."""
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "sns.amazonaws.com"},
+                "Action": "sqs:SendMessage",
+                "Resource": queue_arn,
+                "Condition": {"ArnEquals": {"aws:SourceArn": topic_arn}},
+            }
+        ],
+    }
+    return json.dumps(policy)

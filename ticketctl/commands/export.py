@@ -1,0 +1,81 @@
+"""The command that exports tickets."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Final
+
+import typer
+
+from ticket_numbering.contract.dynamodb_items import NUMBER
+from ticketctl.aws.items import as_json
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.cli.output import console, counted, notes, print_json_line, remark
+from ticketctl.commands.application import TICKETS, app, examples, stack_of
+from ticketctl.export.export import Export
+from ticketctl.show.lookup import checked_project
+
+STEP: Final = 100
+"""Items between two updates of the progress."""
+
+
+@app.command(
+    "export",
+    rich_help_panel=TICKETS,
+    epilog=examples(
+        "ticketctl export > tickets.jsonl",
+        "ticketctl export --project PROJ --project OPS | jq -r .title",
+        "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
+    ),
+)
+def export(
+    ctx: typer.Context,
+    *,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="Export this project alone; can be repeated."),
+    ] = None,
+    rate: Annotated[
+        int | None, typer.Option(min=1, help="Read units a second, at most.")
+    ] = None,
+) -> None:
+    """Print every ticket whole, a JSON document a line.
+
+    And the items of reserved numbers, with their status. `ticketctl import` takes the
+    lines, and docs/examples/verify.py checks their chain.
+
+    It reads consistently, and may run while the worker writes: each project comes as
+    it was at one moment or another, without a hole. Reading 1 GB takes about 250,000
+    read units. The count is on standard error. Ends with status 1 if a number is
+    missing, or a named project has no tickets.
+    """
+    projects = tuple(dict.fromkeys(map(checked_project, project or ())))
+    stack = stack_of(ctx)
+    table = stack.outputs["TicketsTableName"]
+    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
+    about = reader.check_key(table, "project_id", NUMBER)
+    tickets = Export(reader, table, projects)
+    of_about = "" if projects else f" of about {about:,}"
+    with _progress() as show:
+        for found in tickets.tickets():
+            print_json_line(as_json(found.fields))
+            if tickets.items % STEP == 0:
+                show(f"exporting: {tickets.items:,}{of_about}")
+    counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
+    remark(f"exported {' of '.join(counts)}")
+    if absent := {*projects} - tickets.last.keys():
+        raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
+    if tickets.missing:
+        remark(f"missing: {counted(tickets.missing, 'number')}; see: ticketctl audit")
+        raise typer.Exit(Status.FOUND)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show how far it is, unless the lines themselves are on the screen."""
+    if console().is_terminal:
+        yield lambda _: None
+        return
+    with notes().status("exporting") as status:
+        yield status.update

@@ -1,0 +1,1 @@
+"""`export`: every item of the tickets' table, once."""

@@ -1,0 +1,80 @@
+"""Reads every item of the tickets' table once, while workers may write.
+
+A scan or a query may see the middle of a transaction, so missing numbers are read again
+at the end. In memory are each project's last number and these gaps, and no ticket.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ticketctl.aws.items import Ticket, ticket
+from ticketctl.aws.table_reader import SETTLING_SECONDS, Item, Place, TableReader
+
+MAX_GAPS: Final = 10_000
+"""More are no transactions: tickets were deleted, and an audit says which."""
+
+
+@dataclass
+class Export:
+    """The items of a table, or of some projects, and what is missing among them."""
+
+    reader: TableReader
+    table: str
+    projects: Sequence[str] = ()
+    """All if there are none."""
+    max_gaps: int = MAX_GAPS
+    """The most gaps that are read again."""
+    items: int = 0
+    """The count of items so far."""
+    missing: int = 0
+    """The count of numbers that have no item, and are not another system's."""
+    last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """The highest number of each project so far."""
+    _gaps: list[tuple[str, int, int]] = field(default_factory=list)
+    _late: set[Place] = field(default_factory=set)
+    """Numbers that came after higher ones, which no page of DynamoDB's should have."""
+
+    def tickets(self) -> Iterator[Ticket]:
+        """Yield all items; those of a project in order, but for numbers read again."""
+        for page in self._pages():
+            for found in map(ticket, page):
+                self._note(found)
+                self.items += 1
+                yield found
+        if self._gaps:
+            self.reader.sleep(SETTLING_SECONDS)
+        for project_id, first, last in self._gaps:
+            yield from self._read_again(project_id, first, last)
+
+    def _pages(self) -> Iterator[Sequence[Item]]:
+        for project_id in self.projects:
+            yield from self.reader.project(self.table, project_id)
+        if not self.projects:
+            yield from self.reader.scan(self.table)
+
+    def _note(self, found: Ticket) -> None:
+        """Note the numbers that are missing right before an item."""
+        last = self.last[found.project_id]
+        if not found.has_number:
+            return
+        if found.number < last:
+            self._late.add((found.project_id, found.number))
+            return
+        self.last[found.project_id] = found.number
+        if found.number - last > 1 and not found.explains_a_gap:
+            if len(self._gaps) < self.max_gaps:
+                self._gaps.append((found.project_id, last + 1, found.number - 1))
+            else:
+                self.missing += found.number - 1 - last
+
+    def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Ticket]:
+        self.missing += last - first + 1
+        for page in self.reader.project(self.table, project_id, (first, last)):
+            for found in map(ticket, page):
+                self.missing -= found.has_number
+                is_new = (project_id, found.number) not in self._late
+                if found.has_number and is_new:
+                    self.items += 1
+                    yield found

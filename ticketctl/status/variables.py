@@ -1,0 +1,46 @@
+"""The stack's outputs as variables of a shell."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack
+
+UNSET: Final = "TICKETCTL_UNSET"
+"""The variable that has the command to forget the stack."""
+
+_STRONGER_THAN_A_PROFILE: Final = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_DEFAULT_PROFILE",
+)
+"""The variables that boto3 looks at before `AWS_PROFILE`."""
+
+
+def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
+    """Yield the lines that lead a shell to a stack, and to no other.
+
+    Region and profile go with its name, which several accounts and Regions can have.
+
+    Args:
+        stack: The stack.
+        profile: The profile that found it, if one was named.
+    """
+    limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
+    outputs = [*NEEDED_OUTPUTS, *limits]
+    named = {variable_of(output): stack.outputs[output] for output in outputs}
+    named["TICKETCTL_STACK"] = stack.name
+    named[UNSET] = " ".join(["unset", *named, UNSET])
+    if profile:
+        yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
+        named["AWS_PROFILE"] = profile
+    named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
+    for name, value in named.items():
+        yield f"export {name}={shlex.quote(value)}"
+
+
+def variable_of(output: str) -> str:
+    """Return the variable of an output: `TICKETS_TABLE_NAME` of `TicketsTableName`."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", output).upper()
