@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ticket_id,
 )
 from ticket_numbering.contract.envelope import Envelope, is_fifo
-from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
@@ -191,7 +191,7 @@ def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
         mark.event.of(marked, stack.outputs["EventSource"])
     except ValidationError:
         return False
-    return _priority(marked) in get_args(Priority)
+    return _priority(marked) in PRIORITIES
 
 
 def _priority(found: Ticket) -> Any:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import open_lines, shown_name
@@ -25,7 +25,6 @@ _TITLES: Final = (
     "Backups are never test-restored",
     "Explain idempotency keys 🔑",
 )
-_PRIORITIES: Final[Sequence[str]] = get_args(Priority)
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
 _REPEATS: Final = 4
 
@@ -86,7 +85,7 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
         "project_id": project_id,
         "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
         "title": title,
-        "priority": _PRIORITIES[serial % len(_PRIORITIES)],
+        "priority": PRIORITIES[serial % len(PRIORITIES)],
         "reporter": "sample@example.com",
     }
 

@@ -19,7 +19,7 @@ from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
-from ticket_numbering.contract.events import TicketNumberAssigned
+from ticket_numbering.contract.events import AssignedTicket, TicketNumberAssigned
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     Assignment,
@@ -415,6 +415,9 @@ class TestAnnouncement:
                 "chain": "v1:abc",
             },
         }
+
+    def test_event_fills_every_field_that_it_declares(self) -> None:
+        assert assigned_event().data.model_fields_set == {*AssignedTicket.model_fields}
 
     @pytest.mark.parametrize(
         ("padding", "number", "display"),
