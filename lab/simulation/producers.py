@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.engine.choices import Choices, one_of
-from simulation.requests import CAP, PRIORITIES
+from simulation.requests import CAP, FIELDS
 
 POISON: Final = (
     "not JSON",
@@ -29,7 +29,7 @@ REPORTERS: Final = ("Ann", "ann", "J\u00fcrgen \U0001f39f")
 MOST_PADDING: Final = 60_000
 OPTIONAL_VALUES: Final[Mapping[str, Callable[[Choices], Any]]] = {
     "description": lambda choices: "words \n" * choices.pick(9),
-    "priority": lambda choices: one_of(choices, PRIORITIES),
+    "priority": lambda choices: one_of(choices, FIELDS["priority"]["enum"]),
     "reporter": lambda choices: one_of(choices, REPORTERS),
     "labels": lambda choices: ["b", "a", "B", "a"][: choices.pick(5)],
     "attributes": lambda choices: (

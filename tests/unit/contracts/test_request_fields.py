@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from simulation import producers, requests
+from simulation import producers
 from tests.support.evidence import VERIFIER
 from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.messages import CreateTicket
@@ -66,7 +66,6 @@ PLACES: Final[Mapping[str, tuple[Iterable[str], set[str]]]] = {
     "docs/schemas": (published(), set()),
     # Attributes are for files.
     "ticketctl/commands/send.py": (options(), {"attributes"}),
-    "lab/simulation/requests.py": ({*requests.CHECKS, requests.CAP}, set()),
     "lab/simulation/producers.py": ({*producers.OPTIONAL_VALUES}, {*REQUIRED, CAP}),
     "docs/producing.md": (first_cells("docs/producing.md", "Fields"), set()),
     # The cap is no part of the ticket.
@@ -93,12 +92,6 @@ class TestFields:
     def test_erased_ticket_keeps_only_what_is_chosen(self) -> None:
         """The title is replaced; a field that holds text of a person must not stay."""
         assert FIELDS.keys() & KEPT == {*IDENTITY, "title", "priority"}
-
-    def test_simulation_knows_the_default_of_every_optional_field(self) -> None:
-        """Without it every request that lacks the field counts as poison."""
-        optional = FIELDS.keys() - {*REQUIRED, CAP}
-
-        assert {name: FIELDS[name].default for name in optional} == requests.OPTIONAL
 
     @pytest.mark.parametrize("place", [*PLACES, "ticketctl/sequences/erasing.py"])
     def test_recipe_names_the_place(self, place: str) -> None:
