@@ -156,8 +156,9 @@ format: .venv/ready  ## Format the code, and apply ruff's fixes.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-contracts: .venv/ready  ## Write the JSON Schemas from the models.
+contracts: .venv/ready  ## Write the JSON Schemas, and the lists of fields on the pages, from the models.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
+	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
 
 pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
 	@$(BIN)/python -m tools.pictures

@@ -84,7 +84,7 @@ class TestAccepted:
         request = CreateTicket.parse(json.dumps(sent))
 
         assert request.model_dump(mode="json") == DEFAULTS | sent
-        assert request.key == ("PROJ", "order-7")
+        assert request.key == (FULL["project_id"], FULL["idempotency_key"])
 
     @pytest.mark.parametrize("field", SAMPLES)
     def test_parse_keeps_a_value_at_a_bound(self, field: str) -> None:
@@ -293,11 +293,11 @@ class TestFingerprint:
             {
                 "fields-reordered": json.dumps(dict(reversed(FULL.items()))),
                 "attributes-reordered": json.dumps(
-                    FULL | {"attributes": {"room": "12", "floor": "0"}}
+                    FULL | {"attributes": dict(reversed(FULL["attributes"].items()))}
                 ),
                 "whitespace": json.dumps(FULL, indent=4) + "\r\n",
                 "not-escaped": json.dumps(FULL, ensure_ascii=False),
-                "escaped-more": json.dumps(FULL).replace("door", "d\\u006f\\u006fr"),
+                "escaped-more": json.dumps(FULL).replace("export", "\\u0065xport"),
             }
         ),
     )
