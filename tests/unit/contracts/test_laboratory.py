@@ -3,10 +3,11 @@
 import json
 from math import inf
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation import monitor, requests
+from simulation import monitor, producers, requests
 from tests.support.builders import ticket_fields
 from tests.support.fuzzing import BODIES, BODY_LIMIT, LARGE_BODIES, sized
 from tests.support.sample_messages import SAMPLES, refused
@@ -51,6 +52,17 @@ def test_laboratory_reads_the_samples_and_the_events_as_the_worker_does() -> Non
 @given(BODIES | LARGE_BODIES | st.sampled_from(SAMPLE_BODIES).map("\ufeff{}".format))
 def test_laboratory_reads_any_body_as_the_worker_does(body: str) -> None:
     check(body)
+
+
+@pytest.mark.parametrize("name", producers.VALUES)
+def test_laboratory_draws_values_that_make_another_request(name: str) -> None:
+    """Else it sends no request with the field, and none that differs in it alone."""
+    default = requests.OPTIONAL.get(name)
+    drawn = producers.others(name, default)
+
+    assert len(drawn) > 1, f"lab/simulation/producers.py: TEXTS lacks some of {name}"
+    for value in drawn:
+        CreateTicket.parse(json.dumps(ticket_fields() | {name: value}))
 
 
 def test_laboratory_expects_the_fields_that_an_announcement_repeats() -> None:
