@@ -25,8 +25,8 @@ JSON_TYPES: Final = {str: "string", int: "integer"}
 
 def test_every_field_has_an_example_and_samples() -> None:
     """The full message has the examples; the tests of all bounds have the samples."""
-    assert FULL.keys() == FIELDS.keys()
-    assert SAMPLES.keys() == FIELDS.keys()
+    assert [*FULL] == [*FIELDS], "contract/messages.py: a field has no example"
+    assert {*FIELDS} == {*SAMPLES}, "tests/support/sample_messages.py lacks samples"
 
 
 def test_lists_on_the_pages_are_those_of_the_models() -> None:
