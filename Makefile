@@ -165,8 +165,9 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas from the models, and the table of rights from docs/rights.toml.
+contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields and the table of rights on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
+	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
 
 pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
 	@$(BIN)/python -m tools.pictures

@@ -43,14 +43,9 @@ _SHORTEST: Final = {
 }
 _SOURCE: Final = "/ticket-numbering/ticket-numbering-prod"
 _FULL: Final = {
-    "project_id": "PROJ",
-    "idempotency_key": "order-4712-complaint-1",
-    "title": "The export loses line breaks",
-    "description": "Export the customers.\nAddresses are then on one line.",
-    "priority": "high",
-    "reporter": "ada@example.com",
-    "labels": ["export", "customers"],
-    "attributes": {"customer_id": "C-311", "channel": "email"},
+    name: field.examples[0]
+    for name, field in CreateTicket.model_fields.items()
+    if field.examples
 }
 _REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
 _ASSIGNED: Final = TicketNumberAssigned.of(

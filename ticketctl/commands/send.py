@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import typer
 
+from ticket_numbering.contract.field_types import MAX_NUMBER, PRIORITIES
 from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
@@ -64,14 +65,15 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     description: Annotated[str | None, typer.Option(help="Its description.")] = None,
     priority: Annotated[
-        str | None, typer.Option(help="low, medium, high or urgent.")
+        str | None, typer.Option(help=f"Its priority: {', '.join(PRIORITIES)}.")
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="The reporter.")] = None,
     label: Annotated[
         list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
     max_number: Annotated[
-        int | None, typer.Option(min=1, help="The highest number that it accepts.")
+        int | None,
+        typer.Option(min=1, max=MAX_NUMBER, help="The highest number that it accepts."),
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,

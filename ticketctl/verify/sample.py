@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
@@ -28,7 +28,6 @@ _TITLES: Final = (
     "Backups are never test-restored",
     "Explain idempotency keys 🔑",
 )
-_PRIORITIES: Final[Sequence[str]] = get_args(Priority)
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
 _REPEATS: Final = 4
 
@@ -99,7 +98,7 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
         "project_id": project_id,
         "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
         "title": title,
-        "priority": _PRIORITIES[serial % len(_PRIORITIES)],
+        "priority": PRIORITIES[serial % len(PRIORITIES)],
         "reporter": "sample@example.com",
     }
 
