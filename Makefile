@@ -160,12 +160,14 @@ release: release-versions wheel package  ## Write the files of a release to dist
 release-versions: .venv/ready
 	@$(BIN)/python -m tools.release check $(TAG)
 
-format: .venv/ready  ## Format the code, and apply ruff's fixes.
-	$(BIN)/ruff check --fix .
+format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is left to do by hand.
+	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
+	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas from the models.
+contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields and the table of rights on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
+	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
 
 pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
 	@$(BIN)/python -m tools.pictures

@@ -1,5 +1,6 @@
-"""Writes the JSON Schemas of the messages, from the models that enforce them.
+"""Writes the JSON Schemas of the messages, and the parts of pages that have a source.
 
+The schemas come from the models that enforce them.
 For people and tools that send create-ticket messages or subscribe to announcements;
 `docs/asyncapi.json`, which is written by hand, refers to them.
 A rule of a model that a schema cannot express stands in its description.
@@ -20,7 +21,7 @@ from ticket_numbering.contract.events import (
 from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from tools import generated
+from tools import generated, rights
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
 
@@ -42,14 +43,9 @@ _SHORTEST: Final = {
 }
 _SOURCE: Final = "/ticket-numbering/ticket-numbering-prod"
 _FULL: Final = {
-    "project_id": "PROJ",
-    "idempotency_key": "order-4712-complaint-1",
-    "title": "The export loses line breaks",
-    "description": "Export the customers.\nAddresses are then on one line.",
-    "priority": "high",
-    "reporter": "ada@example.com",
-    "labels": ["export", "customers"],
-    "attributes": {"customer_id": "C-311", "channel": "email"},
+    name: field.examples[0]
+    for name, field in CreateTicket.model_fields.items()
+    if field.examples
 }
 _REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
 _ASSIGNED: Final = TicketNumberAssigned.of(
@@ -118,6 +114,12 @@ def documents() -> dict[str, str]:
     }
 
 
+def pages() -> dict[str, str]:
+    """Return the text of every page with a part between markers, by its path."""
+    page = (DIRECTORY / "rights.md").read_text(encoding="utf-8")
+    return {"rights.md": generated.between(page, "rights", rights.table())}
+
+
 def _event_schema(example: CloudEvent) -> dict[str, Any]:
     schema = example.model_json_schema(
         schema_generator=_Generator, mode="serialization"
@@ -135,4 +137,4 @@ def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, An
 
 
 if __name__ == "__main__":
-    generated.write(documents(), DIRECTORY)
+    generated.write(documents() | pages(), DIRECTORY)

@@ -19,8 +19,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-OPTIONAL = {"description", "reporter", "labels", "attributes"}
-TEXT = {"project_id", "idempotency_key", "title", "priority", *OPTIONAL}
+# The fields of a request that a ticket has.
+# <!-- fields: sets -->
+OPTIONAL = {
+    "description",
+    "reporter",
+    "labels",
+    "attributes",
+}
+TEXT = {
+    "project_id",
+    "idempotency_key",
+    "title",
+    "priority",
+    *OPTIONAL,
+}
+# <!-- /fields -->
 
 Ticket = dict[str, Any]
 

@@ -127,7 +127,7 @@ class Monitor:
             )
         asked = json.loads(content)
         due = {name: asked[name] for name in REPEATED_FIELDS} | {"number": number}
-        data = {name: event["data"][name] for name in due}
+        data = {name: event["data"].get(name) for name in due}
         if data != due:
             broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
 

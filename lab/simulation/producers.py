@@ -1,12 +1,13 @@
 """Messages of producers: requests of every form, repeats, mismatches, poison."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any, Final
 
 from simulation.engine.choices import Choices, one_of
-from simulation.requests import CAP, PRIORITIES
+from simulation.requests import CAP, FIELDS, OPTIONAL, validator
 
 POISON: Final = (
     "not JSON",
@@ -25,23 +26,48 @@ PROJECTS: Final = (
     ("P0", "P", "p0"),
 )
 KEYS: Final = ("key-{}", "key-{}", "{:k>128}")
-REPORTERS: Final = ("Ann", "ann", "J\u00fcrgen \U0001f39f")
+TEXTS: Final = ("Ann", "ann", "ann ", "J\u00fcrgen \U0001f39f", "", "two \nlines \n")
+"""Texts of which each field takes those that its schema allows; some hardly differ."""
+SEEDED: Final = {"description", "priority", "reporter", "labels", "attributes"}
+"""Fields drawn from the history's choices; others, drawn apart, move no seed."""
 MOST_PADDING: Final = 60_000
-OPTIONAL_VALUES: Final[Mapping[str, Callable[[Choices], Any]]] = {
-    "description": lambda choices: "words \n" * choices.pick(9),
-    "priority": lambda choices: one_of(choices, PRIORITIES),
-    "reporter": lambda choices: one_of(choices, REPORTERS),
-    "labels": lambda choices: ["b", "a", "B", "a"][: choices.pick(5)],
-    "attributes": lambda choices: (
-        {"a": "1", "A": "", "\u00e9": " "} if choices.chance(0.7) else {}
-    ),
-}
 MESSAGE_ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
     "traceparent": {"DataType": "String", "StringValue": "00-0af7-b7ad-01"},
     "tries": {"DataType": "Number", "StringValue": "1"},
 }
 
 Content = dict[str, Any]
+
+
+def values(schema: Mapping[str, Any]) -> list[Any]:
+    """Return a few values that a field's schema allows."""
+    match schema:
+        case {"anyOf": kinds}:
+            return [value for kind in kinds for value in values(kind)]
+        case {"enum": allowed}:
+            return [*allowed]
+        case {"type": "null"}:
+            return [None]
+        case {"type": "array", "items": items}:
+            members = values(items)
+            return [[], members, members[::-1], [*members[:1], *members[:1]]]
+        case {"propertyNames": names, "additionalProperties": members}:
+            pairs = [*zip(values(names), cycle(values(members)), strict=False)]
+            return [{}, dict(pairs), dict(pairs[:1]), {pairs[0][0]: pairs[1][1]}]
+        case _:
+            return [*filter(validator(schema).is_valid, TEXTS)]
+
+
+VALUES: Final[Mapping[str, Sequence[Any]]] = {
+    name: [*values(FIELDS[name]), *FIELDS[name].get("examples", ())]
+    for name in ("title", *OPTIONAL)
+}
+"""The values that each field of a ticket is drawn from."""
+
+
+def others(name: str, value: Any) -> list[Any]:
+    """Return the values of a field but for this one."""
+    return [other for other in VALUES[name] if other != value]
 
 
 @dataclass(frozen=True)
@@ -111,9 +137,14 @@ class Producers:
             "description": "x" * self.padding,
         }
         if self.has_every_field:
-            for name, draw in OPTIONAL_VALUES.items():
-                if self.choices.chance(0.5):
-                    content[name] = draw(self.choices)
+            apart = Choices(serial)
+            for name, default in OPTIONAL.items():
+                choices = self.choices if name in SEEDED else apart
+                if choices.chance(0.5):
+                    content[name] = one_of(choices, others(name, default))
+            if serial % 4 == 0:  # Chance alone would fill ever fewer of more fields.
+                for name, default in OPTIONAL.items():
+                    content.setdefault(name, others(name, default)[0])
         return content
 
     def _elsewhere(self, earlier: Content, choices: Choices) -> Content:
@@ -131,19 +162,16 @@ def _same(earlier: Content, choices: Choices) -> Content:
 def _written_out(earlier: Content, choices: Choices) -> Content:
     """Return the same request with its defaults written out."""
     del choices
-    return {"labels": [], "reporter": None, "priority": "medium"} | earlier
+    return {**OPTIONAL} | earlier
 
 
 def _mismatch(earlier: Content, choices: Choices) -> Content:
     """Return a request with the same key that differs in one field."""
-    differences: tuple[Content, ...] = (
-        {"title": "A ticket"},
-        {"description": f"{earlier.get('description') or ''} "},
-        {"priority": "low" if earlier.get("priority") == "high" else "high"},
-        {"reporter": f"{earlier.get('reporter') or ''}."},
-        {"labels": [*earlier.get("labels", []), "another"]},
-        {"attributes": {**earlier.get("attributes", {}), "a": "another"}},
-    )
+    differences = [
+        {name: value}
+        for name in VALUES
+        for value in others(name, earlier.get(name, OPTIONAL.get(name)))
+    ]
     return earlier | one_of(choices, differences)
 
 

@@ -50,6 +50,7 @@ Follow a message by reading in this order:
       aws_errors        AWS errors: transient, refusals, unknown
     contract/
       messages          CreateTicket: the request, its identity and its number
+      limits            the requests that a stack allows
       events            TicketNumberAssigned and TicketRefused: what goes out
       envelope          an event with its message attributes
       dead_letters      the names of a dead letter's message attributes

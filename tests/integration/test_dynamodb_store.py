@@ -1,6 +1,6 @@
 """One contract for every ticket store: the fake, and the adapter on each DynamoDB."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -11,6 +11,7 @@ from tests.support.builders import (
     unchained_block,
 )
 from tests.support.cases import cases
+from tests.support.sample_messages import FULL
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.store import (
@@ -103,16 +104,15 @@ class TestCommit:
     def test_write_block_commits_every_field_when_a_ticket_has_all(
         self, store: TicketStore
     ) -> None:
-        request = create_ticket(
-            "A.b_c-1",
-            "!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~",
-            title="Caf\u00e9 \U0001f469\u200d\U0001f467",
-            description="",
-            priority="urgent",
-            reporter="Ada",
-            labels=["b", "a", "b"],
-            attributes={"floor": "0", "\u0627": ""},
-        )
+        odd: dict[str, Any] = {
+            "project_id": "A.b_c-1",
+            "idempotency_key": "!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~",
+            "title": "Caf\u00e9 \U0001f469\u200d\U0001f467",
+            "description": "",
+            "labels": ["b", "a", "b"],
+            "attributes": {"floor": "0", "\u0627": ""},
+        }
+        request = create_ticket(**FULL | odd)
 
         answer = write(store, 1, request)
 

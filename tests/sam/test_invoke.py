@@ -16,6 +16,7 @@ from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
 from tests.unit.worker.test_events import EXPECTED
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.results import Assigned, Poison
 from tools import events
 
 Invoke = Callable[[Path], Invocation]
@@ -136,8 +137,8 @@ class TestGeneratedEvent:
         look_until(system, lambda: bool(system.dead_letters))
         [dead_letter] = system.dead_letters
         assert invocation.response == NO_FAILURE
-        assert [*invocation.outcomes.values()].count("assigned") == 2
-        assert invocation.outcomes["message-2"] == "poison"
+        assert [*invocation.outcomes.values()].count(Assigned.outcome) == 2
+        assert invocation.outcomes["message-2"] == Poison.outcome
         assert dead_letter.body == "Hello from SQS!"
         assert system.audit("ODD").numbers == (1, 2)
         assert system.audit("ODD").is_clean

@@ -63,6 +63,8 @@ class Site:
     number_padding: int = 0
     name: str = "numbers"
     region: str = "eu-west-1"
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """Outputs that limit the requests."""
 
     def __post_init__(self) -> None:
         """Let threads share the client."""
@@ -76,6 +78,7 @@ class Site:
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
             "EventSource": SOURCE,
+            **self.limits,
         }
 
     def client(self, service_name: str) -> Any:

@@ -17,6 +17,7 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
 from ticket_numbering.worker.announcing import ANNOUNCED_DELIVERIES
+from ticket_numbering.worker.results import Poison
 from ticketctl.aws.queues import messages_on
 from ticketctl.verify.observed import Observed
 from tools.events import fresh_events
@@ -198,7 +199,7 @@ class Run:
         given_up = {
             line["message_id"]
             for line in self.outcomes
-            if line["outcome"] == "poison"
+            if line["outcome"] == Poison.outcome
             and line["receive_count"] > ANNOUNCED_DELIVERIES
         }
         found, letters = self.system.observed(), self.system.dead_letters

@@ -9,8 +9,8 @@ from typing import Any, Final
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.chains import VERIFIER
-from simulation.monitor import Monitor
-from simulation.requests import RequestId
+from simulation.monitor import REPEATED_FIELDS, Monitor
+from simulation.requests import IDENTITY, RequestId
 from simulation.violations import Check, broken
 
 VOIDED: Final = "voided"
@@ -29,7 +29,7 @@ KEPT: Final = (
 """The attributes that neither `void` nor `erase` may add, change or remove."""
 NO_TITLE: Final = {"S": "erased"}
 NO_FINGERPRINT: Final = {"S": "erased:"}
-TEXTS: Final = ("title", "priority")
+TEXTS: Final = tuple(name for name in REPEATED_FIELDS if name not in IDENTITY)
 """The fields of an announcement that repeat the request, and not its key."""
 
 Texts = tuple[str, ...]
@@ -181,4 +181,4 @@ def _unmarked(item: Item) -> Item:
 
 
 def _texts(fields: Mapping[str, Any]) -> Texts:
-    return tuple(str(fields[name]) for name in TEXTS)
+    return tuple(str(fields.get(name)) for name in TEXTS)

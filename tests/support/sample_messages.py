@@ -3,20 +3,34 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from unicodedata import normalize
+
+from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.messages import CreateTicket
+
+FULL: Final[dict[str, Any]] = {
+    name: field.examples[0]
+    for name, field in CreateTicket.model_fields.items()
+    if field.examples
+}
+"""The full message: the first example of every field."""
+
+DEFAULTS: Final = {
+    name: field.get_default()
+    for name, field in CreateTicket.model_fields.items()
+    if not field.is_required()
+}
 
 SECRET: Final = "s3cret"
 """Stands in refused values, which no reason may repeat."""
 
 DOOR: Final = "\U0001f6aa"
-DESCRIPTION: Final = "It does not close.\n\tNot even slowly."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Samples:
     """Values of one field."""
 
-    full: Any
-    """The value in the full message."""
     accepted: Sequence[Any]
     """Values at a bound, and odd ones."""
     refused: Sequence[Any]
@@ -27,13 +41,10 @@ class Samples:
     """Values beyond a limit, and the words of the reason."""
     changes: Sequence[Any] = ()
     """Values that make another request of the full one."""
-    default: Any = ...
-    """The value of a message without the field; none if it is required."""
 
 
 SAMPLES: Final[Mapping[str, Samples]] = {
     "project_id": Samples(
-        full="PROJ",
         accepted=["p", "p" * 64, "aZ09._-", "..", "007"],
         refused=[
             *("", " ", "s3cret#1", "s3cret/1", "s3cret 1", "s3cret\n", "\ns3cret"),
@@ -44,7 +55,6 @@ SAMPLES: Final[Mapping[str, Samples]] = {
         changes=["OTHER"],
     ),
     "idempotency_key": Samples(
-        full="order-7",
         accepted=["!", "~" * 128, "".join(map(chr, range(33, 127)))],
         refused=[
             *("", " ", "s3cret 1", "s3cret\n", "s3cret\t", "s3cret\x7f", "s3cret\x00"),
@@ -54,7 +64,6 @@ SAMPLES: Final[Mapping[str, Samples]] = {
         changes=["order-8"],
     ),
     "title": Samples(
-        full="Caf\u00e9 door",
         accepted=[
             *("t", "t" * 200, DOOR * 200, "\U0001f469\u200d\U0001f467" * 66),
             " T\u00fcr\u00a0auf \u0627\u0644\u0628\u0627\u0628 ",
@@ -66,41 +75,32 @@ SAMPLES: Final[Mapping[str, Samples]] = {
             *("\udc69\ud83d", DOOR * 201, None, 42),
         ],
         too_long=[("t" * 201, "at most 200 characters")],
-        changes=["Cafe door", "Cafe\u0301 door", "Caf\u00e9 door "],
+        changes=[f"{FULL['title']} ", normalize("NFD", FULL["title"])],
     ),
     "max_number": Samples(
-        full=99,
         accepted=[None, 1, 10**15, 5.0, 1e15],
         refused=[
             *(0, -1, 0.0, 1.5, "7", True, 10**15 + 1, 1e15 + 1, 1e300, float("inf"))
         ],
-        default=None,
     ),
     "description": Samples(
-        full=DESCRIPTION,
         accepted=[None, "", "d" * 65_536, "a\tb\r\nc\nd", DOOR],
         refused=["s3cret\x00", "s3cret\x0b", "s3cret\uffff", "s3cret\ud800"],
         too_long=[("d" * 65_537, "at most 65536 characters")],
-        changes=["It does not close.", f"{DESCRIPTION}\n", "", None],
-        default=None,
+        changes=[f"{FULL['description']}\n", "", None],
     ),
     "priority": Samples(
-        full="high",
-        accepted=["low", "medium", "high", "urgent"],
+        accepted=PRIORITIES,
         refused=["", SECRET, "High", "HIGH", "high\n", None],
         changes=["low", "medium"],
-        default="medium",
     ),
     "reporter": Samples(
-        full="ada@example.com",
         accepted=[None, "r", "r" * 254],
         refused=["", " ", "\t", "s3cret\n", "s3cret\x00", "s3cret\ud800"],
         too_long=[("r" * 255, "at most 254 characters")],
         changes=["Ada@example.com", None],
-        default=None,
     ),
     "labels": Samples(
-        full=["door", "ground floor"],
         accepted=[[], ["l"] * 20, ["l" * 64]],
         refused=[SECRET, None, {"a": "b"}],
         refused_within=[
@@ -112,11 +112,14 @@ SAMPLES: Final[Mapping[str, Samples]] = {
             (["l"] * 21, "at most 20 items"),
             (["l"] * 40_000, "at most 20 items"),
         ],
-        changes=[["ground floor", "door"], ["door"], ["door", "ground", "floor"], []],
-        default=[],
+        changes=[
+            ["all customers", "export"],
+            ["export"],
+            ["export", "all", "customers"],
+            [],
+        ],
     ),
     "attributes": Samples(
-        full={"floor": "0", "room": "12"},
         accepted=[
             *({}, {"a": ""}, {"#": "line\nbreak"}),
             {f"{number:0128}": "v" * 1024 for number in range(50)},
@@ -131,16 +134,8 @@ SAMPLES: Final[Mapping[str, Samples]] = {
             ({"a" * 129: "v"}, "at most 128 characters"),
             (dict.fromkeys(map(str, range(51)), ""), "at most 50 items"),
         ],
-        changes=[{"floor": "12", "room": "0"}, {}],
-        default={},
+        changes=[{"customer_id": "email", "channel": "C-311"}, {}],
     ),
-}
-
-FULL: Final = {name: samples.full for name, samples in SAMPLES.items()}
-DEFAULTS: Final = {
-    name: samples.default
-    for name, samples in SAMPLES.items()
-    if samples.default is not ...
 }
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+
+from simulation.requests import SCHEMA, validator
 
 Values = st.SearchStrategy[Any]
 
@@ -15,7 +16,7 @@ Values = st.SearchStrategy[Any]
 # can name in every dialect.
 _EDGES: Final = (
     "\0\t\n\x0b\r\x1b\x1f \x7f\x85\xa0\u200b\u2003\u2028\u3000\ufeff\ufffd\ufffe\uffff"
-    "a#~\u00e9\U0001f511\U0001ffff"
+    'a#~"\\\u00e9\U0001f511\U0001ffff'
 )
 _CHARACTERS: Final = st.sampled_from(_EDGES) | st.characters(codec="utf-8")
 _NUMBERS: Final = (
@@ -67,8 +68,15 @@ def _scalars(schema: Mapping[str, Any]) -> Values:
 
 def _texts(schema: Mapping[str, Any]) -> Values:
     """Return a strategy of texts, some of them as long as the schema allows."""
-    is_allowed: Callable[[str], bool] = Draft202012Validator(schema).is_valid
-    characters = _CHARACTERS.filter(lambda character: is_allowed(f"x{character}"))
-    short = st.text(characters, max_size=4)
-    long = short.map(lambda text: text.ljust(schema["maxLength"], "x"))
+    is_allowed: Callable[[str], bool] = validator(schema).is_valid
+    if "pattern" in schema:
+        short = st.from_regex(schema["pattern"])
+    else:
+        characters = _CHARACTERS.filter(lambda character: is_allowed(f"x{character}"))
+        short = st.text(characters, max_size=4)
+    long = short.map(lambda text: text.ljust(schema.get("maxLength", 0), "x"))
     return (short | long).filter(is_allowed)
+
+
+REQUESTS: Final[Values] = allowed(SCHEMA)
+"""Every request that the published schema allows."""

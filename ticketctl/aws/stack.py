@@ -14,7 +14,11 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from pydantic import ValidationError
+from pydantic.alias_generators import to_pascal
 
+from ticket_numbering.contract.json_body import problems
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.cli.errors import CloudError
 
@@ -25,7 +29,6 @@ NEEDED_OUTPUTS: Final = (
     "CreateTicketQueueArn",
     "AssignmentsTopicArn",
     "EventSource",
-    "AllowedProjects",
     "DeadLetterQueueUrl",
     "DeadLetterQueueArn",
     "TicketsTableName",
@@ -33,6 +36,9 @@ NEEDED_OUTPUTS: Final = (
     "WorkerFunctionName",
     "WorkerLogGroupName",
 )
+
+LIMIT_OUTPUTS: Final = tuple(map(to_pascal, Limits.model_fields))
+"""The limits; an earlier release has no output of a later limit."""
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
@@ -135,6 +141,19 @@ def place_of(stack: NamedSystem) -> str:
     """Return which stack it is, for equal names exist in several accounts."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"
+
+
+def limits_of(stack: System) -> Limits:
+    """Return the limits of the stack, by its outputs.
+
+    Raises:
+        CloudError: One of them is malformed, so the worker does not start either.
+    """
+    try:
+        return Limits.model_validate(stack.outputs)
+    except ValidationError as error:
+        problem = f"the stack has a malformed limit: {problems(error)}"
+        raise CloudError(problem) from error
 
 
 def caller_arn(stack: System) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import caller_arn, place_of
+from ticketctl.aws.stack import caller_arn, limits_of, place_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
@@ -17,6 +17,7 @@ from ticketctl.importing.run import (
     import_all,
     plan,
     read_tickets,
+    refuse_beyond,
     verify_all,
 )
 from ticketctl.importing.tickets import Import, results_there
@@ -86,8 +87,9 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
-    is written if a line is wrong. Run an interrupted import again to continue it.
-    Imported tickets are not announced.
+    is written if a line is wrong or beyond a limit of the stack, such as
+    AllowedProjects. Run an interrupted import again to continue it. Imported tickets
+    are not announced.
 
     Of the lines of `ticketctl export` it takes the same, and ignores the attributes
     that only a table has, such as hashes and marks. It skips reserved numbers, counts
@@ -103,6 +105,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     if verify:
         is_there = verify_all(stack, tickets.to_import)
         raise typer.Exit(Status.OK if is_there else Status.FOUND)
+    refuse_beyond(limits_of(stack), tickets.to_import, file)
     planned = plan(stack, tickets)
     if dry_run:
         there = results_there(stack, tickets.to_import)

@@ -7,11 +7,17 @@ from uuid import uuid4
 
 import typer
 
-from ticketctl.aws.allowed_projects import allowed_projects, project_problem
+from ticket_numbering.contract.field_types import MAX_NUMBER, PRIORITIES
+from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
-from ticketctl.send.checking import Check, check_file, checked_request
+from ticketctl.send.checking import (
+    Check,
+    check_file,
+    checked_request,
+    refuse_beyond,
+)
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of
 from ticketctl.send.request_file import Format, open_lines
@@ -59,14 +65,15 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     description: Annotated[str | None, typer.Option(help="Its description.")] = None,
     priority: Annotated[
-        str | None, typer.Option(help="low, medium, high or urgent.")
+        str | None, typer.Option(help=f"Its priority: {', '.join(PRIORITIES)}.")
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="The reporter.")] = None,
     label: Annotated[
         list[str] | None, typer.Option(help="A label; can be repeated.")
     ] = None,
     max_number: Annotated[
-        int | None, typer.Option(min=1, help="The highest number that it accepts.")
+        int | None,
+        typer.Option(min=1, max=MAX_NUMBER, help="The highest number that it accepts."),
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
@@ -90,8 +97,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         {name: value for name, value in given.items() if value is not None}
     )
     stack = stack_of(ctx)
-    if problem := project_problem(project, allowed_projects(stack)):
-        raise InputError(problem)
+    refuse_beyond(limits_of(stack), request)
     delivery = Delivery(stack, as_json, timeout if wait else None)
     raise typer.Exit(delivery.run([request]))
 
@@ -151,7 +157,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     JSONL is a JSON object a line. CSV has a header of field names; there, an empty cell
     is an absent field, labels are separated by ; and attributes are columns named
     attributes.NAME. Everything is checked before anything is sent, and a bad line stops
-    the whole file. A dry run asks no stack, so it does not check AllowedProjects.
+    the whole file. A dry run asks no stack, so it does not check the stack's limits.
 
     A line without an idempotency_key gets one that is made from the file's name and
     the line's content. So the same file can be sent again, after Ctrl-C or with
@@ -193,8 +199,9 @@ def _send_lines(
     status = Status.OK
     with open_lines(file, file_format) as lines, Spool() as spool:
         delivery = start() if start else None
-        allowed = allowed_projects(delivery.stack) if delivery else None
-        bad = check_file(file, lines, replace(check, allowed=allowed), spool)
+        if delivery:
+            check = replace(check, limits=limits_of(delivery.stack))
+        bad = check_file(file, lines, check, spool)
         if delivery:
             status = delivery.run(spool, len(spool))
         elif as_json:

@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.aws.allowed_projects import allowed_projects, project_problem
-from ticketctl.aws.stack import Stack, place_of
+from ticketctl.aws.stack import Stack, limits_of, place_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
@@ -23,7 +22,7 @@ from ticketctl.commands.application import (
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
-from ticketctl.verify.sample import sample_messages
+from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.verify.verdict import Verdict
 from ticketctl.watch.temporary_queue import temporary_queue
 
@@ -70,14 +69,15 @@ def verify(
     stack = stack_of(ctx)
     started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     project = f"{PROJECT_START}{started}-{token_hex(2)}"
-    if problem := project_problem(project, allowed_projects(stack)):
-        raise InputError(f"{problem}; allow {PROJECT_START}.* too")
+    messages = sample_messages(count, [project])
+    if refusal := next(messages.refusals(limits_of(stack)), None):
+        raise InputError(f"the stack would refuse the sample: {refusal}")
     confirm(
         f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced to "
         f"every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
-    run, verdict = _follow(stack, project, count, timeout)
+    run, verdict = _follow(stack, project, count, messages, timeout)
     database = database_times(stack)
     if as_document:
         result = as_json(run, verdict) | {"database_last_hour": database}
@@ -90,9 +90,8 @@ def verify(
 
 
 def _follow(
-    stack: Stack, project: str, count: int, patience: float
+    stack: Stack, project: str, count: int, messages: Messages, patience: float
 ) -> tuple[Run, Verdict]:
-    messages = sample_messages(count, [project])
     first, *others = messages.first
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)

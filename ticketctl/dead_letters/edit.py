@@ -5,9 +5,8 @@ from typing import TextIO
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.allowed_projects import allowed_projects, project_problem
 from ticketctl.aws.request_fields import exact_fields
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import System, limits_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, visible
 from ticketctl.dead_letters.numbered import refuse_numbered
@@ -24,7 +23,7 @@ def edit_dead_letter(stack: System, message_id: str, file: TextIO) -> None:
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
     [dead_letter] = select(stack, Selection([message_id]))
-    allowed = allowed_projects(stack)
+    limits = limits_of(stack)
     refuse_numbered(stack, [dead_letter])
     try:
         body = file.read()
@@ -33,8 +32,8 @@ def edit_dead_letter(stack: System, message_id: str, file: TextIO) -> None:
         raise InputError("nothing was sent: the new body is not UTF-8") from error
     except PoisonMessageError as error:
         raise InputError(f"nothing was sent: {visible(str(error))}") from error
-    if problem := project_problem(request.project_id, allowed):
-        raise InputError(f"nothing was sent: {problem}")
+    if refusal := limits.refusal(request):
+        raise InputError(f"nothing was sent: {refusal}")
     if exact_fields(body) == exact_fields(dead_letter.body):
         raise InputError("nothing was sent: the body is unchanged")
     resend(stack, [replace(dead_letter, body=body)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import typer
 
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError, Status
@@ -63,7 +64,7 @@ def read_tickets(
     """
     tickets: list[Existing] = []
     reserved: list[Reserved] = []
-    problems, name = Problems(file), shown_name(file)
+    problems = Problems(file)
     with open_lines(file, file_format, columns) as lines:
         for found in check_lines(lines, defaults):
             if isinstance(found, Existing):
@@ -72,12 +73,31 @@ def read_tickets(
                 reserved.append(found)
             else:
                 problems.add(*found)
+    _end(problems, file)
+    if not (tickets or reserved):
+        raise InputError(f"{shown_name(file)}: holds no ticket")
+    return Tickets(tickets, reserved)
+
+
+def refuse_beyond(limits: Limits, tickets: Sequence[Existing], file: str) -> None:
+    """Refuse a file with tickets whose requests the stack does not allow.
+
+    Raises:
+        InputError: There is one.
+    """
+    problems = Problems(file)
+    for ticket in tickets:
+        if refusal := limits.refusal(ticket.request):
+            problems.add(ticket.line, str(refusal))
+    _end(problems, file)
+
+
+def _end(problems: Problems, file: str) -> None:
     problems.end()
     if problems.number:
-        raise InputError(f"{name}: bad lines: {problems.number}; nothing was imported")
-    if not (tickets or reserved):
-        raise InputError(f"{name}: holds no ticket")
-    return Tickets(tickets, reserved)
+        raise InputError(
+            f"{shown_name(file)}: bad lines: {problems.number}; nothing was imported"
+        )
 
 
 def plan(stack: System, tickets: Tickets) -> str:

@@ -1,13 +1,12 @@
 """Completes and validates requests before they are sent."""
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.allowed_projects import project_problem
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
@@ -30,8 +29,8 @@ class Check:
     """For lines that name none."""
     keys: DerivedKeys | None = None
     """For lines that bring none."""
-    allowed: re.Pattern[str] | None = None
-    """The projects that the stack allows; any if None."""
+    limits: Limits = field(default_factory=Limits)
+    """Those of the stack; none if it is not known."""
     unchecked: bool = False
     """Whether to send invalid requests, too."""
     skip_invalid: bool = False
@@ -60,8 +59,8 @@ class Check:
             ticket = CreateTicket.parse(request.body)
         except PoisonMessageError as error:
             return str(error)
-        if self.allowed and (why := project_problem(ticket.project_id, self.allowed)):
-            return why
+        if refusal := self.limits.refusal(ticket):
+            return str(refusal)
         first, fingerprint = spool.first(ticket, line.number)
         if fingerprint != ticket.fingerprint:
             return f"idempotency_key: line {first} has it, for another ticket"
@@ -110,3 +109,13 @@ def checked_request(fields: Fields) -> Request:
     except PoisonMessageError as error:
         raise InputError(str(error)) from error
     return request
+
+
+def refuse_beyond(limits: Limits, request: Request) -> None:
+    """Refuse a checked request that the stack does not allow.
+
+    Raises:
+        InputError: The worker would refuse it.
+    """
+    if refusal := limits.refusal(CreateTicket.parse(request.body)):
+        raise InputError(str(refusal))

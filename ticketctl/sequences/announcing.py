@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, get_args
+from typing import Final
 
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent
-from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -59,7 +59,7 @@ def envelope_of(event: TicketEvent, ticket: Ticket, *, replayed: bool) -> Envelo
         ValueError: Another program has changed the priority to none.
     """
     priority = ticket.fields.get("priority", _DEFAULT_PRIORITY)
-    if priority not in get_args(Priority):
+    if priority not in PRIORITIES:
         raise ValueError(f"no priority: {priority}")
     key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
     return Envelope.of_ticket(event, key, priority=priority, replayed=replayed)

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack
+from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack
 
 UNSET: Final = "TICKETCTL_UNSET"
 """The variable that has the command to forget the stack."""
@@ -28,7 +28,9 @@ def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
         stack: The stack.
         profile: The profile that found it, if one was named.
     """
-    named = {variable_of(output): stack.outputs[output] for output in NEEDED_OUTPUTS}
+    limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
+    outputs = [*NEEDED_OUTPUTS, *limits]
+    named = {variable_of(output): stack.outputs[output] for output in outputs}
     named["TICKETCTL_STACK"] = stack.name
     named[UNSET] = " ".join(["unset", *named, UNSET])
     if profile:

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from ticket_numbering.contract.field_types import Priority
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.limits import Limits
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.send.request_file import open_lines, shown_name
@@ -25,7 +28,6 @@ _TITLES: Final = (
     "Backups are never test-restored",
     "Explain idempotency keys 🔑",
 )
-_PRIORITIES: Final[Sequence[str]] = get_args(Priority)
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
 _REPEATS: Final = 4
 
@@ -37,6 +39,16 @@ class Messages:
     first: Sequence[str]
     later: Sequence[str] = ()
     """Sent once the first have their numbers: repeats, a reused key, a reached cap."""
+
+    def refusals(self, limits: Limits) -> Iterator[PoisonMessageError]:
+        """Yield why a stack's limits refuse the valid requests among them."""
+        for body in (*self.first, *self.later):
+            try:
+                request = CreateTicket.parse(body)
+            except PoisonMessageError:
+                continue
+            if refusal := limits.refusal(request):
+                yield refusal
 
 
 def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:
@@ -86,7 +98,7 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
         "project_id": project_id,
         "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
         "title": title,
-        "priority": _PRIORITIES[serial % len(_PRIORITIES)],
+        "priority": PRIORITIES[serial % len(PRIORITIES)],
         "reporter": "sample@example.com",
     }
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible
@@ -19,6 +20,7 @@ _STATUSES: Final = {VOIDED: TicketVoided.status, ERASED: TicketErased.status}
 
 _BODY_WIDTH: Final = 200
 _TITLE_WIDTH: Final = 100
+_PRIORITY_WIDTH: Final = max(map(len, PRIORITIES))
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def line_of(message: Received) -> Text:
     if found.type == ASSIGNED:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
-        line = Text.assemble(line, f" {project:<10} {priority:<7} {title}")
+        priority = f"{priority:<{_PRIORITY_WIDTH}}"
+        line = Text.assemble(line, f" {project:<10} {priority}  {title}")
     elif found.type == REFUSED:
         project, reason = _text(data.get("project_id")), _text(data.get("error_type"))
         where, own_key = _text(data.get("field")), _text(data.get("idempotency_key"))

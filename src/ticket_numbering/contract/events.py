@@ -47,6 +47,10 @@ class AssignedTicket(BaseModel):
     )
 
 
+REPEATED: Final = AssignedTicket.model_fields.keys() & CreateTicket.model_fields.keys()
+"""The fields of a request that its announcement repeats."""
+
+
 class CloudEvent(BaseModel):
     """The fields of every event on the topic; CloudEvents 1.0, JSON event format."""
 
@@ -112,13 +116,10 @@ class TicketNumberAssigned(TicketEvent):
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
         data = AssignedTicket(
-            project_id=request.project_id,
+            **request.model_dump(include=REPEATED),
             number=number,
             ticket_key=key,
             display=f"{request.project_id}-{number:0{padding}}",
-            idempotency_key=request.idempotency_key,
-            title=request.title,
-            priority=request.priority,
             assigned_at=assigned_at,
             chain=assignment.chain,
         )

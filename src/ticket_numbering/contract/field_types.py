@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, TypeGuard
+from typing import Annotated, Any, Final, Literal, TypeGuard, get_args
 
 from pydantic import (
     AfterValidator,
@@ -89,6 +89,7 @@ AttributeName = Annotated[
 AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TEXT]
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]
+PRIORITIES: Final[tuple[str, ...]] = get_args(Priority)
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Chain = Annotated[str, _without(_LINE_BREAK, pattern=CHAIN_PATTERN)]
 EventSource = Annotated[

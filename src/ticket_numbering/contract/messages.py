@@ -70,35 +70,48 @@ class CreateTicket(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    project_id: ProjectId = Field(description="The scope of the number sequence.")
-    idempotency_key: IdempotencyKey = Field(
-        description="Chosen by the producer; the same key never gets a second number."
+    project_id: ProjectId = Field(
+        description="The scope of the number sequence.", examples=["PROJ"]
     )
-    title: Title = Field(description="One line that says what the ticket is about.")
+    idempotency_key: IdempotencyKey = Field(
+        description="Chosen by the producer; the same key never gets a second number.",
+        examples=["order-4712-complaint-1"],
+    )
+    title: Title = Field(
+        description="One line that says what the ticket is about.",
+        examples=["The caf\u00e9's export loses line breaks"],
+    )
     max_number: MaxNumber | None = Field(
         default=None,
         description="The highest number that the request accepts; it is refused once "
         "the project's numbers have reached it. Not a part of the ticket: a request "
         "that has its number keeps it.",
+        examples=[500],
     )
     description: Description | None = Field(
-        default=None, description="Text; line breaks and tabs are kept."
+        default=None,
+        description="Text; line breaks and tabs are kept.",
+        examples=["Export the customers.\n\tAddresses are then on one line."],
     )
     priority: Priority = Field(
-        default="medium", description="How urgent the ticket is."
+        default="medium", description="How urgent the ticket is.", examples=["high"]
     )
     reporter: Reporter | None = Field(
-        default=None, description="Who reports it: a name or an address, on one line."
+        default=None,
+        description="Who reports it: a name or an address, on one line.",
+        examples=["ada@example.com"],
     )
     labels: list[Label] = Field(
         default=[],
         max_length=MAX_LABELS,
         description="Words to find the ticket by, in order.",
+        examples=[["export", "all customers"]],
     )
     attributes: dict[AttributeName, AttributeValue] = Field(
         default={},
         max_length=MAX_ATTRIBUTES,
         description="A flat object of strings for the producer's own use.",
+        examples=[{"customer_id": "C-311", "channel": "email"}],
     )
 
     @property
@@ -187,11 +200,12 @@ class CreateTicket(BaseModel):
         return next((name for name in names if name in cls.model_fields), "body")
 
 
-_CONTENT_DEFAULTS: Final = {
+CONTENT_DEFAULTS: Final = {
     name: field.get_default()
     for name, field in CreateTicket.model_fields.items()
     if name not in _NO_CONTENT
 }
+"""The fields of a ticket's content; a required one has an undefined default."""
 
 
 def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
@@ -203,7 +217,7 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     return _fingerprint(
         {
             name: ticket[name]
-            for name, default in _CONTENT_DEFAULTS.items()
+            for name, default in CONTENT_DEFAULTS.items()
             if name in ticket and ticket[name] != default
         }
     )

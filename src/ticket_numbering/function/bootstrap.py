@@ -52,6 +52,6 @@ def bootstrap(settings: Settings | None = None) -> Worker:
             boto3.client("sqs", config=config), settings.dead_letter_queue_url
         ),
         number_padding=settings.number_padding,
-        allowed_projects=settings.allowed_projects,
+        limits=settings.limits,
         source=settings.event_source,
     )

@@ -1,16 +1,13 @@
 """The environment as frozen, validated settings; nothing else reads the environment."""
 
 import os
-import re
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.field_types import EventSource
-
-MAX_NUMBER_PADDING: Final = 12
-"""More digits than any sequence reaches; the template's `NumberPadding`."""
+from ticket_numbering.contract.limits import Limits
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -33,13 +30,13 @@ class Settings(BaseModel):
     event_source: EventSource
     """The stack, as the CloudEvents source of every event."""
 
-    allowed_projects: re.Pattern[str] = re.compile(".*")
-    """Matches the whole id of each project that may have tickets."""
+    limits: Limits = Field(default_factory=Limits)
+    """The requests that the stack allows, from variables of their own."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
     """The days that an idempotency key is kept; 0 means for ever."""
 
-    number_padding: Annotated[int, Field(ge=0, le=MAX_NUMBER_PADDING)] = 0
+    number_padding: Annotated[int, Field(ge=0, le=12)] = 0
     """The digits of a number for display, at least; shorter ones begin with zeros."""
 
     max_attempts: Annotated[int, Field(ge=1)] = 40
@@ -58,4 +55,4 @@ class Settings(BaseModel):
         Raises:
             pydantic.ValidationError: A variable is missing or malformed.
         """
-        return cls.model_validate(dict(environ))
+        return cls.model_validate({**environ, "LIMITS": {**environ}})

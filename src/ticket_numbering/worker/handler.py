@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, assert_never
+from typing import Any, assert_never, get_args
 
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -31,21 +31,6 @@ from ticket_numbering.worker.worker import BatchReport, Worker
 
 BatchResponse = dict[str, list[dict[str, str]]]
 LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
-
-OUTCOMES: Final[Mapping[type[Result], str]] = {
-    Assigned: "assigned",
-    Replayed: "replayed",
-    Refused: "refused",
-    Poison: "poison",
-    Retry: "transient",
-}
-COUNTED: Final[Mapping[type[Result], Metric]] = {
-    Assigned: Metric.ASSIGNED,
-    Replayed: Metric.REPLAYED,
-    Refused: Metric.REFUSED,
-    Poison: Metric.POISON,
-    Retry: Metric.TRANSIENT,
-}
 
 
 def build_handler(
@@ -97,7 +82,7 @@ def _response(records: Iterable[SQSRecord], results: Sequence[Result]) -> BatchR
 
 def _log(result: Result) -> None:
     line: dict[str, Any] = {
-        "outcome": OUTCOMES[type(result)],
+        "outcome": result.outcome,
         "message_id": result.record.message_id,
         "receive_count": result.record.receive_count,
     }
@@ -109,18 +94,18 @@ def _log(result: Result) -> None:
     match result:
         case Assigned() | Replayed():
             line["ticket_key"] = result.event.id
-            logger.info("record processed", extra=line)
+            logger.info(result.message, extra=line)
         case Refused():
-            logger.info("record refused", extra=line | _reason(result.error))
+            logger.info(result.message, extra=line | _reason(result.error))
         case Poison():
-            logger.error("record failed", extra=line | _reason(result.error))
+            logger.error(result.message, extra=line | _reason(result.error))
         case Retry():
             if result.ticket_key:
                 line["ticket_key"] = result.ticket_key
             if result.refusal:
                 line |= {"refused_as": type(result.refusal).__name__}
                 line |= {"field": result.refusal.field}
-            _log_retry(result.error, line)
+            _log_retry(result, line)
         case _:
             assert_never(result)
 
@@ -139,14 +124,15 @@ def _reason(error: Refusal) -> dict[str, str]:
     return {"error_type": type(error).__name__, "field": error.field}
 
 
-def _log_retry(error: Exception, line: dict[str, Any]) -> None:
+def _log_retry(result: Retry, line: dict[str, Any]) -> None:
+    error = result.error
     line["error_type"] = type(error).__name__
     line["error"] = str(error)
     if isinstance(error, TransientError):
-        logger.warning("record failed", extra=line)
+        logger.warning(result.message, extra=line)
     else:
         # A failure that we did not foresee is a bug: its stack trace is wanted.
-        logger.error("record failed", extra=line, exc_info=error)
+        logger.error(result.message, extra=line, exc_info=error)
 
 
 def _count(report: BatchReport, accepted_at: Mapping[str, float]) -> None:
@@ -157,9 +143,10 @@ def _count(report: BatchReport, accepted_at: Mapping[str, float]) -> None:
     for allocation in report.allocations:
         for attempts in allocation.attempts_per_block:
             metrics.add_metric(Metric.ATTEMPTS, MetricUnit.Count, attempts)
-    counts = dict.fromkeys([*COUNTED.values(), Metric.COLLISIONS, Metric.CONFLICTS], 0)
+    of_results = [kind.metric for kind in get_args(Result)]
+    counts = dict.fromkeys([*of_results, Metric.COLLISIONS, Metric.CONFLICTS], 0)
     for result in report.results:
-        counts[COUNTED[type(result)]] += 1
+        counts[result.metric] += 1
     for allocation in report.allocations:
         counts[Metric.COLLISIONS] += allocation.collisions
         counts[Metric.CONFLICTS] += allocation.conflicts

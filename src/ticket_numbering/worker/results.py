@@ -2,10 +2,12 @@
 
 A record without an answer and without an error cannot be expressed, so no message is
 deleted by oversight.
+Each result has its `outcome` and `message` in the log, and the metric that counts it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import ValidationError
 
@@ -25,6 +27,7 @@ from ticket_numbering.contract.messages import (
     CreateTicket,
     RequestIdentity,
 )
+from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 Refusal = PoisonMessageError | SequenceFullError
@@ -42,6 +45,10 @@ class Pending:
 class Assigned:
     """The request got its number now."""
 
+    outcome: ClassVar[str] = "assigned"
+    metric: ClassVar[Metric] = Metric.ASSIGNED
+    message: ClassVar[str] = "record processed"
+
     record: SQSRecord
     request: CreateTicket
     event: TicketNumberAssigned
@@ -51,6 +58,10 @@ class Assigned:
 class Replayed:
     """The request had its number before; the same event is announced again."""
 
+    outcome: ClassVar[str] = "replayed"
+    metric: ClassVar[Metric] = Metric.REPLAYED
+    message: ClassVar[str] = "record processed"
+
     record: SQSRecord
     request: CreateTicket
     event: TicketNumberAssigned
@@ -59,6 +70,10 @@ class Replayed:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """The sequence has reached the request's cap: announced, and then deleted."""
+
+    outcome: ClassVar[str] = "refused"
+    metric: ClassVar[Metric] = Metric.REFUSED
+    message: ClassVar[str] = "record refused"
 
     record: SQSRecord
     request: CreateTicket
@@ -71,6 +86,10 @@ class Refused:
 class Poison:
     """The message can never succeed: announced, and then dead-lettered."""
 
+    outcome: ClassVar[str] = "poison"
+    metric: ClassVar[Metric] = Metric.POISON
+    message: ClassVar[str] = "record failed"
+
     record: SQSRecord
     error: PoisonMessageError
     request: CreateTicket | None = None
@@ -81,6 +100,10 @@ class Poison:
 @dataclass(frozen=True, slots=True)
 class Retry:
     """The message goes back to the queue; an unexpected error must not lose it."""
+
+    outcome: ClassVar[str] = "transient"
+    metric: ClassVar[Metric] = Metric.TRANSIENT
+    message: ClassVar[str] = "record failed"
 
     record: SQSRecord
     error: Exception

@@ -6,7 +6,6 @@ the next; poison comes last, so it uses up no time but its own.
 While a project backs off and no other is at work, the answers so far are announced.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ from typing import Final
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TimeLeft
-from ticket_numbering.contract.errors import InvalidMessageError, TransientError
+from ticket_numbering.contract.errors import TransientError
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment, RequestKey
 from ticket_numbering.worker.announcing import (
     Announcer,
@@ -66,8 +66,8 @@ class Worker:
     """Hands the projects to these threads."""
     number_padding: int = 0
     """The digits of a number in an announcement's `display`, at least."""
-    allowed_projects: re.Pattern[str] = re.compile(".*")
-    """A message of another project is poison: a typo opens no sequence."""
+    limits: Limits = field(default_factory=Limits)
+    """A request beyond them is poison."""
     source: str = field(kw_only=True)
     """The stack, as the CloudEvents source of every event."""
 
@@ -98,10 +98,8 @@ class Worker:
         request = caught(record.parse)
         if isinstance(request, Exception):
             return failed(record, request)
-        if not self.allowed_projects.fullmatch(request.project_id):
-            reason = "project_id: not among the allowed projects"
-            error = InvalidMessageError(reason, "project_id")
-            return failed(record, error, request)
+        if refusal := self.limits.refusal(request):
+            return failed(record, refusal, request)
         return Pending(record, request)
 
     def _look_up_redelivered(

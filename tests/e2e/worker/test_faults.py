@@ -15,6 +15,7 @@ from tests.support.fault_proxy import fault_proxy
 from tests.support.fault_run import REPEATS, SEED_VARIABLE, TICKETS, Load, Run
 from tests.support.faults import DECKS
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from ticket_numbering.worker.results import Replayed, Retry
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import local_stack
 from ticketctl.verify.verdict import judge
@@ -94,8 +95,8 @@ def test_workers_were_killed_writes_came_late_and_messages_again(run: Run) -> No
 
     assert run.proxy.kills >= 10
     assert run.proxy.late_writes.total() >= 3
-    assert outcomes["transient"] >= 30
-    assert outcomes["replayed"] > REPEATS
+    assert outcomes[Retry.outcome] >= 30
+    assert outcomes[Replayed.outcome] > REPEATS
 
 
 def test_failures_are_those_that_the_worker_expects(run: Run) -> None:

@@ -77,7 +77,8 @@ class TestFailure:
     ) -> None:
         wheel = tmp_path / "greeting-1.0-py3-none-any.whl"
         with ZipFile(wheel, "w") as archive:
-            archive.writestr("greeting-1.0.dist-info/METADATA", "Name: greeting\n")
+            metadata = "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n"
+            archive.writestr("greeting-1.0.dist-info/METADATA", metadata)
         requirement = f"greeting @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n"
         (tmp_path / "requirements.txt").write_text(requirement)
 

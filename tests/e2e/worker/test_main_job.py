@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.proxy import Action, sns_proxy
+from ticket_numbering.worker.results import Assigned
 from ticketctl.aws.sender import Request
 
 pytestmark = pytest.mark.emulator
@@ -40,7 +41,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
         "replayed": "false",
     }
     line = system.wait_for(lambda: outcome_of(system, sent[-1]))
-    assert line["outcome"] == "assigned"
+    assert line["outcome"] == Assigned.outcome
     assert line["ticket_key"] == json.loads(message.body)["id"]
 
 

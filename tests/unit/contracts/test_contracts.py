@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from simulation.requests import validator
 from tests.support.builders import (
     SOURCE,
     announcement,
@@ -23,7 +24,7 @@ from tests.support.builders import (
 )
 from tests.support.cases import cases
 from tests.support.sample_messages import SAMPLES, refused
-from tests.support.schema_values import ANYTHING, allowed
+from tests.support.schema_values import ANYTHING, REQUESTS
 from tests.support.template_loader import source
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -63,7 +64,7 @@ MESSAGES = ASYNCAPI["components"]["messages"]
 
 
 def schema_accepts(schema: Mapping[str, Any], value: Any) -> bool:
-    return Draft202012Validator(schema).is_valid(value)
+    return validator(schema).is_valid(value)
 
 
 def model_accepts(message: Any) -> bool:
@@ -78,10 +79,16 @@ def test_schemas_are_those_of_the_models() -> None:
     """If this fails, run `make contracts`."""
     checked_in = {
         f"schemas/{path.name}": path.read_text("utf-8")
-        for path in (contracts.DIRECTORY / "schemas").iterdir()
+        for path in (contracts.DIRECTORY / "schemas").glob("*.schema.json")
     }
 
     assert contracts.documents() == checked_in
+
+
+def test_pages_have_what_is_made_from_their_sources() -> None:
+    """If this fails, run `make contracts`."""
+    for name, page in contracts.pages().items():
+        assert page == (contracts.DIRECTORY / name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -147,7 +154,7 @@ class TestCreateTicket:
         assert not model_accepts(message)
         assert schema_accepts(REQUEST, message)
 
-    @given(allowed(REQUEST))
+    @given(REQUESTS)
     def test_worker_accepts_whatever_the_schema_accepts(self, message: Any) -> None:
         assert schema_accepts(REQUEST, message)
         assert model_accepts(message)

@@ -1,103 +1,97 @@
-"""A field of the request appears in every place where it must."""
+"""A field of the request appears in every place that is not derived from it."""
 
-import inspect
-import json
-import re
-import runpy
-from collections.abc import Iterable, Mapping
-from typing import Final
+import typing
+from inspect import get_annotations, signature
+from types import NoneType
+from typing import Any, Final
 
 import pytest
+from typer.models import OptionInfo
 
-from simulation import producers, requests
-from tests.support.evidence import VERIFIER
-from tests.support.markdown_commands import ROOT
-from ticket_numbering.contract.messages import CreateTicket
+from tests.support.sample_messages import FULL, SAMPLES
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
+from tools import fields
 
 FIELDS: Final = CreateTicket.model_fields
-IDENTITY: Final = {"project_id", "idempotency_key"}
-REQUIRED: Final = {name for name, field in FIELDS.items() if field.is_required()}
-CAP: Final = "max_number"
+SCHEMA: Final = CreateTicket.model_json_schema()["properties"]
+OPTIONS: Final = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
+"""The options of `ticketctl send` whose names differ from their fields'."""
+FOR_FILES: Final = {"attributes"}
+"""The fields without an option."""
+JSON_TYPES: Final = {str: "string", int: "integer"}
 
 
-def page(path: str) -> str:
-    return (ROOT / path).read_text(encoding="utf-8")
+def test_every_field_has_an_example_and_samples() -> None:
+    """The full message has the examples; the tests of all bounds have the samples."""
+    assert [*FULL] == [*FIELDS], "contract/messages.py: a field has no example"
+    assert {*FIELDS} == {*SAMPLES}, "tests/support/sample_messages.py lacks samples"
 
 
-def first_cells(path: str, heading: str) -> set[str]:
-    """Return the names in the first column of the tables under a heading."""
-    section = page(path).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\|([^|]*)\|", section, re.MULTILINE)
-    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+def test_lists_on_the_pages_are_those_of_the_models() -> None:
+    """If this fails, run `make contracts`."""
+    for path, text in fields.pages().items():
+        assert text == (fields.ROOT / path).read_text("utf-8"), path
 
 
-def options() -> set[str]:
-    """Return the fields that `ticketctl send` has an option for."""
-    given = {"project": "project_id", "key": "idempotency_key", "label": "labels"}
-    return {given.get(name, name) for name in inspect.signature(send).parameters}
+@pytest.mark.parametrize("path", fields.PAGES)
+def test_page_has_a_list(path: str) -> None:
+    """Markers that are damaged would let it drift."""
+    assert "<!-- fields: " in fields.pages()[path]
 
 
-def never_logged() -> set[str]:
-    [sentence] = re.findall("It never logs (.*?)\n", page("SECURITY.md"))
-    return {*re.findall(r"\w+", sentence)}
+def option_of(name: str) -> tuple[OptionInfo, Any, type]:
+    """Return the option for a field, its default and the type of its values."""
+    option = OPTIONS.get(name, name)
+    hints = get_annotations(send)
+    assert option in hints, f"ticketctl/commands/send.py lacks --{option}"
+    hint = hints[option]
+    kinds = {*(typing.get_args(hint.__origin__) or [hint.__origin__])} - {NoneType}
+    [kind] = kinds
+    [info] = hint.__metadata__
+    return info, signature(send).parameters[option].default, kind
 
 
-def fingerprinted() -> set[str]:
-    [definition] = re.findall("- `fingerprint` is (.*)", page("docs/evidence.md"))
-    return {*re.findall(r"`(\w+)`", definition)}
+@pytest.mark.parametrize("name", [name for name in FIELDS if name not in FOR_FILES])
+class TestOptionsOfSend:
+    """The options of `ticketctl send` are typed by hand, and fit the model."""
+
+    def test_option_has_the_type_of_its_field(self, name: str) -> None:
+        _, _, kind = option_of(name)
+
+        is_list = typing.get_origin(kind) is list
+        item = typing.get_args(kind)[0] if is_list else kind
+        [schema] = [
+            one
+            for one in SCHEMA[name].get("anyOf", [SCHEMA[name]])
+            if one["type"] != "null"
+        ]
+        assert is_list == (schema["type"] == "array")
+        assert JSON_TYPES[item] == schema.get("items", schema)["type"]
+
+    def test_option_has_the_bounds_of_its_field(self, name: str) -> None:
+        info, _, _ = option_of(name)
+
+        bounds = SCHEMA[name].get("anyOf", [SCHEMA[name]])[0]
+        assert (info.min, info.max) == (bounds.get("minimum"), bounds.get("maximum"))
+
+    def test_option_is_demanded_when_its_field_is_unless_it_can_be_made(
+        self, name: str
+    ) -> None:
+        _, default, _ = option_of(name)
+
+        is_demanded = FIELDS[name].is_required() and name != "idempotency_key"
+        assert (default is None) != is_demanded
+
+    def test_help_names_each_value(self, name: str) -> None:
+        info, _, _ = option_of(name)
+
+        assert info.help
+        for value in SCHEMA[name].get("enum", ()):
+            assert value in info.help
 
 
-def published() -> Iterable[str]:
-    schema = json.loads(page("docs/schemas/create-ticket.schema.json"))
-    names: dict[str, object] = schema["properties"]
-    return names
-
-
-PLACES: Final[Mapping[str, tuple[Iterable[str], set[str]]]] = {
-    "docs/schemas": (published(), set()),
-    # Attributes are for files.
-    "ticketctl/commands/send.py": (options(), {"attributes"}),
-    "lab/simulation/requests.py": ({*requests.CHECKS, requests.CAP}, set()),
-    "lab/simulation/producers.py": ({*producers.OPTIONAL_VALUES}, {*REQUIRED, CAP}),
-    "docs/producing.md": (first_cells("docs/producing.md", "Fields"), set()),
-    # The cap is no part of the ticket.
-    "docs/operations.md": (
-        first_cells("docs/operations.md", "The tables' attributes"),
-        {CAP},
-    ),
-    "docs/evidence.md": (fingerprinted(), {CAP}),
-    "docs/examples/verify.py": (runpy.run_path(str(VERIFIER))["TEXT"], {CAP}),
-    # The log names the request, and these two say nothing of a person.
-    "SECURITY.md": (never_logged(), {*IDENTITY, "priority", CAP}),
-}
-"""The fields that each place names, and those that it leaves out on purpose."""
-
-
-class TestFields:
-    """A new field must appear in every place."""
-
-    @pytest.mark.parametrize("place", PLACES)
-    def test_field_is_named_in_every_place(self, place: str) -> None:
-        named, left_out = PLACES[place]
-
-        missing = FIELDS.keys() - {*named} - left_out
-
-        assert not missing, f"{place} lacks {sorted(missing)}"
-
-    def test_erased_ticket_keeps_only_what_is_chosen(self) -> None:
-        """The title is replaced; a field that holds text of a person must not stay."""
-        assert FIELDS.keys() & KEPT == {*IDENTITY, "title", "priority"}
-
-    def test_simulation_knows_the_default_of_every_optional_field(self) -> None:
-        """Without it every request that lacks the field counts as poison."""
-        optional = FIELDS.keys() - {*REQUIRED, CAP}
-
-        assert {name: FIELDS[name].default for name in optional} == requests.OPTIONAL
-
-    @pytest.mark.parametrize("place", [*PLACES, "ticketctl/audit/chain.py"])
-    def test_recipe_names_the_place(self, place: str) -> None:
-        recipe = page("CONTRIBUTING.md").partition("**A field to the request.**")[2]
-
-        assert f"`{place}`" in recipe.partition("\n\n")[0]
+def test_erased_ticket_keeps_only_what_is_chosen() -> None:
+    """The title is replaced; a field that holds text of a person must not stay."""
+    assert FIELDS.keys() & KEPT == {*RequestKey._fields, "title", "priority"}

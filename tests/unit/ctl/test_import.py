@@ -1,6 +1,7 @@
 """`ticketctl import` writes a ticket with its key, once, or not at all."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -376,6 +377,32 @@ class TestOtherSystems:
     def test_mapping_is_refused_when_the_file_is_no_csv(self, site: Site) -> None:
         with pytest.raises(InputError, match="--map is for CSV"):
             site.call(import_tickets, site.file(1), columns=["a=title"])
+
+
+class TestLimits:
+    """An import opens no sequence that the worker would not continue."""
+
+    def test_nothing_is_written_when_the_stack_does_not_allow_a_ticket(
+        self, site: Site
+    ) -> None:
+        limited = replace(site, limits={"AllowedProjects": "WEB|INV-.*"})
+        path = site.file(line(1, project_id="INV-2026"), 1)
+
+        with pytest.raises(InputError, match="bad lines: 1; nothing was imported"):
+            limited.call(import_tickets, path)
+
+        said = site.printed.readouterr().err
+        assert f"{path}:2: project_id: PROJ does not match" in said
+        assert site.tickets() == {}
+
+    def test_tickets_are_verified_when_the_stack_no_longer_allows_them(
+        self, site: Site
+    ) -> None:
+        path = site.file(1)
+        site.call(import_tickets, path)
+        limited = replace(site, limits={"AllowedProjects": "WEB"})
+
+        assert limited.call(import_tickets, path, verify=True).status == Status.OK
 
 
 def existing(number: int = 42, **fields: Any) -> Existing:

@@ -1,5 +1,7 @@
 """Sending a file: its lines, keys and rate, and refusals of SQS."""
 
+import csv
+import io
 import json
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +19,7 @@ from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.fakes import Clock
+from tests.support.sample_messages import FULL
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import key_id, key_item
 from ticket_numbering.contract.messages import Assignment, CreateTicket
@@ -95,27 +98,21 @@ class TestLines:
         assert found[4] == "body: must be a JSON object"
         assert found[5] == "a: appears more than once"
 
-    def test_row_is_a_request_when_every_kind_of_column_is_used(
-        self, tmp_path: Path
-    ) -> None:
-        content = (
-            "\ufeffproject_id,title,description,labels,attributes.room,max_number\r\n"
-            'PROJ,"a, ""b""","x\ny",one; two;,7,500\r\n'
-            ",,,,,\n"
-            "PROJ,c,,,,\n"
-        )
+    def test_row_is_a_request_when_it_has_every_column(self, tmp_path: Path) -> None:
+        cells = FULL | {"title": 'a, "b"', "labels": "one; two;"}
+        for name, text in cells.pop("attributes").items():
+            cells[f"attributes.{name}"] = text
+        written = io.StringIO("\ufeff")
+        written.seek(0, io.SEEK_END)
+        rows = csv.DictWriter(written, [*cells])
+        rows.writeheader()
+        rows.writerows([cells, {}, {"project_id": "PROJ", "title": "c"}])
 
-        first, second = read(tmp_path, content, "csv")
+        first, second = read(tmp_path, written.getvalue(), "csv")
 
-        assert first.fields == {
-            "project_id": "PROJ",
-            "title": 'a, "b"',
-            "description": "x\ny",
-            "labels": ["one", "two"],
-            "attributes": {"room": "7"},
-            "max_number": 500,
-        }
+        assert first.fields == FULL | {"title": 'a, "b"', "labels": ["one", "two"]}
         assert second.fields == {"project_id": "PROJ", "title": "c"}
+        # The description has two lines.
         assert (first.number, second.number) == (2, 5)
 
     @pytest.mark.parametrize("cap", ["9" * 5_000, "-1", "1.5", "\u00b2"])
@@ -579,6 +576,25 @@ class TestNothingLostOnTheWay:
     def test_send_fails_when_sqs_does_not_take_a_message(self) -> None:
         with pytest.raises(CloudError, match="Broken of no use"):
             send(FakeStack(Queue([refuse(1, sender=True)])), ["{}", "{}"])
+
+
+class TestOneTicket:
+    """Options describe a ticket."""
+
+    def test_request_has_every_field_when_every_option_is_given(self) -> None:
+        """Attributes are for files."""
+        fields = {name: FULL[name] for name in FULL if name != "attributes"}
+        stack = FakeStack()
+        options = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
+
+        with pytest.raises(typer.Exit):
+            send_one(
+                command_context(stack),
+                **{options.get(name, name): fields[name] for name in fields},
+            )
+
+        [[body]] = stack.queue.bodies()
+        assert json.loads(body) == fields
 
 
 class TestDelivery:

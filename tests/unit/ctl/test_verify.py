@@ -440,7 +440,7 @@ def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:
     outputs = {"AllowedProjects": "INV-.*"}
     stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
 
-    with pytest.raises(InputError, match=r"AllowedProjects, INV-.*allow VERIFY-"):
+    with pytest.raises(InputError, match=r"sample: .*VERIFY-.* AllowedProjects, INV-"):
         verify(command_context(stack), yes=True)
 
 

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.canned_aws import aws_client, parameters
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.queues import Received, take
 from ticketctl.cli.errors import CloudError
 from ticketctl.watch.announcements import (
@@ -85,6 +86,11 @@ def raw(event: Any, **attributes: str) -> Received:
     return Received("m-1", body, attributes)
 
 
+def words(event: Any, **attributes: str) -> list[str]:
+    """Return the line of a message without the blanks that fill its columns."""
+    return [*filter(None, line_of(raw(event, **attributes)).plain.split(" "))]
+
+
 class TestAnnouncementsAreRead:
     """Anything else is not taken for one."""
 
@@ -120,10 +126,10 @@ class TestAnnouncementsAreRead:
     @pytest.mark.parametrize(
         ("event", "line"),
         [
-            (assigned(), "P-42         P          low     Title"),
+            (assigned(), "P-42 P low Title"),
             (
                 assigned(title="a\x1b[2J\nb", priority=None),
-                "P-42         P          -       a\N{REPLACEMENT CHARACTER}[2J b",
+                "P-42 P - a\N{REPLACEMENT CHARACTER}[2J b",
             ),
             (
                 {"id": "e", "type": VOIDED, "data": {"ticket_key": "P-1"}},
@@ -140,22 +146,29 @@ class TestAnnouncementsAreRead:
                         "field": "max_number",
                     },
                 },
-                "refused      P          SequenceFullError: max_number  k-1",
+                "refused P SequenceFullError: max_number k-1",
             ),
             (
                 {"id": "e", "type": REFUSED, "data": {"error_type": "\x1b[2J"}},
-                "refused      -          \N{REPLACEMENT CHARACTER}[2J: -  -",
+                "refused - \N{REPLACEMENT CHARACTER}[2J: - -",
             ),
-            ({"id": "e\x07", "type": "t"}, "e\N{REPLACEMENT CHARACTER}           t"),
-            ({"id": "e", "type": "t", "data": [1]}, "e            t"),
-            ({"id": "e", "type": ASSIGNED}, "e            -          -       -"),
+            ({"id": "e\x07", "type": "t"}, "e\N{REPLACEMENT CHARACTER} t"),
+            ({"id": "e", "type": "t", "data": [1]}, "e t"),
+            ({"id": "e", "type": ASSIGNED}, "e - - -"),
         ],
     )
     def test_line_is_safe_and_complete_when_the_event_is_not(
         self, event: dict[str, Any], line: str
     ) -> None:
-        assert line_of(raw(event)).plain == line
-        assert line_of(raw(event, replayed="true")).plain == f"{line}  (replay)"
+        assert words(event) == line.split()
+        assert words(event, replayed="true") == [*line.split(), "(replay)"]
+
+    def test_titles_stand_below_one_another_whatever_the_priorities_are(self) -> None:
+        events = [assigned(priority=priority) for priority in (*PRIORITIES, None)]
+
+        lines = [line_of(raw(event)).plain for event in events]
+
+        assert len({line.index(" Title") for line in lines}) == 1
 
     def test_screen_shows_what_is_wanted_until_it_is_enough(
         self, capsys: pytest.CaptureFixture[str]

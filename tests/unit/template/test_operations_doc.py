@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -17,17 +17,24 @@ from tests.support.markdown_commands import (
     commands,
     in_comments,
 )
-from tests.support.rights import OPERATIONS as TEXT
-from tests.support.rights import Row, rows
-from tests.support.template_loader import ids_of, source
-from ticket_numbering.contract.errors import PoisonMessageError, TransientError
+from tests.support.template_loader import ids_of, properties, source
+from ticket_numbering.contract.errors import (
+    PoisonMessageError,
+    TicketNumberingError,
+    TransientError,
+)
 from ticket_numbering.worker.observability import Metric
+from ticket_numbering.worker.results import Result
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 from ticketctl.status.variables import UNSET, variable_of
+from tools.rights import Grant, tasks
 
-INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+TEXT, INSTALL = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("operations.md", "install.md")
+)
 POLICIES = "".join(
     (EXAMPLES / name).read_text()
     for name in re.findall(r"\(examples/([\w-]+\.json)\)", INSTALL)
@@ -112,18 +119,20 @@ class TestVariables:
         assert {name for name in used - known if not name.startswith("OLD_")} == set()
 
 
+def names_below(base: type[Exception]) -> set[str]:
+    """Return the names of all errors of a kind, without its own."""
+    below = base.__subclasses__()
+    return {one.__name__ for one in below}.union(*map(names_below, below))
+
+
 @pytest.mark.parametrize(
     ("title", "base"),
     [("Transient failures", TransientError), ("Dead letters", PoisonMessageError)],
 )
 def test_every_error_of_a_kind_has_a_remedy(title: str, base: type[Exception]) -> None:
-    errors, found = base.__subclasses__(), set[str]()
-    while errors:
-        error = errors.pop()
-        errors += error.__subclasses__()
-        found.add(error.__name__)
+    explained = {*re.findall(r"`(\w+Error)`", " ".join(table(section(title))))}
 
-    assert {*re.findall(r"`(\w+Error)`", " ".join(table(section(title))))} == found
+    assert explained == names_below(base)
 
 
 def test_every_finding_of_an_audit_has_a_remedy() -> None:
@@ -132,27 +141,73 @@ def test_every_finding_of_an_audit_has_a_remedy() -> None:
     assert names(rows, r"`([\w-]+)`") == {kind.value for kind in Kind}
 
 
+def values(text: str, field: str) -> set[str]:
+    """Return the values that queries compare a field of the log with."""
+    found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
+    return {word for value in found for word in re.findall('"([^"]*)"', value)}
+
+
+RESULTS = get_args(Result)
+WORDS = {
+    "outcome": {one.outcome for one in RESULTS},
+    "message": {one.message for one in RESULTS},
+    "error_type": names_below(TicketNumberingError),
+}
+FILTERS = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query")) + str(
+    [shown.words for shown in commands("aws", TEXT)]
+)
+
+
+class TestLog:
+    """Page, saved queries and first commands have the words of the results."""
+
+    def test_page_explains_every_outcome_message_and_count_of_a_result(self) -> None:
+        log, metrics = table(section("Log lines")), table(section("Metrics"))
+        messages = log["`message`, `level`"][1]
+        counts = next(iter(metrics))
+
+        assert names({log["`outcome`"][1]: []}) == WORDS["outcome"]
+        assert names({messages: []}, "`(record [a-z]+)`") == WORDS["message"]
+        assert names({counts: []}) == {one.metric for one in RESULTS}
+
+    @pytest.mark.parametrize("field", WORDS)
+    def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
+        assert values(FILTERS, field)
+        assert values(FILTERS, field) <= WORDS[field]
+
+    def test_query_shows_fields_that_the_page_explains(self) -> None:
+        asked = re.findall(r"^fields (.+)$", FILTERS, re.MULTILINE)
+        counted = re.findall(r" by (.+), bin", FILTERS)
+        fields = {name for line in asked + counted for name in line.split(", ")}
+
+        assert asked
+        assert counted
+        ours = {name for name in fields if name[0] != "@"}  # Those are CloudWatch's.
+        assert ours <= names(table(section("Log lines")))
+
+
 def test_every_metric_of_the_worker_is_explained() -> None:
     assert names(table(section("Metrics"))) == {metric.value for metric in Metric}
 
 
-ANCHOR = re.compile(r"\(#([\w-]+)\)")
+RESTORED = "tables whose names begin with `restored-`"
 TABLES = {
-    "$TICKETS_TABLE_NAME": "tickets",
-    "$IDEMPOTENCY_KEYS_TABLE_NAME": "keys",
-    "$OLD_TICKETS_TABLE": "tickets",
-    "$RESTORED-tickets": "restored-",
-    "$RESTORED-keys": "restored-",
-    "$table": "both tables",
+    "$TICKETS_TABLE_NAME": ["the tickets"],
+    "$IDEMPOTENCY_KEYS_TABLE_NAME": ["the keys"],
+    "$OLD_TICKETS_TABLE": ["the tickets"],
+    "$RESTORED-tickets": [RESTORED],
+    "$RESTORED-keys": [RESTORED],
+    "$table": ["the tickets", "the keys"],
 }
 
 
 def tables(words: tuple[str, ...]) -> set[str]:
-    """Return the tables that a command names, as the table of rights calls them."""
+    """Return the tables that a command names, as the rights call them."""
     return {
-        TABLES[value]
+        table
         for option, value in pairwise(words)
         if option.endswith("table-name")
+        for table in TABLES[value]
     }
 
 
@@ -170,11 +225,13 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
 
 BY_TASK = [*by_task()]
 
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567"
+
 # `iam:PassRole` is a right without an operation; the others are condition keys.
 NO_OPERATIONS = "aws:|iam:Pass|iam:PermissionsBoundary|lambda:FunctionArn"
 RIGHTS = set(
     re.findall(rf"[`\"]((?!{NO_OPERATIONS})\w+:\w+)[`\"]", TEXT + INSTALL + POLICIES)
-)
+).union(*(grant.allow for task in tasks() for grant in task.rights))
 
 
 class TestRights:
@@ -191,28 +248,43 @@ class TestRights:
     ) -> None:
         """On its table too: an operator on call need not ask for it at night."""
         right = ":".join(called(shown.words))
-        own = [row for row in rows() if {*anchors} & {*ANCHOR.findall(row.task)}]
-        named = tables(shown.words) or {""}
+        own = [task for task in tasks() if {*anchors} & task.runbooks.keys()]
 
-        for table in named:
-            assert any(row.allows(right, table) for row in own), (right, table)
+        named: list[str | None] = [*tables(shown.words)] or [None]
+        for on in named:
+            assert any(task.allows(right, on) for task in own), (right, on)
 
     def test_right_on_one_table_is_none_on_another(self) -> None:
         """Else the test above would accept what DynamoDB refuses."""
-        row = Row("task", ((frozenset({"dynamodb:PutItem"}), "on the tickets"),))
+        grant = Grant(allow=("dynamodb:PutItem",), on=("the tickets",))
 
-        assert row.allows("dynamodb:PutItem", "tickets")
-        assert not row.allows("dynamodb:PutItem", "keys")
-        assert not row.allows("dynamodb:GetItem", "tickets")
+        assert grant.allows("dynamodb:PutItem", "the tickets")
+        assert not grant.allows("dynamodb:PutItem", "the keys")
+        assert not grant.allows("dynamodb:GetItem", "the tickets")
+
+    def test_security_page_lists_the_rights_of_the_workers_role(self) -> None:
+        page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+        _, _, section = page.partition("## The worker's rights\n")
+        cells = re.findall(r"^\| [^|]+ \| (`[^|]+) \|$", section, re.MULTILINE)
+        policies = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
+        actions = [
+            statement["Action"]
+            for policy in policies
+            for statement in policy["PolicyDocument"]["Statement"]
+        ]
+
+        assert sorted(sorted(re.findall("`([^`]+)`", cell)) for cell in cells) == (
+            sorted(sorted([one] if isinstance(one, str) else one) for one in actions)
+        )
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
         """A person who uses one command does not need the rights of all."""
         group: Any = typer.main.get_command(app)
         needing = {
-            f"ticketctl {name}" if command is leaf else f"ticketctl {name} {leaf.name}"
+            name if command is leaf else f"{name} {leaf.name}"
             for name, command in group.commands.items()
             for leaf in getattr(command, "commands", {"": command}).values()
             if command.rich_help_panel != LOCAL
         }
 
-        assert needing <= names(table(section("Rights")), r"`(ticketctl[^`]+)`")
+        assert needing == {name for task in tasks() for name in task.commands}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.builders import create_ticket
+from tests.support.environment import ENVIRONMENT
 from tests.support.template_loader import (
     Json,
     deployed,
@@ -19,6 +20,7 @@ from tests.support.template_loader import (
     worker_as_written,
 )
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment
 from ticket_numbering.function.settings import Settings
 
@@ -67,12 +69,6 @@ class TestWorkerKnowsItsStack:
 
         assert written == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
         assert source()["Outputs"]["EventSource"]["Value"] == written
-
-    def test_allowed_projects_are_those_of_the_parameter(self) -> None:
-        assert environment(AllowedProjects="INV-.*")["ALLOWED_PROJECTS"] == "INV-.*"
-        assert source()["Outputs"]["AllowedProjects"]["Value"] == {
-            "Ref": "AllowedProjects"
-        }
 
 
 class TestNothingLost:
@@ -433,10 +429,12 @@ class TestWorker:
 
     def test_worker_gets_every_setting_that_it_needs_and_no_unknown_one(self) -> None:
         settings = Settings.model_fields.items()
-        known = {name.upper() for name, _ in settings}
+        known = {name.upper() for name, _ in settings} | {
+            name.upper() for name in Limits.model_fields
+        }
         names = variables_as_written().keys()
 
-        assert {name.upper() for name, rule in settings if rule.is_required()} <= names
+        assert ENVIRONMENT.keys() <= names
         assert {name for name in names if not name.startswith("POWERTOOLS_")} <= known
 
     def test_no_parameter_leads_the_worker_to_another_address(self) -> None:

@@ -17,6 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from tests.support.canned_aws import aws_client, client_error
+from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
     code_of,
     is_refusal,
@@ -49,20 +50,17 @@ LASTING: list[Exception] = [
 
 THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
 REFUSALS = ("KMS", "Kms", "Authorization", "Security", "NotFound", "DoesNotExist")
-CALLS = {
-    "dynamodb": ["Query", "BatchGetItem", "TransactGetItems", "TransactWriteItems"],
-    "sns": ["PublishBatch"],
-    "sqs": ["SendMessageBatch"],
-}
 
 
-def codes(service: str, words: Iterable[str]) -> set[str]:
+def codes(words: Iterable[str]) -> set[str]:
     """Return the codes of our calls whose names hold one of the words."""
-    model = aws_client(service).meta.service_model
+    _, calls = clients_and_calls()
     shapes = [
         shape
-        for call in CALLS[service]
-        for shape in model.operation_model(call).error_shapes
+        for call in calls
+        for shape in aws_client(call.service)
+        .meta.service_model.operation_model(call.operation)
+        .error_shapes
     ]
     return {
         shape.metadata.get("error", {}).get("code", shape.name)
@@ -74,20 +72,14 @@ def codes(service: str, words: Iterable[str]) -> set[str]:
 class TestPasses:
     """Codes and statuses decide, texts never."""
 
-    @pytest.mark.parametrize("service", CALLS)
-    def test_passes_holds_for_every_throttling_code_of_the_services(
-        self, service: str
-    ) -> None:
-        found = codes(service, THROTTLING)
+    def test_passes_holds_for_every_throttling_code_of_our_calls(self) -> None:
+        found = codes(THROTTLING)
 
         assert found
         assert [code for code in found if not passes(client_error(code))] == []
 
-    @pytest.mark.parametrize("service", CALLS)
-    def test_every_code_of_a_missing_right_or_resource_is_a_refusal(
-        self, service: str
-    ) -> None:
-        found = codes(service, REFUSALS) - codes(service, THROTTLING)
+    def test_every_code_of_a_missing_right_or_resource_is_a_refusal(self) -> None:
+        found = codes(REFUSALS) - codes(THROTTLING)
 
         assert found
         assert [code for code in found if not is_refusal(client_error(code))] == []

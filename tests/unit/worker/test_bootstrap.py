@@ -1,38 +1,29 @@
 """Clients are built once, with nothing left to botocore's changing defaults."""
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from datetime import timedelta
+from fnmatch import fnmatch
 from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
+from botocore.client import BaseClient
 from botocore.exceptions import ParamValidationError
-from botocore.stub import Stubber
+from pydantic import BaseModel
 
-from tests.support.builders import (
-    announcement,
-    block_of,
-    create_ticket,
-    plenty,
-    queue_record,
-)
-from tests.support.canned_aws import aws_client, parameters
-from tests.support.environment import ENVIRONMENT
-from ticket_numbering.contract.errors import InvalidMessageError
+from tests.support.canned_aws import aws_client
+from tests.support.environment import ENVIRONMENT, TUNED
+from tests.support.template_loader import properties, source
+from tests.support.worker_calls import METHODS, Call, clients_and_calls
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
-from ticket_numbering.worker.ports import DeadLetter
-from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
+from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
+from ticketctl.local.trim import SERVICES
 
-SETTINGS = Settings.from_environ(
-    ENVIRONMENT
-    | {
-        "MAX_ATTEMPTS": "7",
-        "DEADLINE_RESERVE_SECONDS": "2.5",
-        "IDEMPOTENCY_RETENTION_DAYS": "90",
-        "NUMBER_PADDING": "6",
-        "ALLOWED_PROJECTS": "INV-[0-9]{4}",
-    }
-)
+SETTINGS = Settings.from_environ(ENVIRONMENT | TUNED)
+OTHER = {name: f"{value}-2" for name, value in ENVIRONMENT.items()} | TUNED
 
 
 @pytest.fixture
@@ -49,50 +40,115 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return made
 
 
-def test_bootstrap_gives_names_and_limits_to_the_adapters(
-    clients: dict[str, Any],
-) -> None:
-    worker = bootstrap(SETTINGS)
+def test_bootstrap_gives_names_and_limits_to_the_adapters() -> None:
+    _, made = clients_and_calls(SETTINGS)
 
-    calls = _calls(worker, clients)
-    ticket, key = (item["Put"] for item in calls["dynamodb"][0]["TransactItems"])
+    calls = {call.operation: call.parameters for call in made}
+    written = calls["TransactWriteItems"]["TransactItems"]
+    ticket, key = (item["Put"] for item in written)
     assert (ticket["TableName"], key["TableName"]) == ("the-tickets", "the-keys")
     assert key["Item"]["expires_at"] == {"N": "1803016800"}
-    assert calls["sns"][0]["TopicArn"] == SETTINGS.assignments_topic_arn
-    assert calls["sqs"][0]["QueueUrl"] == SETTINGS.dead_letter_queue_url
+    assert calls["PublishBatch"]["TopicArn"] == SETTINGS.assignments_topic_arn
+    assert calls["SendMessageBatch"]["QueueUrl"] == SETTINGS.dead_letter_queue_url
+
+
+def test_bootstrap_gives_numbers_and_limits_to_the_worker() -> None:
+    worker = bootstrap(SETTINGS)
+
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.number_padding == 6
     assert worker.source == "/ticket-numbering/the-stack"
-    assert worker.allowed_projects.pattern == "INV-[0-9]{4}"
+    assert worker.limits == SETTINGS.limits
 
 
-def _calls(worker: Worker, clients: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the parameters of a call through each of the worker's adapters."""
-    calls = {service: parameters(client) for service, client in clients.items()}
-    batch: dict[str, list[Any]] = {"Successful": [], "Failed": []}
-    _answer(clients["dynamodb"], "transact_write_items", {})
-    _answer(clients["sns"], "publish_batch", batch)
-    _answer(clients["sqs"], "send_message_batch", batch)
-    request = create_ticket()
-    dead_letter = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
-    worker.allocator.store.write_block(block_of([request]))
-    worker.publisher.publish([announcement(request)], plenty)
-    worker.dead_letters.send([dead_letter], plenty)
-    return calls
+def described(part: Any) -> Any:
+    """Return an object of the worker as values that can be compared."""
+    if isinstance(part, BaseClient):
+        return part.meta.service_model.service_name
+    if isinstance(part, str | int | float | timedelta | type | BaseModel):
+        return part
+    if is_dataclass(part):
+        members = {one.name: getattr(part, one.name) for one in fields(part)}
+    else:
+        members = getattr(part, "__dict__", {})
+    return type(part), {name: described(value) for name, value in members.items()}
 
 
-def _answer(client: Any, method: str, answer: dict[str, Any]) -> None:
-    stub = Stubber(client)
-    stub.add_response(method, answer)
-    stub.activate()
+@pytest.mark.parametrize("variable", OTHER)
+def test_worker_is_another_one_when_a_setting_is(variable: str) -> None:
+    """A setting that nobody hands over would be silent."""
+    plain = Settings.from_environ(ENVIRONMENT)
+    changed = Settings.from_environ(ENVIRONMENT | {variable: OTHER[variable]})
+
+    assert described(bootstrap(plain)) == described(bootstrap(plain))
+    assert described(bootstrap(changed)) != described(bootstrap(plain))
+
+
+class TestCalls:
+    """What the worker calls is in the artifact, and allowed to its role."""
+
+    def test_every_method_of_a_port_is_called_by_these_tests(self) -> None:
+        services, calls = clients_and_calls()
+
+        for port, methods in METHODS.items():
+            assert {name for name in vars(port) if name[0] != "_"} == methods.keys()
+        assert {call.service for call in calls} == services
+
+    def test_artifact_keeps_the_services_that_the_worker_calls(self) -> None:
+        """And the one that can give it credentials; a cold start needs them all."""
+        services, _ = clients_and_calls()
+
+        assert services | {"sts"} == SERVICES
+
+    def test_role_allows_each_call_on_its_resource(self) -> None:
+        variables = source()["Resources"]["NumberingWorker"]["Properties"]
+        named = variables["Environment"]["Variables"]
+        owners = {value: named[name].get("Ref") for name, value in ENVIRONMENT.items()}
+        [policy] = properties("NumberingWorkerRole")["Policies"]
+        allowed = [
+            (statement["Resource"].strip("${}").removesuffix(".Arn"), pattern)
+            for statement in policy["PolicyDocument"]["Statement"]
+            for pattern in listed(statement["Action"])
+        ]
+
+        _, calls = clients_and_calls()
+
+        assert [
+            (right, owner)
+            for call in calls
+            for right, target in rights_of(call)
+            for owner in [owners[target]]
+            if not any(owner == on and fnmatch(right, what) for on, what in allowed)
+        ] == []
+
+
+def listed(part: str | list[str]) -> list[str]:
+    return [part] if isinstance(part, str) else part
+
+
+def rights_of(call: Call) -> Iterator[tuple[str, str]]:
+    """Yield the rights that a call needs, each with what it is needed on."""
+    parameters = call.parameters
+    for item in parameters.get("TransactItems", []):
+        for action, request in item.items():
+            yield f"{call.service}:{action}Item", request["TableName"]
+    if "TransactItems" not in parameters:
+        names = {"TableName", "TopicArn", "QueueUrl"} & parameters.keys()
+        targets = [*parameters.get("RequestItems", ()), *map(parameters.get, names)]
+        for target in targets:
+            operation = call.operation
+            if call.service != "dynamodb":  # There batches need a right of their own.
+                operation = operation.removesuffix("Batch")
+            yield f"{call.service}:{operation}", str(target)
+        assert targets, call.operation
 
 
 def test_clients_leave_nothing_to_changing_defaults(clients: dict[str, Any]) -> None:
     """A call with its retry fits into the reserve; each thread has a connection."""
     bootstrap(SETTINGS)
 
-    assert clients.keys() == {"dynamodb", "sns", "sqs"}
+    assert clients
     for client in clients.values():
         config = client.meta.config
         longest_call = 2 * (config.connect_timeout + config.read_timeout) + 1

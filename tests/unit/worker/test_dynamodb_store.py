@@ -11,7 +11,6 @@ import pytest
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError, ConnectionClosedError
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.builders import (
     ASSIGNED_AT,
@@ -24,6 +23,8 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
+from tests.support.sample_messages import FULL
+from tests.support.schema_values import REQUESTS
 from ticket_numbering.adapters import cancellation_reasons
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import (
@@ -146,14 +147,6 @@ WRITES: dict[str, tuple[Call, str]] = {
 }
 EVERY_READ = pytest.mark.parametrize(("call", "name"), cases(READS))
 EVERY_CALL = pytest.mark.parametrize(("call", "name"), cases(READS | WRITES))
-
-ALPHABET = 'x\u00e9\u0628\U0001f6aa"\\'
-"""Characters of one to four bytes, and those that JSON escapes."""
-
-
-def some_line(longest: int) -> st.SearchStrategy[str]:
-    """Return texts that a one-line field accepts."""
-    return st.text(ALPHABET, min_size=1, max_size=longest)
 
 
 class WatchedClient:
@@ -368,15 +361,10 @@ class TestBlockRequest:
 
     def test_write_block_puts_each_ticket_and_its_key(self) -> None:
         store, wire = store_on(Reply())
-        fields: dict[str, Any] = {
-            "title": "Caf\u00e9 \U0001f6aa",
-            "description": "",
-            "priority": "urgent",
-            "reporter": "Ada",
-            "labels": ["b", "a"],
-            "attributes": {"floor": "0", "room": ""},
-        }
-        request = create_ticket("PROJ", "order-7", **fields)
+        fields = FULL | {"project_id": "PROJ", "idempotency_key": "order-7"}
+        request = create_ticket(**fields)
+        fields.pop("max_number")
+        written = {name: TypeSerializer().serialize(fields[name]) for name in fields}
 
         assert store.write_block(block([request], first_number=42)) == Committed()
         assert wire.requests[0].keys() == {"TransactItems", "ClientRequestToken"}
@@ -384,15 +372,8 @@ class TestBlockRequest:
             {
                 "TableName": "tickets",
                 "Item": {
-                    "project_id": {"S": "PROJ"},
+                    **written,
                     "number": {"N": "42"},
-                    "idempotency_key": {"S": "order-7"},
-                    "title": {"S": "Caf\u00e9 \U0001f6aa"},
-                    "description": {"S": ""},
-                    "priority": {"S": "urgent"},
-                    "reporter": {"S": "Ada"},
-                    "labels": {"L": [{"S": "b"}, {"S": "a"}]},
-                    "attributes": {"M": {"floor": {"S": "0"}, "room": {"S": ""}}},
                     "assigned_at": {"S": ASSIGNED_AT},
                 },
                 "ConditionExpression": "attribute_not_exists(project_id)",
@@ -716,24 +697,7 @@ class TestEveryValidTicketFits:
         assert not is_too_large(request)
         assert key < REQUEST_OVERHEAD_BYTES
 
-    @given(
-        st.fixed_dictionaries(
-            {
-                "project_id": st.text("aZ9._-", min_size=1, max_size=64),
-                "idempotency_key": st.text("!~#", min_size=1, max_size=128),
-                "title": some_line(200),
-            },
-            optional={
-                "description": st.text(ALPHABET + "\n\t"),
-                "priority": st.sampled_from(["low", "medium", "high", "urgent"]),
-                "reporter": some_line(254),
-                "labels": st.lists(some_line(64), max_size=20),
-                "attributes": st.dictionaries(
-                    some_line(128), st.text(ALPHABET), max_size=50
-                ),
-            },
-        )
-    )
+    @given(REQUESTS)
     def test_items_have_no_more_bytes_than_the_request_tells(
         self, fields: dict[str, Any]
     ) -> None:

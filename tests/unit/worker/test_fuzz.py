@@ -19,8 +19,8 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
-from jsonschema import Draft202012Validator
 
+from simulation import requests
 from simulation.aws.lambda_service import Context
 from tests.support.builders import SOURCE, sqs_event
 from tests.support.canned_aws import aws_client, client_error, parameters
@@ -46,15 +46,12 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
-from tools import contracts
 
 EXAMPLES: Final = int(os.environ.get("FUZZ_EXAMPLES", "50"))
 
 pytestmark = pytest.mark.timeout(1200 + 10 * EXAMPLES)
 
-SCHEMA: Final = Draft202012Validator(
-    json.loads((contracts.DIRECTORY / "schemas/create-ticket.schema.json").read_bytes())
-)
+SCHEMA: Final = requests.validator(requests.SCHEMA)
 # SendMessageBatch and PublishBatch API references.
 UNACCEPTABLE: Final = re.compile(
     "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"

@@ -17,6 +17,7 @@ from tests.support.builders import (
     ticket_fields,
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
 from ticket_numbering.worker.results import Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -193,27 +194,27 @@ class TestEvent:
             assert line.exc_info
 
 
-class TestAllowedProjects:
-    """A typo opens no sequence."""
+class TestLimits:
+    """A request that the stack does not allow is poison, and takes no number."""
 
     @pytest.mark.parametrize(
-        ("project", "is_allowed"),
-        [("INV-2026", True), ("INV-2O26", False), ("INV-20261", False)],
+        ("project", "is_allowed"), [("INV-2026", True), ("INV-2O26", False)]
     )
-    def test_project_is_refused_unless_the_whole_id_matches(
+    def test_request_is_refused_when_the_stack_does_not_allow_it(
         self, system: System, project: str, *, is_allowed: bool
     ) -> None:
         record = queue_record(create_ticket(project))
+        limits = Limits(allowed_projects=re.compile("INV-[0-9]{4}"))
 
-        [result] = system.handle(record, allowed_projects=re.compile("INV-[0-9]{4}"))
+        [result] = system.handle(record, limits=limits)
 
         assert isinstance(result, Poison) is not is_allowed
         assert result.request is not None
         assert system.store.numbers(project) == ([1] if is_allowed else [])
         fields = [event["data"]["field"] for event in system.refusals]
         assert fields == ([] if is_allowed else ["project_id"])
-        reason = "project_id: not among the allowed projects"
-        assert system.dead_letters.reasons == ([] if is_allowed else [reason])
+        reasons = [] if is_allowed else [str(limits.refusal(result.request))]
+        assert system.dead_letters.reasons == reasons
 
 
 class TestOrder:

@@ -1,0 +1,64 @@
+"""What a stack allows: the limits on requests that its template's parameters set.
+
+The worker and the command line ask the same object.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import (
+    AliasChoices,
+    AliasGenerator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+)
+from pydantic.alias_generators import to_pascal
+from pydantic_core import PydanticCustomError
+
+from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
+from ticket_numbering.contract.messages import CreateTicket
+
+
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    """Return the compiled pattern; Pydantic's own check lets OverflowError pass."""
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError) as error:
+        problem = f"is no regular expression: {pattern}: {error}"
+        kind, template = "regular_expression", "{problem}"
+        raise PydanticCustomError(kind, template, {"problem": problem}) from error
+
+
+class Limits(BaseModel):
+    """The limits of a stack; by default it has none.
+
+    A field is validated from the worker's variable of its name (`ALLOWED_PROJECTS`)
+    or from the stack's output (`AllowedProjects`); a test demands both.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=AliasGenerator(
+            validation_alias=lambda name: AliasChoices(name.upper(), to_pascal(name))
+        ),
+        populate_by_name=True,
+    )
+
+    allowed_projects: Annotated[re.Pattern[str], BeforeValidator(_compiled)] = (
+        re.compile(".*")
+    )
+    """Matches the whole id of each project that may have tickets."""
+
+    def refusal(self, request: CreateTicket) -> PoisonMessageError | None:
+        """Return why the stack refuses a valid request; None if it does not.
+
+        The error's type and field are part of the event's id.
+        """
+        if not self.allowed_projects.fullmatch(request.project_id):
+            return InvalidMessageError(
+                f"project_id: {request.project_id} does not match the stack's "
+                f"AllowedProjects, {self.allowed_projects.pattern}",
+                "project_id",
+            )
+        return None

@@ -1,0 +1,99 @@
+"""Every call of AWS that the worker on AWS makes, through each method of its ports."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final
+
+import boto3
+import pytest
+
+from tests.support.builders import (
+    announcement,
+    block_of,
+    create_ticket,
+    plenty,
+    queue_record,
+)
+from tests.support.environment import ENVIRONMENT
+from ticket_numbering.allocation.store import TicketStore
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.function.bootstrap import bootstrap
+from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
+from ticket_numbering.worker.worker import Worker
+
+_SETTINGS: Final = Settings.from_environ(ENVIRONMENT)
+_REQUEST: Final = create_ticket()
+_DEAD_LETTER: Final = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
+
+METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
+    TicketStore: {
+        "head": lambda worker: worker.allocator.store.head("PROJ"),
+        "read_keys": lambda worker: worker.allocator.store.read_keys([_REQUEST.key]),
+        "read_keys_in_transaction": lambda worker: (
+            worker.allocator.store.read_keys_in_transaction([_REQUEST.key])
+        ),
+        "write_block": lambda worker: worker.allocator.store.write_block(
+            block_of([_REQUEST])
+        ),
+    },
+    Publisher: {
+        "publish": lambda worker: worker.publisher.publish(
+            [announcement(_REQUEST)], plenty
+        ),
+    },
+    DeadLetterQueue: {
+        "send": lambda worker: worker.dead_letters.send([_DEAD_LETTER], plenty),
+    },
+}
+"""Of each port: its methods, called once."""
+
+_ANSWERS: Final[Mapping[str, Any]] = {
+    "Query": {"Items": []},
+    "BatchGetItem": {"Responses": {}},
+    "TransactGetItems": {"Responses": [{}]},
+}
+_EMPTY_BATCH: Final[Mapping[str, Any]] = {"Successful": [], "Failed": []}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call as the client got it."""
+
+    service: str
+    operation: str
+    parameters: Mapping[str, Any]
+
+
+@cache
+def clients_and_calls(
+    settings: Settings = _SETTINGS,
+) -> tuple[frozenset[str], tuple[Call, ...]]:
+    """Return the services that the worker has clients of, and its calls."""
+    services, calls = set[str](), list[Call]()
+    create: Any = boto3.Session(region_name="eu-west-1").client
+
+    def client(service: str, **options: Any) -> Any:
+        services.add(service)
+        made = create(service, **options)
+
+        def remember(params: dict[str, Any], model: Any, **_: Any) -> None:
+            calls.append(Call(service, model.name, params))
+
+        def answer(model: Any, **_: Any) -> Any:
+            answer = _ANSWERS.get(model.name, _EMPTY_BATCH)
+            return SimpleNamespace(status_code=200), answer
+
+        made.meta.events.register("provide-client-params.*.*", remember)
+        made.meta.events.register("before-call.*.*", answer)
+        return made
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(boto3, "client", client)
+        worker = bootstrap(settings)
+    for methods in METHODS.values():
+        for method in methods.values():
+            method(worker)
+    return frozenset(services), tuple(calls)

@@ -1,0 +1,231 @@
+"""This release keeps version 1 of the contract, which `docs/schemas/version-1.json` is.
+
+The models are the home of the contract, so no test of theirs sees an error in them.
+The file is changed by hand only, when a release adds to the contract.
+"""
+
+import json
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.support.cases import cases
+from ticket_numbering.contract.chain import chain_of, commitment_of
+from ticket_numbering.contract.dynamodb_items import assignment, key_item, ticket_item
+from ticket_numbering.contract.events import (
+    RefusedRequest,
+    TicketNumberAssigned,
+    TicketRefused,
+)
+from ticket_numbering.contract.messages import (
+    Assignment,
+    CreateTicket,
+    stored_fingerprint,
+)
+from ticketctl.aws.items import Ticket, serialized
+from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
+from tools import contracts
+
+Schema = Mapping[str, Any]
+
+VERSION_1: Final = json.loads(
+    (contracts.DIRECTORY / "schemas/version-1.json").read_bytes()
+)
+SCHEMA: Final = json.loads(
+    (contracts.DIRECTORY / "schemas/create-ticket.schema.json").read_bytes()
+)
+FIELDS: Final = VERSION_1["fields"]
+SAMPLES: Final = VERSION_1["samples"]
+EVENTS: Final = VERSION_1["events"]
+REQUESTS: Final = [
+    pytest.param(sample, request, id=f"{name}-{position}")
+    for name, sample in SAMPLES.items()
+    for position, request in enumerate(sample["requests"])
+]
+
+AT_MOST: Final = {"maxLength", "maxItems", "maxProperties", "maximum"}
+AT_LEAST: Final = {"minLength", "minItems", "minProperties", "minimum"}
+WIDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    **dict.fromkeys(AT_MOST, operator.ge),
+    **dict.fromkeys(AT_LEAST, operator.le),
+    "enum": lambda now, before: {*now} >= {*before},
+}
+"""Whether a rule allows at least what it allowed before."""
+WORDS: Final = {"default", "description", "examples"}
+"""The parts of a schema that refuse nothing."""
+
+
+def same(now: Any, before: Any) -> bool:
+    return bool(now == before)
+
+
+def narrower(now: Schema, before: Schema) -> list[str]:
+    """Return the rules of a schema that may refuse what it allowed before."""
+    kinds = now.get("anyOf", [now])
+    return [
+        problem
+        for kind in before.get("anyOf", [before])
+        for problem in min((_narrower(other, kind) for other in kinds), key=len)
+    ]
+
+
+def _narrower(now: Schema, before: Schema) -> list[str]:
+    found: list[str] = []
+    for rule in sorted(now.keys() - WORDS):
+        if rule not in before:
+            found.append(rule)
+        elif isinstance(now[rule], Mapping):
+            found += [f"{rule}.{inner}" for inner in narrower(now[rule], before[rule])]
+        elif not WIDER.get(rule, same)(now[rule], before[rule]):
+            found.append(rule)
+    return found
+
+
+def assigned(sample: Any) -> Assignment:
+    record = sample["record"]
+    names = "number", "fingerprint", "assigned_at", "chain"
+    return Assignment(*(record[name] for name in names))
+
+
+def contained(part: Any, whole: Any) -> bool:
+    """Tell whether an object has all members of another, at every depth."""
+    if not isinstance(part, Mapping):
+        return bool(part == whole)
+    return all(
+        name in whole and contained(member, whole[name])
+        for name, member in part.items()
+    )
+
+
+def published(event: Any) -> Any:
+    return json.loads(event.model_dump_json(exclude_none=True))
+
+
+class TestRequests:
+    """A request of version 1 is accepted, and means the same."""
+
+    @pytest.mark.parametrize("name", FIELDS)
+    def test_field_keeps_its_default_and_allows_what_it_allowed(
+        self, name: str
+    ) -> None:
+        now, before = SCHEMA["properties"][name], FIELDS[name]
+
+        assert narrower(now, before) == []
+        assert now.get("default", ...) == before.get("default", ...)
+
+    def test_no_other_field_is_required(self) -> None:
+        assert {*SCHEMA["required"]} <= {*VERSION_1["required"]}
+
+    @pytest.mark.parametrize(("sample", "request_"), REQUESTS)
+    def test_fingerprint_of_a_request_never_changes(
+        self, sample: Any, request_: Any
+    ) -> None:
+        """Else every repeat of it becomes poison. One request names every default."""
+        request = CreateTicket.parse(json.dumps(request_))
+
+        assert request.fingerprint == sample["record"]["fingerprint"]
+
+
+class TestItems:
+    """The items of a request of version 1 are as they were, and are understood."""
+
+    @pytest.mark.parametrize(("sample", "request_"), REQUESTS)
+    def test_items_of_a_request_have_the_same_attributes(
+        self, sample: Any, request_: Any
+    ) -> None:
+        request = CreateTicket.parse(json.dumps(request_))
+        salt = sample["ticket"]["salt"]
+
+        assert contained(sample["ticket"], ticket_item(request, assigned(sample), salt))
+        assert contained(sample["record"], key_item(request, assigned(sample), None))
+
+    @pytest.mark.parametrize("name", SAMPLES)
+    def test_stored_items_are_read_as_they_were(self, name: str) -> None:
+        sample = SAMPLES[name]
+        ticket, record = sample["ticket"], sample["record"]
+        covered = "project_id", "number", "idempotency_key", "assigned_at"
+
+        fingerprint = stored_fingerprint(ticket)
+
+        assert fingerprint == record["fingerprint"]
+        assert assignment(serialized(record)) == assigned(sample)
+        assert record["chain"] == chain_of(
+            VERSION_1["previous"],
+            commitment=commitment_of(ticket["salt"], fingerprint),
+            **{name: ticket[name] for name in covered},
+        )
+
+
+class TestEvents:
+    """An event of version 1 has the content that it had; a subscriber may keep it."""
+
+    @pytest.mark.parametrize(("sample", "request_"), REQUESTS)
+    def test_event_of_a_number_has_the_same_content(
+        self, sample: Any, request_: Any
+    ) -> None:
+        event = TicketNumberAssigned.of(
+            CreateTicket.parse(json.dumps(request_)),
+            assigned(sample),
+            source=sample["event"]["source"],
+            padding=6,
+        )
+
+        assert contained(sample["event"], published(event))
+
+    @pytest.mark.parametrize("kind", [TicketVoided, TicketErased])
+    def test_event_of_a_mark_has_the_same_content(
+        self, kind: type[TicketVoided | TicketErased]
+    ) -> None:
+        ticket = SAMPLES["full"]["ticket"] | VERSION_1["marks"]
+        marked = Ticket(ticket["project_id"], ticket["number"], ticket)
+        before = EVENTS[kind.status]
+
+        assert contained(before, published(kind.of(marked, before["source"])))
+
+    def test_event_of_a_refusal_has_the_same_content(self) -> None:
+        before = EVENTS["refused"]
+        refused = RefusedRequest(**before["data"])
+
+        event = TicketRefused.of(refused, source=before["source"])
+
+        assert contained(before, published(event))
+
+
+TEXT: Final = {"type": "string", "maxLength": 4}
+
+
+class TestComparison:
+    """The comparison of two schemas lets a field grow, and nothing else."""
+
+    @pytest.mark.parametrize(
+        ("now", "before", "rules"),
+        cases(
+            {
+                "same": (TEXT, TEXT, []),
+                "wider": ({**TEXT, "maxLength": 5}, TEXT, []),
+                "unbounded": ({"type": "string"}, TEXT, []),
+                "nullable": ({"anyOf": [TEXT, {"type": "null"}]}, TEXT, []),
+                "new-value": ({"enum": ["a", "b"]}, {"enum": ["a"]}, []),
+                "other-words": ({**TEXT, "description": "Now"}, TEXT, []),
+                "narrower": ({**TEXT, "maxLength": 3}, TEXT, ["maxLength"]),
+                "higher": ({"minimum": 2}, {"minimum": 1}, ["minimum"]),
+                "bounded": (TEXT, {"type": "string"}, ["maxLength"]),
+                "lost-value": ({"enum": ["a"]}, {"enum": ["a", "b"]}, ["enum"]),
+                "other-type": ({"type": "null"}, {"type": "string"}, ["type"]),
+                "not-null": (TEXT, {"anyOf": [TEXT, {"type": "null"}]}, None),
+                "inner": (
+                    {"items": {**TEXT, "maxLength": 3}},
+                    {"items": TEXT},
+                    ["items.maxLength"],
+                ),
+            }
+        ),
+    )
+    def test_rule_is_named_when_it_may_refuse_what_was_allowed(
+        self, now: Schema, before: Schema, rules: list[str] | None
+    ) -> None:
+        found = narrower(now, before)
+
+        assert found if rules is None else found == rules

@@ -1,0 +1,98 @@
+"""A parameter of the worker is the same in the template and in the settings."""
+
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from tests.support.environment import ENVIRONMENT
+from tests.support.template_loader import (
+    ids_of,
+    parameters,
+    properties,
+    refusals,
+    source,
+)
+from ticket_numbering.function.settings import Settings
+
+WORKER = source()["Resources"]["NumberingWorker"]["Properties"]
+VARIABLES = {
+    value["Ref"]: name
+    for name, value in WORKER["Environment"]["Variables"].items()
+    if value.get("Ref") in parameters() and not name.startswith("POWERTOOLS_")
+}
+"""By the parameter that each has; those of Powertools are no settings of ours."""
+WITH_BOUNDS = [name for name in VARIABLES if "MaxValue" in parameters()[name]]
+NUMBERS = [name for name in VARIABLES if str(parameters()[name]["Default"]).isdigit()]
+
+MOST_CHARACTERS = 256
+"""Of a version's description; Lambda API Reference, PublishVersion."""
+
+
+def settings_with(name: str, value: object) -> Settings:
+    return Settings.from_environ(ENVIRONMENT | {VARIABLES[name]: str(value)})
+
+
+def is_accepted(name: str, value: object) -> bool:
+    try:
+        settings_with(name, value)
+    except ValidationError:
+        return False
+    return True
+
+
+def longest_value(name: str) -> str:
+    """Return a value of the greatest length that a parameter may have."""
+    parameter = parameters()[name]
+    match parameter:
+        case {"AllowedValues": values}:
+            return max(map(str, values), key=len)
+        case {"MaxValue": most}:
+            return str(most)
+        case {"MaxLength": most}:
+            return "x" * int(most)
+    # Every other text of the template may be all digits.
+    lengths = range(1, MOST_CHARACTERS + 1)
+    return max("1" * n for n in lengths if not refusals(**{name: "1" * n}))
+
+
+class TestSettings:
+    """The settings have the default and the bounds of the template."""
+
+    @pytest.mark.parametrize("name", VARIABLES)
+    def test_default_is_that_of_the_template(self, name: str) -> None:
+        default = parameters()[name]["Default"]
+
+        assert settings_with(name, default) == Settings.from_environ(ENVIRONMENT)
+
+    @pytest.mark.parametrize("name", WITH_BOUNDS)
+    def test_bounds_are_those_of_the_template(self, name: str) -> None:
+        least, most = (int(parameters()[name][key]) for key in ("MinValue", "MaxValue"))
+
+        assert [is_accepted(name, value) for value in (least, most)] == [True] * 2
+        assert not is_accepted(name, least - 1)
+        assert not is_accepted(name, most + 1)
+
+    @pytest.mark.parametrize("name", NUMBERS)
+    def test_worker_starts_with_every_number_that_the_template_accepts(
+        self, name: str
+    ) -> None:
+        chosen = [n for n in range(-1, 4_000) if not refusals(**{name: str(n)})]
+
+        assert chosen
+        assert all(is_accepted(name, number) for number in chosen)
+
+
+class TestVersion:
+    """A version's description has the parameters that change the worker."""
+
+    def test_description_fits_when_every_value_is_the_longest(self) -> None:
+        named = re.findall(r"\$\{(\w+)}", WORKER["VersionDescription"]["Fn::Sub"])
+        longest = {name: longest_value(name) for name in named}
+
+        [version] = ids_of("AWS::Lambda::Version")
+
+        assert refusals(**longest) == []
+        found = properties(version, **longest)["Description"]
+        assert all(value in found for value in longest.values())
+        assert len(found) <= MOST_CHARACTERS

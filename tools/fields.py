@@ -1,0 +1,139 @@
+"""Writes the lists of fields on the pages and in the verifier, from the models.
+
+A list stands between two markers, `<!-- fields: NAME -->` and `<!-- /fields -->`, in
+Python within comments. The rest of such a file is written by hand.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
+from ticket_numbering.contract.field_types import NOT_ONE_LINE
+from ticket_numbering.contract.messages import (
+    CONTENT_DEFAULTS,
+    Assignment,
+    CreateTicket,
+    RequestKey,
+)
+from ticketctl.sequences.ticket_events import ErasedTicket, VoidedTicket
+from tools import generated
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAGES: Final = (
+    *("docs/producing.md", "docs/consuming.md", "docs/operations.md"),
+    *("docs/evidence.md", "docs/examples/verify.py", "SECURITY.md"),
+)
+
+_LIST: Final = re.compile(
+    "(<!-- fields: ([a-z]+) -->).*?((?:# )?<!-- /fields -->)", re.DOTALL
+)
+_FIELDS: Final = CreateTicket.model_fields
+_REQUEST: Final = CreateTicket(project_id="P", idempotency_key="k", title="t")
+_ALWAYS: Final = ticket_item(_REQUEST, Assignment(1, "", ""))
+_OWN: Final = [name for name in _FIELDS if name not in RequestKey._fields]
+"""The fields but for the request's key."""
+_OPTIONAL: Final = [name for name in CONTENT_DEFAULTS if name not in _ALWAYS]
+"""The fields that a ticket has only if its request has them."""
+_STORED: Final = [name for name in CONTENT_DEFAULTS if name in _ALWAYS]
+
+_CHARACTERS: Final = {
+    r"^[A-Za-z0-9._-]+$": "letters, digits, `.`, `_`, `-`",
+    r"^[!-~]+$": "visible ASCII characters",
+}
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every file with a list, by its path."""
+    return {
+        path: _LIST.sub(_written, (ROOT / path).read_text("utf-8")) for path in PAGES
+    }
+
+
+def _written(found: re.Match[str]) -> str:
+    start, name, end = found.groups()
+    return f"{start}{_LISTS[name]}{end}"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _members(model: type[BaseModel]) -> str:
+    """Return the members of an event's data."""
+    return ", ".join(
+        f"`{name}`" if field.is_required() else f"`{name}` (if there is one)"
+        for name, field in model.model_fields.items()
+    )
+
+
+def _set(name: str, members: Iterable[str]) -> str:
+    """Return a set in Python, as its formatter leaves it."""
+    return "\n".join([f"\n{name} = {{", *(f"    {member}," for member in members), "}"])
+
+
+def _sets() -> str:
+    optional, stored = ([f'"{one}"' for one in names] for names in (_OPTIONAL, _STORED))
+    return _set("OPTIONAL", optional) + _set("TEXT", [*stored, "*OPTIONAL"]) + "\n"
+
+
+def _table() -> str:
+    schema = CreateTicket.model_json_schema()
+    rows = ["", "| field | required | value | meaning |", "| --- | --- | --- | --- |"]
+    for name, field in schema["properties"].items():
+        required = "yes" if name in schema["required"] else ""
+        cells = f"`{name}`", required, _value(field), field["description"]
+        rows.append("".join(f"| {cell} " for cell in cells).replace("  ", " ") + "|")
+    return "\n".join([*rows, ""])
+
+
+def _value(schema: Mapping[str, Any]) -> str:
+    """Return the values that a field's schema allows, in words."""
+    match schema:
+        case {"anyOf": [kind, {"type": "null"}]}:
+            return _value(kind)
+        case {"enum": values, "default": default}:
+            return _names(values).replace(f"`{default}`", f"`{default}` (the default)")
+        case {"type": "array", "items": items, "maxItems": most}:
+            return f"at most {most:,}, each {_value(items)}"
+        case {"propertyNames": names, "additionalProperties": texts}:
+            most = schema["maxProperties"]
+            return f"at most {most:,} names, each {_value(names)}; {_value(texts)} each"
+        case _:
+            return _scalar(schema)
+
+
+def _scalar(schema: Mapping[str, Any]) -> str:
+    match schema:
+        case {"minimum": least, "maximum": most}:
+            return f"{least:,} to {most:,}"
+        case {"pattern": pattern, "maxLength": most} if pattern in _CHARACTERS:
+            return f"1 to {most:,} {_CHARACTERS[pattern]}"
+        case {"not": refused, "maxLength": most} if refused == NOT_ONE_LINE:
+            return f"one line of 1 to {most:,} characters"
+        case {"maxLength": most}:
+            return f"text of at most {most:,} characters"
+        case _:
+            return f"a {schema.get('format', schema['type'])}"
+
+
+_LISTS: Final[Mapping[str, str]] = {
+    "table": _table(),
+    "required": _names(name for name in _FIELDS if _FIELDS[name].is_required()),
+    "optional": _names(_OPTIONAL),
+    "unlogged": _names(_OWN),
+    "repeated": _names(name for name in _OWN if name in AssignedTicket.model_fields),
+    "assigned": _members(AssignedTicket),
+    "refused": _members(RefusedRequest),
+    "voided": _members(VoidedTicket),
+    "erased": _members(ErasedTicket),
+    "sets": _sets(),
+}
+
+
+if __name__ == "__main__":
+    generated.write(pages(), ROOT)

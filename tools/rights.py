@@ -1,0 +1,87 @@
+"""The rights of commands and runbooks, from `docs/rights.toml`."""
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+FILE: Final = Path(__file__).resolve().parents[1] / "docs" / "rights.toml"
+
+ALL: Final = "all"
+"""The resource of rights that cannot be limited, or need not."""
+
+_BOTH_TABLES: Final = ("the tickets", "the keys")
+
+
+class Grant(BaseModel):
+    """Rights to some resources."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    allow: tuple[str, ...]
+    on: tuple[str, ...] = ()
+    when: str = ""
+    note: str = ""
+
+    def allows(self, right: str, resource: str | None = None) -> bool:
+        """Tell whether it has the right, on a resource if one is named."""
+        is_there = resource is None or bool({resource, ALL} & {*self.on})
+        return right in self.allow and is_there
+
+    def __str__(self) -> str:
+        """Return it as the page has it."""
+        rights = ", ".join(f"`{right}`" for right in self.allow)
+        words = [self.when, rights, *(["on", _listed(self.on)] if self.on else [])]
+        return " ".join(filter(None, [*words, self.note]))
+
+
+class Task(BaseModel):
+    """Commands or runbooks, and the rights that they need."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str = ""
+    commands: tuple[str, ...] = ()
+    runbooks: dict[str, str] = {}
+    """By the anchor of their section in `operations.md`: their names."""
+    like: tuple[str, ...] = ()
+    rights: tuple[Grant, ...]
+    also: str = ""
+
+    def allows(self, right: str, resource: str | None = None) -> bool:
+        """Tell whether it has the right itself, on a resource if one is named."""
+        return any(grant.allows(right, resource) for grant in self.rights)
+
+    def __str__(self) -> str:
+        """Return its row of the page."""
+        names = [
+            *([self.title] if self.title else []),
+            *map(_command, self.commands),
+            *(f"[{name}](operations.md#{at})" for at, name in self.runbooks.items()),
+        ]
+        like = (f"those of {_command(name)}" for name in self.like)
+        rights = [*like, *map(str, self.rights), *filter(None, [self.also])]
+        return f"| {', '.join(names)} | {'; '.join(rights)} |"
+
+
+def tasks() -> list[Task]:
+    """Read the tasks."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))["task"]
+    return [Task.model_validate(task) for task in found]
+
+
+def table() -> str:
+    """Return the table of the page."""
+    return "\n".join(["| task | rights |", "| --- | --- |", *map(str, tasks())])
+
+
+def _command(name: str) -> str:
+    return f"`ticketctl {name}`"
+
+
+def _listed(resources: tuple[str, ...]) -> str:
+    if resources[:2] == _BOTH_TABLES:
+        resources = ("both tables", *resources[2:])
+    *others, last = resources
+    return " and ".join([*filter(None, [", ".join(others)]), last])
