@@ -93,7 +93,7 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
     if "chain" not in ticket or status == "reserved":
         return
     if "origin" in ticket:
-        yield "from elsewhere, but it has a chain"
+        yield "external, but it has a chain"
     dates = [str(one.get("assigned_at", "")) for one in (before, ticket)]
     if "origin" not in before and dates != sorted(dates):
         yield "dated before the ticket before it"

@@ -82,7 +82,7 @@ class TestSequences:
         project = only(audited(tables))
 
         assert project.is_clean
-        assert project.elsewhere == len(range(3, 11))
+        assert project.external == len(range(3, 11))
         assert project.tickets == len([1, 2, 5])
 
     @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ class TestSequences:
 
         print_report(report, "here")
         [project] = report_json(report, "here")["projects"]
-        assert (project["elsewhere"], project["no_ticket"]) == (10, expected)
-        line = f"{expected} of 10 numbers from elsewhere have no ticket"
+        assert (project["external"], project["no_ticket"]) == (10, expected)
+        line = f"{expected} of 10 external numbers have no ticket"
         assert (line in capsys.readouterr().out) == bool(expected)
         assert only(report).is_clean
 
@@ -471,7 +471,7 @@ class TestReport:
             "other",
             "count",
             "last",
-            "elsewhere",
+            "external",
             "no ticket",
             "voided",
         ):

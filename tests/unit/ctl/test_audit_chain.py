@@ -30,8 +30,8 @@ from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     COMMITMENT,
-    ELSEWHERE,
     ERASED,
+    EXTERNAL,
     RESERVED,
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
@@ -210,7 +210,7 @@ class TestFalseAlarms:
         put(tables, *imported_items(create_tickets(2, "A"), 3))
         add_block(tables, 2, 5)
         tables.reserved(7, 20)
-        tables.both("A", 15, origin=ELSEWHERE)
+        tables.both("A", 15, origin=EXTERNAL)
         tables.reserved(20, 20)
         add_block(tables, 1, 21)
 
@@ -273,7 +273,7 @@ class TestFalseAlarms:
 
 def lose(tables: Tables, number: int) -> None:
     """Put a reserved item with its hash in place of a ticket."""
-    marks = {"status": RESERVED, "origin": ELSEWHERE}
+    marks = {"status": RESERVED, "origin": EXTERNAL}
     lost = ticket_of(tables, number)[CHAIN]["S"]
     tables.ticket("A", number, None, **marks, chain=lost)
 
@@ -444,9 +444,9 @@ class TestVerifier:
 
     def test_chain_of_a_ticket_from_elsewhere_is_a_problem(self) -> None:
         tables = chained(3)
-        change(ticket_of(tables, 2), origin=ELSEWHERE)
+        change(ticket_of(tables, 2), origin=EXTERNAL)
 
-        assert verified(tables) == ["A-2: from elsewhere, but it has a chain"]
+        assert verified(tables) == ["A-2: external, but it has a chain"]
 
 
 def head_of(tables: Tables, number: int) -> dict[str, Any]:
@@ -490,7 +490,7 @@ class TestDates:
     def test_date_of_an_imported_ticket_is_not_compared(self) -> None:
         """It is the other system's."""
         tables = Tables()
-        tables.both("A", 1, origin=ELSEWHERE, assigned_at="2999-01-01T00:00:00.000Z")
+        tables.both("A", 1, origin=EXTERNAL, assigned_at="2999-01-01T00:00:00.000Z")
         add_block(tables, 1, 2)
 
         assert not found(tables)
@@ -647,7 +647,7 @@ class TestHeads:
             (lambda item: item.clear(), "no such ticket"),
             (lambda item: change(item, title="Changed"), "does not have its hash"),
             (lambda item: change(item, chain="v1:other"), "another hash"),
-            (lambda item: change(item, origin=ELSEWHERE), "as from elsewhere"),
+            (lambda item: change(item, origin=EXTERNAL), "as external"),
         ],
     )
     def test_head_says_why_it_does_not_hold(
