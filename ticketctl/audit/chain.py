@@ -60,13 +60,13 @@ class Link(NamedTuple):
     chain: str = ""
     """"" if it has none."""
     assigned_at: object = None
-    """None if it is from elsewhere."""
+    """None if it is external."""
 
 
 def link_of(item: Ticket) -> Link:
     """Return the item as the ticket after it depends on it."""
-    is_from_elsewhere = ORIGIN in item.fields
-    assigned_at = None if is_from_elsewhere else item.fields.get(ASSIGNED_AT)
+    is_external = ORIGIN in item.fields
+    assigned_at = None if is_external else item.fields.get(ASSIGNED_AT)
     return Link(item.number, item.chain, assigned_at)
 
 
@@ -86,7 +86,7 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
     if CHAIN not in ticket.fields:
         return
     if ORIGIN in ticket.fields:
-        yield Kind.CHAIN_FROM_ELSEWHERE
+        yield Kind.CHAINED_EXTERNAL
     if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
         yield Kind.MISDATED
     if problem := chain_problem(ticket, before):

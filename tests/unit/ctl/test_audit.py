@@ -1,6 +1,7 @@
 """The audit finds every fault, raises no false alarm, and stays small."""
 
 import pickle
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,8 @@ from typing import Any
 import boto3
 import pytest
 from botocore.stub import Stubber
+from rich.cells import cell_len
+from rich.text import Text
 
 from tests.support.audit_tables import (
     MISSING,
@@ -82,7 +85,7 @@ class TestSequences:
         project = only(audited(tables))
 
         assert project.is_clean
-        assert project.elsewhere == len(range(3, 11))
+        assert project.external == len(range(3, 11))
         assert project.tickets == len([1, 2, 5])
 
     @pytest.mark.parametrize(
@@ -105,8 +108,8 @@ class TestSequences:
 
         print_report(report, "here")
         [project] = report_json(report, "here")["projects"]
-        assert (project["elsewhere"], project["no_ticket"]) == (10, expected)
-        line = f"{expected} of 10 numbers from elsewhere have no ticket"
+        assert (project["external"], project["no_ticket"]) == (10, expected)
+        line = f"{expected} of 10 external numbers have no ticket"
         assert (line in capsys.readouterr().out) == bool(expected)
         assert only(report).is_clean
 
@@ -471,7 +474,7 @@ class TestReport:
             "other",
             "count",
             "last",
-            "elsewhere",
+            "external",
             "no ticket",
             "voided",
         ):
@@ -481,6 +484,25 @@ class TestReport:
         assert "see docs/operations.md" in rest
         assert out.rstrip().endswith("NOT CLEAN: 1 finding")
         assert len(report_json(report, "here")["projects"]) == 81
+
+    def test_lines_fit_a_terminal(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        names = ("numbers-TicketsTable-1A2B3C4D5E6F", "numbers-KeysTable-1A2B3C4D5E6F")
+        plan = AuditPlan(*names, projects=("P" * 64,))
+        findings = [Finding(kind, "P" * 64, (1, 2), "k", 3, "i", "d") for kind in Kind]
+        projects = (ProjectAudit("P" * 64, findings=tuple(findings)),)
+        reading = AuditReading(TableReader(None), plan)
+
+        print_report(AuditReport(reading, projects, datetime.now(UTC)), "eu-north-1")
+
+        lines = Text.from_ansi(capsys.readouterr().out).plain.splitlines()
+        assert max(map(cell_len, lines)) <= 80
+        said = " ".join(map(str.strip, lines))
+        assert all(name in said for name in names)
+        assert all(str(finding) in said for finding in findings)
 
     def test_finding_cannot_drive_the_terminal(
         self, capsys: pytest.CaptureFixture[str]

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -23,15 +24,18 @@ from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import cases
 from tests.support.ctl_process import command_context
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
-from ticketctl.audit.audit import ProjectAudit
+from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
+from ticketctl.audit.reading import AuditPlan, AuditReading
+from ticketctl.audit.report import print_report
 from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import Stack
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
-from ticketctl.verify.report import as_json
+from ticketctl.verify.report import as_json, print_run
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
 from ticketctl.watch.announcements import Announcement
@@ -455,6 +459,22 @@ def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
 
     with pytest.raises(InputError, match="--yes"):
         verify(command_context(stack))
+
+
+def test_run_shows_projects_in_the_table_of_an_audit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = project({1: FIRST}, GAP)
+    reading = AuditReading(TableReader(None), AuditPlan("t", "k"))
+    report = AuditReport(reading, (found.audit,), datetime.now(UTC))
+    stack = Stack("numbers", "eu-west-1", {}, {}, boto3.Session())
+
+    print_report(report, "here")
+    table, _, _ = capsys.readouterr().out.partition("1 project: ")
+    print_run(Run(stack, "u"), judge(replace(WELL, projects=[found])))
+
+    assert "A" in table
+    assert table in capsys.readouterr().out
 
 
 TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
