@@ -8,13 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from zipfile import ZipFile
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
-from induction.axioms import AXIOMS
-from tests.aws.__main__ import CANNOT_SHOW
 from tests.aws.contention import Reader
 from tests.aws.findings import contradictions, of_cancellations, of_reads
 from tests.aws.meter import Cancelled
@@ -22,11 +18,8 @@ from tests.aws.tables import Items
 from tests.support.access_control import access_control
 from tests.support.conformance.case import FAILED
 from tests.support.markdown_commands import ROOT
-from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import OWNER, REGION, Clients
-from ticketctl.local.deployment import FUNCTION, simplify_alarms
 from ticketctl.local.emulator import Emulator, running_emulator
-from ticketctl.local.stack import TEMPLATE
 
 PERMISSIONS: Final = ROOT / "docs" / "examples" / "check-permissions.json"
 CONFLICT: Final = "TransactionConflict"
@@ -61,51 +54,6 @@ def environment(emulator: Emulator, owner: Clients) -> Mapping[str, str]:
         "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
         "PYTHONPATH": "src:lab",
     }
-
-
-@pytest.fixture(scope="module")
-def as_owner(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment of a user who may deploy."""
-    return {
-        **environment,
-        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
-    }
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Path:
-    """Return what `make package` builds, as far as the emulator takes it."""
-    document = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
-    simplify_alarms(document)
-    # Its polling stops at a number that it got as text, as a parameter is.
-    worker = document["Resources"][FUNCTION]["Properties"]
-    mapping = worker["Events"]["CreateTicketMessages"]["Properties"]
-    mapping["ScalingConfig"] = {"MaximumConcurrency": 4}
-    (tmp_path / "template.yaml").write_text(json.dumps(document, default=str))
-    with ZipFile(build_artifact()) as artifact:
-        artifact.extractall(tmp_path / FUNCTION)
-    return tmp_path
-
-
-def left_of(owner: Clients) -> list[Any]:
-    """Return all that an account has left of stacks, but for metrics."""
-    client = owner.client
-    stacks = client("cloudformation").describe_stacks()["Stacks"]
-    return [
-        *[one for one in stacks if one["StackStatus"] != "DELETE_COMPLETE"],
-        *client("dynamodb").list_tables()["TableNames"],
-        *client("sqs").list_queues().get("QueueUrls", []),
-        *client("sns").list_topics()["Topics"],
-        *client("sns").list_subscriptions()["Subscriptions"],
-        *client("lambda").list_functions()["Functions"],
-        *client("lambda").list_event_source_mappings()["EventSourceMappings"],
-        *client("iam").list_roles()["Roles"],
-        *client("logs").describe_log_groups()["logGroups"],
-        *client("cloudwatch").describe_alarms()["MetricAlarms"],
-        *client("cloudwatch").list_dashboards()["DashboardEntries"],
-        *client("s3").list_buckets()["Buckets"],
-    ]
 
 
 def start(environment: Mapping[str, str], *options: str) -> "subprocess.Popen[str]":
@@ -179,54 +127,6 @@ class TestRun:
         assert process.returncode != 0
         assert "costs less than $" in remarks
         assert owner.client("dynamodb").list_tables()["TableNames"] == []
-
-
-@pytest.mark.emulator
-class TestRunInFull:
-    """It also deploys a build, and nothing of that is left."""
-
-    def test_report_has_the_axioms_and_the_stack_when_the_run_is_over(
-        self, as_owner: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
-    ) -> None:
-        path = tmp_path / "report.json"
-        options = ["--yes", "--seconds", "2", "--report", str(path)]
-
-        with start(as_owner, *options, "--full", str(build)) as process:
-            _, remarks = process.communicate()
-
-        assert process.returncode == 0, remarks
-        assert "then creates the bucket and the stack numbering-check-" in remarks
-        report = json.loads(path.read_text())
-        assert report["contradicted"] == []
-        assert len(report["cannot_show"]) > len(CANNOT_SHOW)
-        axioms = [row["axiom"] for row in report["axioms"]]
-        assert axioms == [axiom.text for axiom in AXIOMS]
-        assert not [row for row in report["axioms"] if row["seen"].startswith("0 ")]
-        stack = report["stack"]
-        assert stack["verify"]["clean"]
-        assert stack["load"]["clean"]
-        assert stack["load"]["redriven"] == 10
-        assert stack["load"]["announced_again"] > 0
-        assert stack["tickets"] == 100 + stack["load"]["announced"]
-        assert report["dollars"] > stack["dollars_at_most"] > 0
-        assert left_of(owner) == []
-
-    def test_stack_is_deleted_when_it_is_interrupted(
-        self, as_owner: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
-    ) -> None:
-        options = ["--yes", "--seconds", "1", "--report", str(tmp_path / "r.json")]
-
-        with start(as_owner, *options, "--full", str(build)) as process:
-            assert process.stderr
-            while "messages sent twice" not in process.stderr.readline():
-                assert process.poll() is None
-            kinds = len(left_of(owner))
-            process.send_signal(signal.SIGINT)
-            remarks = process.stderr.read()
-
-        assert process.returncode == 130, remarks
-        assert kinds > 20
-        assert left_of(owner) == []
 
 
 def ticket(number: int, key: str) -> dict[str, Any]:
