@@ -76,6 +76,16 @@ def resources(owner: Clients) -> set[str]:
     return {kind for kind, some in found.items() if some}
 
 
+def protected_tables(owner: Clients) -> list[str]:
+    """Return the names of tables that AWS does not delete."""
+    dynamodb = owner.client("dynamodb")
+    return [
+        name
+        for name in dynamodb.list_tables()["TableNames"]
+        if dynamodb.describe_table(TableName=name)["Table"]["DeletionProtectionEnabled"]
+    ]
+
+
 def test_report_has_the_axioms_and_the_stack_when_the_run_is_over(
     environment: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
 ) -> None:
@@ -109,11 +119,13 @@ def test_stack_is_deleted_when_it_is_interrupted(
         assert process.stderr
         while "messages sent twice" not in process.stderr.readline():
             assert process.poll() is None
-        there = resources(owner)
+        there, protected = resources(owner), protected_tables(owner)
         process.send_signal(signal.SIGINT)
         remarks = process.stderr.read()
 
     assert process.returncode == 130, remarks
     assert len(there) == 11
+    # AWS would not delete one; the emulator does.
+    assert protected == []
     # The emulator lets a function that still runs write a log again.
     assert resources(owner) <= {"log"}
