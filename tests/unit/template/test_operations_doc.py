@@ -1,4 +1,4 @@
-"""The operators' page names every alarm, error, finding and right."""
+"""The operators' pages name every alarm, error, finding and right."""
 
 import re
 from collections.abc import Iterator
@@ -31,10 +31,12 @@ from ticketctl.commands.application import LOCAL
 from ticketctl.status.variables import UNSET, variable_of
 from tools.rights import Grant, tasks
 
-TEXT, INSTALL = (
-    (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("operations.md", "install.md")
-)
+PAGES = {
+    name: (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("on-call.md", "recovery.md", "operations.md")
+}
+TEXT = "".join(PAGES.values())
+INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 POLICIES = "".join(
     (EXAMPLES / name).read_text()
     for name in re.findall(r"\(examples/([\w-]+\.json)\)", INSTALL)
@@ -111,7 +113,7 @@ class TestVariables:
     def test_every_variable_is_an_output_or_set_on_the_page(self) -> None:
         code = "\n".join(blocks(with_examples(TEXT), "console"))
         outputs = {*map(variable_of, source()["Outputs"]), "TICKETCTL_STACK", UNSET}
-        named = {*re.findall(r"`\$(\w+)`", section("Operations"))}
+        named = {*re.findall(r"`\$(\w+)`", section("On call"))}
         assigned = {*re.findall(r"\b([A-Z_]+)=", code)}
 
         used = {*re.findall(r"\$\{?([A-Z_]+)", code)}
@@ -212,12 +214,16 @@ def tables(words: tuple[str, ...]) -> set[str]:
 
 
 def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
-    """Yield each command of the page with the anchors of the headings above it."""
+    """Yield each command of the pages with the headings above it, as links."""
     above: list[str] = []
-    for part in re.split(r"^(?=#+ )", TEXT, flags=re.MULTILINE):
+    for page, part in (
+        (page, part)
+        for page, text in PAGES.items()
+        for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
+    ):
         level, _, title = part.partition("\n")[0].partition(" ")
         anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        above = [*above[: len(level) - 1], anchor]
+        above = [*above[: len(level) - 1], f"{page}#{anchor}"]
         for shown in commands("aws", with_examples(part)):
             # The page's own heading stands for what no section has.
             yield tuple(above[1:] or above), shown
