@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-MANUAL: Final = "docs/operations.md"
+MANUAL: Final = "docs/recovery.md"
 
 Range = tuple[int, int]
 """The first and the last number."""

@@ -164,7 +164,7 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
     if status["problems"]:
-        yield "docs/operations.md says what to do about each"
+        yield "docs/on-call.md says what to do about each"
     if status["dead_letters"]:
         yield "`ticketctl dead-letters list` says why"
 

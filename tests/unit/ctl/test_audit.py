@@ -481,7 +481,7 @@ class TestReport:
             assert f" {name} " in table
         assert "4-6" in table
         assert "ZZZ-4 to ZZZ-6: missing" in rest
-        assert "see docs/operations.md" in rest
+        assert "see docs/recovery.md" in rest
         assert out.rstrip().endswith("NOT CLEAN: 1 finding")
         assert len(report_json(report, "here")["projects"]) == 81
 
