@@ -1,4 +1,4 @@
-"""Backends and ticket stores, each with tables of its own."""
+"""Backends, each with tables of its own."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,8 +12,6 @@ from tests.support.backends import (
     model_backend,
     moto_backend,
 )
-from tests.support.fakes import FakeTicketStore
-from ticket_numbering.allocation.store import TicketStore
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import running_emulator
 
@@ -41,31 +39,6 @@ def mocked() -> Iterator[None]:
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Return an empty backend of each kind."""
-    return _backend(request)
-
-
-@pytest.fixture(params=["fake", *BACKENDS])
-def store(request: pytest.FixtureRequest) -> TicketStore:
-    """Return an empty store of each kind."""
-    return FakeTicketStore() if request.param == "fake" else _backend(request).store()
-
-
-@pytest.fixture(params=["fake", *BACKENDS])
-def seeded_store(request: pytest.FixtureRequest) -> TicketStore:
-    """Return a store whose project has a reserved number 3, and an imported 4."""
-    if request.param == "fake":
-        fake = FakeTicketStore()
-        fake.elsewhere["PROJ"] = {3, 4}
-        return fake
-    backend = _backend(request)
-    for number, more in {3: {"status": {"S": "reserved"}}, 4: {}}.items():
-        item = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}, **more}
-        item |= {"origin": {"S": "elsewhere"}, "title": {"S": "x" * 9}}
-        backend.dynamodb.put_item(TableName=backend.tickets, Item=item)
-    return backend.store()
-
-
-def _backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "model":
         return model_backend()
     if request.param == "moto":

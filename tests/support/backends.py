@@ -36,11 +36,9 @@ class Backend:
     source: str = "source"
     dead: str = "dead"
 
-    def store(self, retention_days: int = 0) -> DynamoDBTicketStore:
+    def store(self) -> DynamoDBTicketStore:
         """Return the worker's store on the tables."""
-        return DynamoDBTicketStore(
-            self.dynamodb, self.tickets, self.keys, retention_days
-        )
+        return DynamoDBTicketStore(self.dynamodb, self.tickets, self.keys)
 
 
 def model_backend(model: ModelServices | None = None) -> Backend:

@@ -1,6 +1,6 @@
 """In-memory doubles of the worker's ports, with views that read as sentences.
 
-`FakeTicketStore` answers to the same contract suite as the DynamoDB adapter.
+A test compares `FakeTicketStore` with the DynamoDB adapter, answer by answer.
 """
 
 from collections import defaultdict

@@ -78,12 +78,15 @@ def test_number_is_printed_when_the_request_has_one(
 def test_refusal_is_printed_when_the_sequence_has_reached_the_cap(
     ctl: Ctl, system: System, project: str, key: str, answers: str
 ) -> None:
-    system.send(ticket_fields(project))
-    system.wait_for(lambda: system.events(project))
+    """The first request waits for no answer."""
     options = ("--max-number", "1", "--answers", answers)
 
+    first = produced(ctl, system, project, "A title", "another")
+    system.wait_for(lambda: system.events(project))
     ended = produced(ctl, system, project, "A title", key, *options)
 
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("another ")
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout == f"{key} refused: SequenceFullError max_number\n"
     assert messages_of(system.stack, answers) == 0

@@ -12,7 +12,6 @@ import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS, System
 from tests.support.ctl_process import Ctl
-from ticketctl.local.artifact import ROOT
 
 pytestmark = pytest.mark.emulator
 
@@ -150,22 +149,3 @@ class TestFile:
         assert known_sent < 10
         assert again.status == 0
         assert settled(system, project, known_sent + 10) == tuple(range(1, 11))
-
-
-def test_producer_of_the_docs_gets_one_ticket_for_a_key_when_run_twice(
-    ctl: Ctl, system: System, project: str
-) -> None:
-    """With boto3 alone, outside of this repository's tools."""
-    url = system.stack.outputs["CreateTicketQueueUrl"]
-    example = str(ROOT / "docs" / "examples" / "producer.py")
-    for _ in range(2):
-        ended = subprocess.run(  # noqa: S603 - our own example.
-            [sys.executable, "-I", example, url, project, "A title", "order-1"],
-            env=ctl.process_environment,
-            check=True,
-            capture_output=True,
-        )
-        assert ended.stdout.startswith(b"order-1 ")
-
-    assert settled(system, project, 2) == (1,)
-    assert sorted(system.replays(project)) == [False, True]

@@ -9,6 +9,11 @@ from tests.support.conformance.case import INVALID, Case
 
 RECORD: Final = {"id": {"S": "key-7"}, "number": {"N": "7"}, "at": {"S": "then"}}
 BARE: Final = {"id": {"S": "key-7"}}
+ODD: Final = {
+    "id": {"S": "A.b_c-1#!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~"},
+    "title": {"S": "Caf\u00e9 \U0001f469\u200d\U0001f467"},
+    "attributes": {"M": {"empty": {"S": ""}, "\u0627": {"L": [{"S": "b"}] * 2}}},
+}
 TOO_LARGE: Final = {"id": {"S": "key-7"}, "text": {"S": "x" * 400 * 1024}}
 
 
@@ -63,6 +68,16 @@ def batch_getting(names: Sequence[str]) -> Callable[[Backend], Any]:
         return answer["Responses"][backend.keys], answer["UnprocessedKeys"]
 
     return outcome
+
+
+def transact_get(backend: Backend) -> Any:
+    """Read in a transaction where there is no record, and where there is one."""
+    put(backend, ODD)
+    gets = [
+        {"Get": {"TableName": backend.keys, "Key": {"id": name}}}
+        for name in ({"S": "none"}, ODD["id"])
+    ]
+    return backend.dynamodb.transact_get_items(TransactItems=gets)["Responses"]
 
 
 def transact_get_many(count: int, backend: Backend) -> str:
@@ -123,6 +138,11 @@ SINGLE_ITEMS: Final = (
         batch_getting([f"key-{number}" for number in range(101)]),
         INVALID,
         "tier1/batchGetItem",
+    ),
+    Case(
+        "TransactGetItems of two keys, of which one exists, with odd strings",
+        transact_get,
+        [{}, {"Item": ODD}],
     ),
     Case(
         "TransactGetItems of 100 keys",

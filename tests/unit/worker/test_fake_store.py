@@ -1,0 +1,78 @@
+"""The fake ticket store answers as the adapter does on the laboratory's DynamoDB.
+
+Its own conformance suite shows that the laboratory's DynamoDB is like AWS's.
+"""
+
+from typing import Any, Final
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from tests.support.backends import model_backend
+from tests.support.builders import block_of, create_ticket
+from tests.support.fakes import FakeTicketStore
+from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS
+from ticket_numbering.allocation.store import BlockRefused
+
+TIMES: Final = ("2026-11-20T18:30:00.123Z", "2026-11-21T06:00:00.000Z")
+
+REQUESTS: Final = {
+    project: [create_ticket(project, f"key-{n // 2}", title=f"{n}") for n in range(10)]
+    for project in ("P", "P-1", "p")
+}
+"""Projects and keys that resemble each other; two requests of each key."""
+
+MANY: Final = [create_ticket("P", f"many-{n}") for n in range(MAX_BLOCK_REQUESTS + 1)]
+KEYS: Final = sorted({one.key for own in REQUESTS.values() for one in own})
+
+BLOCKS: Final = st.one_of(
+    *(
+        st.tuples(
+            st.just(project),
+            st.lists(st.sampled_from(own), min_size=1, max_size=4),
+            st.integers(-3, 2),
+            st.sampled_from(TIMES),
+        )
+        for project, own in REQUESTS.items()
+    ),
+    st.tuples(
+        st.just("P"),
+        st.sampled_from([MANY, MANY[1:]]),
+        st.integers(-3, 2),
+        st.sampled_from(TIMES),
+    ),
+)
+"""A project, its requests, the first number's distance behind the head, the time."""
+
+
+def shown(answer: object) -> object:
+    """Return an answer of which a refusal's words do not count."""
+    return BlockRefused if isinstance(answer, BlockRefused) else answer
+
+
+@given(st.lists(BLOCKS, min_size=1, max_size=6), st.sets(st.integers(1, 5)))
+def test_fake_store_answers_as_the_adapter_whatever_is_written(
+    writes: list[Any], elsewhere: set[int]
+) -> None:
+    fake, backend = FakeTicketStore(), model_backend()
+    store = backend.store()
+    fake.elsewhere["P"] |= elsewhere
+    for number in elsewhere:
+        item = {"project_id": {"S": "P"}, "number": {"N": str(number)}}
+        item["origin"] = {"S": "elsewhere"}
+        backend.dynamodb.put_item(TableName=backend.tickets, Item=item)
+
+    for project, requests, distance, time in writes:
+        head = store.head(project)
+        number = max(1, head.number + 1 + distance)
+        block = block_of(requests, number, time, previous=head.chain)
+        answer = shown(store.write_block(block))
+        event(answer.__class__.__name__)
+
+        assert shown(fake.write_block(block)) == answer
+        for name in REQUESTS:
+            assert fake.head(name) == store.head(name)
+        found = store.read_keys(KEYS)
+        assert fake.read_keys(KEYS) == found
+        assert store.read_keys_in_transaction(KEYS) == found
+        assert fake.read_keys_in_transaction(KEYS) == found
