@@ -136,8 +136,9 @@ def with_more(*more: Announcement) -> Observed:
 
 
 def with_dead(source: str, body: str, error_type: str) -> Observed:
+    """Return it with one dead letter more, between the copies of the others."""
     more = dead_letter(source, body, error_type)
-    return replace(WELL, dead_letters=[*DEAD, more])
+    return replace(WELL, dead_letters=[*DEAD, more, *DEAD])
 
 
 def with_tickets(*tickets: dict[str, Any]) -> Observed:
