@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import typer
-from botocore.exceptions import ClientError
 
 from tests.support.builders import CALLER, SOURCE, block_of
+from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ended, command_context
 from tests.support.seed_items import ticket_item
 from ticket_numbering.contract import dynamodb_items
@@ -195,7 +195,7 @@ def fail(code: str, **_: Any) -> None:
     Raises:
         ClientError: Always.
     """
-    raise ClientError({"Error": {"Code": code}}, "UpdateItem")
+    raise client_error(code)
 
 
 def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
@@ -207,14 +207,13 @@ def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
     Raises:
         ClientError: Always.
     """
-    answer: Any = {
-        "Error": {"Code": "TransactionCanceledException"},
-        "CancellationReasons": [
+    raise client_error(
+        "TransactionCanceledException",
+        CancellationReasons=[
             {"Code": reason} if isinstance(reason, str) else reason
             for reason in reasons
         ],
-    }
-    raise ClientError(answer, "TransactWriteItems")
+    )
 
 
 def interrupt(**_: Any) -> None:

@@ -1,5 +1,6 @@
 """The model's services for callers that do not run on its scheduler."""
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, TypeVar
@@ -89,11 +90,21 @@ class OutsideClient:
         self.exceptions = client.exceptions
         self.client = client
         """For callers on the scheduler."""
+        self.calls: Counter[str] = Counter()
+        self.before: dict[str, list[Callable[[], object]]] = {}
+        """What happens before the next calls of an operation, one at each."""
         self._services = services
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         call = getattr(self.client, operation)
-        return lambda **request: self._services.ask(lambda: call(**request))
+
+        def ask(**request: Any) -> Any:
+            self.calls[operation] += 1
+            if waiting := self.before.get(operation):
+                waiting.pop(0)()
+            return self._services.ask(lambda: call(**request))
+
+        return ask
 
 
 class OutsideQueues:
