@@ -1,9 +1,13 @@
 """The model's services for callers that do not run on its scheduler."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from itertools import count
+from threading import RLock
 from typing import Any, Final, TypeVar
+
+from botocore.validate import validate_parameters
 
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
@@ -18,6 +22,7 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.history import History
+from tests.support.canned_aws import aws_client
 
 MAX_RECEIVES: Final = 2
 
@@ -53,23 +58,27 @@ class ModelServices:
             Latency(pace, pace, steps_a_call=1),
             partial_reasons=partial_reasons,
         )
+        self.tables = tables
         self.topic = Topic(choices)
         dead = Queue("dead", choices, self.scheduler)
         source = Queue("source", choices, self.scheduler)
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
         self.dynamodb: Any = OutsideClient(
-            self, Client("dynamodb", DynamoDB(tables), network)
+            self, Client("dynamodb", DynamoDB(tables), network), "dynamodb"
         )
-        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network))
+        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network), "sns")
         self.sqs: Any = OutsideQueues(self, network)
         self._serials = count(1)
+        self._one_at_a_time = RLock()
 
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""
         answers: list[Answer] = []
-        self.spawn(lambda: answers.append(call()))
-        self.scheduler.run()
+        with self._one_at_a_time:
+            self.scheduler.move_here()
+            self.spawn(lambda: answers.append(call()))
+            self.scheduler.run()
         return answers[0]
 
     def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
@@ -85,21 +94,33 @@ class ModelServices:
 class OutsideClient:
     """A client of the model that any code can call."""
 
-    def __init__(self, services: ModelServices, client: Client) -> None:
-        """Pass each call to the client, in a task."""
+    def __init__(
+        self, services: ModelServices, client: Client, service: str = ""
+    ) -> None:
+        """Pass each call to the client, in a task; check parameters of a service."""
         self.exceptions = client.exceptions
         self.client = client
         """For callers on the scheduler."""
-        self.calls: Counter[str] = Counter()
+        self.requests: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        """By their operations."""
         self.before: dict[str, list[Callable[[], object]]] = {}
         """What happens before the next calls of an operation, one at each."""
         self._services = services
+        self._meta = _meta(service) if service else None
+
+    def _validate(self, operation: str, request: dict[str, Any]) -> None:
+        """Check the names and types of the parameters, as boto3 does."""
+        if self._meta:
+            name = self._meta.method_to_api_mapping[operation]
+            shape = self._meta.service_model.operation_model(name).input_shape
+            validate_parameters(request, shape)
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         call = getattr(self.client, operation)
 
         def ask(**request: Any) -> Any:
-            self.calls[operation] += 1
+            self.requests[operation].append(request)
+            self._validate(operation, request)
             if waiting := self.before.get(operation):
                 waiting.pop(0)()
             return self._services.ask(lambda: call(**request))
@@ -141,3 +162,8 @@ class OutsideQueues:
                 for record, attributes in records
             ]
         }
+
+
+@cache
+def _meta(service: str) -> Any:
+    return aws_client(service).meta

@@ -804,7 +804,7 @@ class TestWaiting:
         [answer] = self.answers([ticket])
 
         assert "refused: " in answer.problem
-        assert self.stack.dynamodb.calls["transact_get_items"] == 3
+        assert len(self.stack.dynamodb.requests["transact_get_items"]) == 3
 
     def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()
