@@ -73,8 +73,10 @@ package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
-test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not).
-	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(YES),--yes)
+# arm64, as the template's parameter has it.
+test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not); FULL=1: on a stack of its own too, 20 minutes.
+	@$(if $(FULL),$(MAKE) --no-print-directory package PACKAGE_ARCH=arm64)
+	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(FULL),--full .aws-sam/build) $(if $(YES),--yes)
 
 # Three at a time, because those on the local system mostly wait for it.
 # Coverage is the unit tests' alone: a trace takes twice the time of a history, and proves nothing there.

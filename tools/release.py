@@ -37,9 +37,9 @@ def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
     if (found := metadata["SemanticVersion"]) != version:
         yield f"template.yaml has the SemanticVersion {found}, not {version}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    heading = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$"
+    heading = rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$"
     if not re.search(heading, changelog, re.MULTILINE):
-        yield f"CHANGELOG.md has no heading `## [{version}] - YYYY-MM-DD`"
+        yield f"CHANGELOG.md has no heading `## {version} - YYYY-MM-DD`"
     if tag and tag != f"v{version}":
         yield f"the tag is {tag}, not v{version}"
 

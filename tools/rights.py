@@ -44,7 +44,7 @@ class Task(BaseModel):
     title: str = ""
     commands: tuple[str, ...] = ()
     runbooks: dict[str, str] = {}
-    """By the anchor of their section in `operations.md`: their names."""
+    """By the page and the anchor of their section: their names."""
     like: tuple[str, ...] = ()
     rights: tuple[Grant, ...]
     also: str = ""
@@ -58,7 +58,7 @@ class Task(BaseModel):
         names = [
             *([self.title] if self.title else []),
             *map(_command, self.commands),
-            *(f"[{name}](operations.md#{at})" for at, name in self.runbooks.items()),
+            *(f"[{name}]({at})" for at, name in self.runbooks.items()),
         ]
         like = (f"those of {_command(name)}" for name in self.like)
         rights = [*like, *map(str, self.rights), *filter(None, [self.also])]

@@ -4,8 +4,8 @@
 
 The tickets are those of `ticketctl export`, of the AWS CLI's `dynamodb scan`, or of an
 export of the table to S3. docs/evidence.md defines the chain, and says how to get these
-files and the heads. Status 0: nothing contradicts the chain; 1: a problem, or no item
-at all; 2: a file cannot be read.
+files and the heads. Status 0: nothing contradicts the chain; 1: a problem, no item at
+all, or nobody reads the lines; 2: a file cannot be read.
 """
 
 import base64
@@ -93,7 +93,7 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
     if "chain" not in ticket or status == "reserved":
         return
     if "origin" in ticket:
-        yield "from elsewhere, but it has a chain"
+        yield "external, but it has a chain"
     dates = [str(one.get("assigned_at", "")) for one in (before, ticket)]
     if "origin" not in before and dates != sorted(dates):
         yield "dated before the ticket before it"
@@ -123,7 +123,7 @@ def reading(name: str) -> Iterator[None]:
     """End with a line and status 2 if a file cannot be read."""
     try:
         yield
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         print(f"cannot read {name}: {why}", file=sys.stderr)
         sys.exit(2)
@@ -132,8 +132,19 @@ def reading(name: str) -> Iterator[None]:
 def heads_of(paths: Iterable[str]) -> Iterator[Any]:
     """Yield the heads of all files."""
     for path in paths:
-        with reading(path), Path(path).open(encoding="utf-8") as file:
-            yield from [json.loads(line) for line in file if line.strip()]
+        with reading(path):
+            lines = Path(path).read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(lines, 1):
+            with reading(f"{path}:{number}"):
+                yield from map(head_of, filter(str.strip, [line]))
+
+
+def head_of(line: str) -> Any:
+    """Return a head."""
+    match json.loads(line):
+        case {"project_id": str(), "number": int() | float(), "chain": str()} as head:
+            return head
+    raise ValueError("no head: one has project_id, number and chain")
 
 
 def tickets_of(text: str) -> Iterator[Ticket]:
@@ -143,7 +154,7 @@ def tickets_of(text: str) -> Iterator[Ticket]:
         document, place = decoder.raw_decode(text, match.start())
         match document:
             # First, because a writer can add attributes of the names below.
-            case {"project_id": _, "number": _}:
+            case {"project_id": str(), "number": int() | float()}:
                 yield document
             case {"NextToken": _} | {"LastEvaluatedKey": _}:
                 raise ValueError("not all items: let the AWS CLI read all pages")
@@ -156,11 +167,12 @@ def tickets_of(text: str) -> Iterator[Ticket]:
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print lines, as many as the reader at the other end of a pipe wants."""
+    """Print lines; end with status 1 if the reader of a pipe does not want them all."""
     try:
         print(*lines, sep="\n", flush=True)
     except BrokenPipeError:  # Python would complain of the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 def main() -> None:

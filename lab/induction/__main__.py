@@ -1,10 +1,10 @@
 """`python -m induction`: prove every obligation, and refute every known-bad rule."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
 from induction.axioms import AXIOMS, OUT, source
+from induction.ending import end_after
 from induction.proving import history, obligations, path
 from induction.rules import PATHS, RULES
 from induction.steps import STEPS, Rules
@@ -45,7 +45,4 @@ def main() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    red = [*main()]
-    for line in red:
-        print(line, file=sys.stderr)
-    sys.exit(bool(red))
+    end_after(main)

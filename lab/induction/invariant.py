@@ -51,7 +51,7 @@ def items_are_of_a_kind(s: State, n: Term) -> Term:
     return z3.And(
         kinds,
         z3.Implies(s.item(n), n > 0),
-        z3.Implies(marked, s.elsewhere(n)),
+        z3.Implies(marked, s.external(n)),
         z3.Implies(s.topped(n), s.ends(n)),
         z3.Implies(s.lost(n), z3.And(s.kind(n) == RESERVED, s.topped(n))),
     )
@@ -86,25 +86,25 @@ def a_run_of_tickets_has_no_gap(s: State, n: Term, m: Term) -> Term:
 
 @_each(NUMBER)
 def others_have_one_above(s: State, n: Term) -> Term:
-    """Above an item from elsewhere that never was the highest there is another one."""
+    """Above an external item that never was the highest there is another one."""
     m = s.witness(n)
-    other = z3.And(s.elsewhere(n), z3.Not(s.topped(n)))
-    return z3.Implies(other, z3.And(m > n, s.elsewhere(m)))
+    other = z3.And(s.external(n), z3.Not(s.topped(n)))
+    return z3.Implies(other, z3.And(m > n, s.external(m)))
 
 
 @_each(OPERATOR)
 def a_seed_reads_downwards_from_its_end(s: State, o: Term) -> Term:
     """Its end is there, and so is the item up to which it has read."""
     cursor, last = s.cursor(o), s.last(o)
-    is_there = z3.And(s.elsewhere(last), cursor >= 0, cursor <= last)
+    is_there = z3.And(s.external(last), cursor >= 0, cursor <= last)
     is_base = z3.Or(cursor == 0, s.given(cursor))
     known = z3.Or(s.phase(o) == SCANNING, s.phase(o) == CLOSING, s.phase(o) == IDLE)
     return z3.And(
         known,
         z3.Implies(s.phase(o) != IDLE, is_there),
-        z3.Implies(s.phase(o) == SCANNING, s.elsewhere(cursor)),
+        z3.Implies(s.phase(o) == SCANNING, s.external(cursor)),
         z3.Implies(s.phase(o) == CLOSING, z3.And(is_base, cursor < last)),
-        z3.Implies(s.above(o) > 0, s.elsewhere(s.above(o))),
+        z3.Implies(s.above(o) > 0, s.external(s.above(o))),
         s.above(o) >= 0,
     )
 
@@ -113,8 +113,8 @@ def a_seed_reads_downwards_from_its_end(s: State, o: Term) -> Term:
 def a_stretch_lies_between_items(s: State, o: Term, n: Term) -> Term:
     """Of each number that it read past, a seed knows the items around it."""
     low, high = s.low(o, n), s.high(o, n)
-    lower = z3.And(s.cursor(o) <= low, z3.Or(low == s.cursor(o), s.elsewhere(low)))
-    upper = z3.And(n < high, high <= s.last(o), s.elsewhere(high))
+    lower = z3.And(s.cursor(o) <= low, z3.Or(low == s.cursor(o), s.external(low)))
+    upper = z3.And(n < high, high <= s.last(o), s.external(high))
     return z3.Implies(_region(s, o, n), z3.And(lower, low <= n, upper))
 
 
@@ -159,7 +159,7 @@ def nothing_comes_into_a_finished_gap(s: State, m: Term, n: Term) -> Term:
     return z3.Implies(
         s.finished(m),
         z3.And(
-            s.elsewhere(m),
+            s.external(m),
             is_base,
             z3.Not(ticket),
             z3.Implies(head, s.item(n + 1)),

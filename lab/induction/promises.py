@@ -28,7 +28,7 @@ def _gapless(before: State, s: State, d: Domain, rules: Rules) -> Term:
     """A ticket comes after the number before it: a ticket's, or a seed's end."""
 
     def follows(n: Term) -> Term:
-        end = z3.And(s.elsewhere(n - 1), s.ends(n - 1))
+        end = z3.And(s.external(n - 1), s.ends(n - 1))
         is_new = z3.And(s.ticket(n), z3.Not(before.ticket(n)))
         return z3.Implies(is_new, z3.Or(n == 1, s.given(n - 1), end))
 

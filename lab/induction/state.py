@@ -73,7 +73,7 @@ class State:
     due: Of2 = of(OPERATOR, NUMBER, sort=BOOLEAN, start=NO)
     """Whether the operator will reserve a number."""
     above: Of = of(OPERATOR, start=z3.IntVal(0))
-    """The item from elsewhere that an operator's import has read."""
+    """The external item that an operator's import has read."""
     clock: Callable[[], Term] = of(start=z3.IntVal(0))
     """The earliest reading of any clock; the latest one is a day later."""
 
@@ -85,9 +85,9 @@ class State:
     lost: Of = of(NUMBER, sort=BOOLEAN, start=NO)
     """Whether a reserved item stands for a ticket that was lost, and has its chain."""
     topped: Of = of(NUMBER, sort=BOOLEAN, start=NO)
-    """Whether an item from elsewhere ever was the highest of its kind: readable."""
+    """Whether an external item ever was the highest of its kind: readable."""
     witness: Of = of(NUMBER)
-    """An item from elsewhere above one that never was the highest."""
+    """An external item above one that never was the highest."""
     start: Of = of(NUMBER)
     """The head after which the run of tickets that a ticket belongs to starts."""
     low: Of2 = of(OPERATOR, NUMBER)
@@ -106,7 +106,7 @@ class State:
         """Whether a worker gave the number."""
         return self.kind(n) == TICKET
 
-    def elsewhere(self, n: Term) -> Term:
+    def external(self, n: Term) -> Term:
         """Whether the number has an item with `origin`."""
         return z3.Or(self.kind(n) == RESERVED, self.kind(n) == IMPORTED)
 

@@ -71,7 +71,7 @@ def put2(of: Of2, who: Term, values: Callable[[Term], Term]) -> Of2:
 def query(s: State, d: Domain, rules: Rules) -> Step:
     """A worker reads the highest item: axiom 5."""
     w, v = d.fresh(WORKER), d.fresh(NUMBER)
-    is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.elsewhere(n))))
+    is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.external(n))))
     guard = z3.And(
         z3.Or(v == 0, s.item(v)), v >= 0, rules.keep("consistent read", is_highest)
     )
@@ -180,8 +180,8 @@ def refuse(s: State, d: Domain, rules: Rules) -> Step:
 def jump(s: State, d: Domain, rules: Rules) -> Step:
     """A seed's first put: its last number, if it is free, wherever that is by now."""
     o, n, m = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(NUMBER)
-    is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.elsewhere(x))))
-    others = z3.And(m > n, s.elsewhere(m))
+    is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.external(x))))
+    others = z3.And(m > n, s.external(m))
     after = replace(
         s,
         kind=put(s.kind, n, RESERVED),
@@ -194,9 +194,9 @@ def jump(s: State, d: Domain, rules: Rules) -> Step:
 
 
 def adopt(s: State, d: Domain, rules: Rules) -> Step:
-    """A seed up to a number from elsewhere begins to close: it was interrupted, say."""
+    """A seed up to an external number begins to close: it was interrupted, say."""
     o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
-    return Step(s.elsewhere(n), _begins(s, o, n), {"operator": o, "last": n})
+    return Step(s.external(n), _begins(s, o, n), {"operator": o, "last": n})
 
 
 def _begins(s: State, o: Term, n: Term) -> State:
@@ -215,7 +215,7 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
     top = s.cursor(o)
     between = d.every(
         [NUMBER],
-        lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.elsewhere(n))),
+        lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.external(n))),
     )
     is_old = z3.Or(v == 0, s.ticket(v))
     is_open = z3.Or(is_old, z3.And(rules.keeps("every end is closed"), s.ends(v)))
@@ -281,10 +281,10 @@ def finish(s: State, d: Domain, rules: Rules) -> Step:
 
 
 def read_above(s: State, d: Domain, rules: Rules) -> Step:
-    """An import reads an item from elsewhere at its number, or above it."""
+    """An import reads an external item at its number, or above it."""
     o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
     after = replace(s, above=put(s.above, o, n))
-    return Step(s.elsewhere(n), after, {"operator": o, "shows": n})
+    return Step(s.external(n), after, {"operator": o, "shows": n})
 
 
 def import_(s: State, d: Domain, rules: Rules) -> Step:

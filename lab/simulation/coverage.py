@@ -83,7 +83,7 @@ def _of_deliveries(seen: Deliveries) -> Rows:
     yield from _sizes("blocks committed", BLOCKS, seen.blocks)
     yield from _sizes("batches", BATCHES, seen.batches)
     late = "commits after their message was visible again and redelivered"
-    yield late, 400, seen.late_commits
+    yield late, 600, seen.late_commits
     late = "first announcements ten minutes or more after the commit"
     yield late, 120, seen.late_announcements
 

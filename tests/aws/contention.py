@@ -47,9 +47,12 @@ class Reader:
     """Queries that saw a number and not one before it."""
     longest_half_seen: float = 0.0
     """Seconds until the numbers were whole again."""
+    went_back: list[str] = field(default_factory=list)
+    """Consistent queries that lacked a number seen before."""
     stale: int = 0
     """Queries that are not consistent and lacked a number seen before."""
     _half_since: float | None = None
+    _highest: int = 0
 
     def look(self) -> None:
         """Query consistently, then not."""
@@ -57,6 +60,9 @@ class Reader:
         _, later = self._query(is_consistent=False)
         self.queries += 1
         self.stale += later < highest
+        if highest < self._highest:
+            self.went_back.append(f"a query went back to {self.project_id}-{highest}")
+        self._highest = max(highest, self._highest)
         is_half = bool(numbers) and highest - min(numbers) + 1 != len(numbers)
         self.half_seen += is_half
         now = time.monotonic()

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from induction.axioms import AXIOMS
 from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.chains import Chains
@@ -111,6 +112,7 @@ def of_reads(reader: Reader, items: Items) -> dict[str, Any]:
         "half_seen_blocks": reader.half_seen,
         "longest_half_seen_ms": round(1000 * reader.longest_half_seen, 1),
         "stale": reader.stale,
+        "highest": {"contradictions": reader.went_back},
         "contradictions": [
             f"read before it was decided: {reader.project_id}-{number}"
             for number, keys in sorted(reader.keys.items())
@@ -174,6 +176,31 @@ def _chain_problems(items: Items) -> Iterator[str]:
         Chains(monitor, timedelta(0)).decided(tickets | keys)
     except Violation as violation:
         yield str(violation)
+
+
+def of_axioms(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what a full run saw of each axiom of the proof, and against it."""
+    stack, parts = report["stack"], [*report["contention"].values()]
+    reads = [part["reads"] for part in parts]
+    cancelled = [part["cancellations"] for part in parts]
+    whole = [report["conformance"], report["tables"], stack["verify"], stack["load"]]
+    queries = sum(read["queries"] for read in reads)
+    failed = sum(part["failed_conditions"] for part in cancelled)
+    rows: Sequence[tuple[str, Sequence[Any]]] = (
+        (f"{report['tables']['tickets']} tickets", [*whole, *parts]),
+        (f"{queries} queries", reads),
+        (f"{failed} failed conditions", cancelled),
+        (f"{stack['tickets']} audited tickets", [stack["audit"], stack["export"]]),
+        (f"{queries} consistent queries", [read["highest"] for read in reads]),
+    )
+    return [
+        {
+            "axiom": axiom.text,
+            "seen": seen,
+            "contradicted": [line for part in parts for line in part["contradictions"]],
+        }
+        for axiom, (seen, parts) in zip(AXIOMS, rows, strict=True)
+    ]
 
 
 def contradictions(report: Mapping[str, Any]) -> Iterator[str]:

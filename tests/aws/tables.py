@@ -45,16 +45,21 @@ def temporary_tables(client: Any, names: Mapping[str, str]) -> Iterator[Backend]
         yield Backend(backend, client, tickets=names[TICKETS], keys=names[KEYS])
 
 
-def _delete(client: Any, name: str) -> None:
+@contextmanager
+def named_if_left(command: str) -> Iterator[None]:
+    """Print the command that deletes what the block fails to delete."""
     try:
-        _delete_once_created(client, name)
+        yield
     except BaseException:
-        remark(f"if it is there: aws dynamodb delete-table --table-name {name}")
+        remark(f"if it is there: {command}")
         raise
 
 
-def _delete_once_created(client: Any, name: str) -> None:
-    with suppress(client.exceptions.ResourceNotFoundException):
+def _delete(client: Any, name: str) -> None:
+    with (
+        named_if_left(f"aws dynamodb delete-table --table-name {name}"),
+        suppress(client.exceptions.ResourceNotFoundException),
+    ):
         while True:
             try:
                 client.delete_table(TableName=name)

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,6 +15,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 
 from tests.support.ctl_process import Ctl, Ended, local_environment
 from tests.support.rights import granted, needed
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import Received, messages_on, take
@@ -22,7 +23,15 @@ from ticketctl.aws.sender import Request, send
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.watch.announcements import REFUSED
+from ticketctl.verify.observed import (
+    Announcements,
+    Observed,
+    Project,
+    Sent,
+    source_of,
+)
+from ticketctl.verify.verdict import judge
+from ticketctl.watch.announcements import REFUSED, read_announcement
 
 Found = TypeVar("Found")
 
@@ -58,6 +67,7 @@ class System:
 
     stack: LocalStack
     announcements_url: str
+    sent: list[Sent] = field(default_factory=list)
     announced: list[Received] = field(default_factory=list)
     dead_letters: list[Received] = field(default_factory=list)
 
@@ -66,7 +76,12 @@ class System:
             message if isinstance(message, str) else json.dumps(message)
             for message in messages
         ]
-        return send(self.stack, bodies)
+        requests, told = send(self.stack, bodies), self.announcements().numbers
+        self.sent += [
+            Sent(one.message_id, one.body, CreateTicket.key_of(one.body) in told)
+            for one in requests
+        ]
+        return requests
 
     def look(self) -> None:
         """Take the new announcements and dead letters."""
@@ -115,20 +130,40 @@ class System:
             and message.attributes["event_type"] != REFUSED
         ]
 
-    def dead_letter_of(self, sent: Request) -> Received | None:
-        for letter in self.dead_letters:
-            source = letter.attributes.get("SourceMessageId", letter.message_id)
-            if source == sent.message_id:
-                return letter
-        return None
-
-    def audit(self, project_id: str) -> ProjectAudit:
+    def audits(self) -> Sequence[ProjectAudit]:
         outputs = self.stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        projects = audit_stack(self.stack, AuditPlan(*tables)).projects
-        nothing = ProjectAudit(project_id)
-        found = (entry for entry in projects if entry.project_id == project_id)
-        return next(found, nothing)
+        return audit_stack(self.stack, AuditPlan(*tables)).projects
+
+    def audit(self, project_id: str) -> ProjectAudit:
+        found = (audit for audit in self.audits() if audit.project_id == project_id)
+        return next(found, ProjectAudit(project_id))
+
+    def announcements(self) -> Announcements:
+        announcements = Announcements()
+        for found in filter(None, map(read_announcement, self.announced)):
+            announcements.add(found)
+        return announcements
+
+    def observed(self) -> Observed:
+        """Return the outcomes of the messages that were sent."""
+        own = {message.key.project_id for message in self.sent if message.key}
+        audits = (audit for audit in self.audits() if audit.project_id in own)
+        projects = [Project.read(self.stack, audit) for audit in audits]
+        letters = self.own_dead_letters()
+        return Observed(self.sent, self.announcements(), letters, projects)
+
+    def own_dead_letters(self) -> list[Received]:
+        """Return those of the messages that were sent; the queue is every test's."""
+        own = {message.message_id for message in self.sent}
+        return [letter for letter in self.dead_letters if source_of(letter) in own]
+
+    def problems(self) -> Sequence[str]:
+        """Wait for all outcomes of the sent messages; return what breaks a promise."""
+        self.wait_for(lambda: not judge(self.observed()).missing)
+        self.settle()
+        verdict = judge(self.observed())
+        return [*verdict.missing, *verdict.wrong]
 
     @contextmanager
     def queue_attributes(self, **attributes: str) -> Iterator[None]:

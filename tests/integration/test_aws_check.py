@@ -212,6 +212,16 @@ class TestFindings:
         assert not [*contradictions(of_reads(reader, items("a")))]
         assert [*contradictions(of_reads(reader, items("b")))]
 
+    def test_query_contradicts_when_it_lacks_a_number_seen_before(self) -> None:
+        first, second = ticket(1, "a"), ticket(2, "b")
+        reader = Reader(Answers([second, first], [], [first], []), "tickets", "PROJ")
+
+        reader.look()
+        assert not [*contradictions(of_reads(reader, items("a", "b")))]
+        reader.look()
+
+        assert [*contradictions(of_reads(reader, items("a", "b")))]
+
     def test_reads_are_half_and_stale_when_numbers_are_missing(self) -> None:
         first, second = ticket(1, "a"), ticket(2, "b")
         third = ticket(3, "c")

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tests.support.markdown_commands import ROOT
@@ -17,6 +18,12 @@ class Tampering(NamedTuple):
     """The kind that an audit with heads has; empty if there is none."""
     verifier: str
     """Whether the verifier finds it: yes, no, or with heads."""
+
+
+def chain_after(ticket: Mapping[str, Any], previous: str) -> str:
+    """Return the hash that the verifier wants of a ticket after another's hash."""
+    chain: str = runpy.run_path(str(VERIFIER))["chain"](ticket, {"chain": previous})
+    return chain
 
 
 def verifier() -> Any:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from threading import Event
@@ -16,12 +16,10 @@ from typing import Any, Final
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
-from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.audit import ProjectAudit, audit_stack
-from ticketctl.audit.reading import AuditPlan
-from ticketctl.aws.items import plain
+from ticket_numbering.worker.announcing import ANNOUNCED_DELIVERIES
+from ticket_numbering.worker.results import Poison
 from ticketctl.aws.queues import messages_on
-from ticketctl.aws.sender import Request
+from ticketctl.verify.observed import Observed
 from tools.events import fresh_events
 
 SEED_VARIABLE: Final = "FAULTS_SEED"
@@ -56,8 +54,8 @@ class Load:
     """Tickets once more, in other words: a default is spelled out."""
     rivals: list[dict[str, Any]]
     """Other tickets under the same keys; the first to be numbered wins."""
-    poison: dict[str, str]
-    """Bodies that can never be numbered, and their kinds."""
+    poison: list[str]
+    """Bodies that can never be numbered."""
 
     @classmethod
     def of(cls, seed: int) -> "Load":
@@ -86,16 +84,16 @@ class Load:
         return bodies
 
 
-def _poison() -> dict[str, str]:
-    """Return the bodies of poison events, in the hot project, and their kinds."""
-    return {
-        record["body"].replace("PROJ", "HOT"): kind
+def _poison() -> list[str]:
+    """Return the bodies of poison events, in the hot project."""
+    return [
+        record["body"].replace("PROJ", "HOT")
         for _ in range(POISON_OF_A_KIND)
         for name, text in fresh_events().items()
         for record in json.loads(text)["Records"]
         if (kind := name.removesuffix(".json").partition("poison-")[2])
         and kind != REUSED_KEY
-    }
+    ]
 
 
 @dataclass
@@ -159,7 +157,6 @@ class Run:
     system: System
     proxy: FaultProxy
     watch: Watch = field(default_factory=Watch)
-    sent: list[Request] = field(default_factory=list)
     drained: bool = False
     seconds: float = 0
 
@@ -169,8 +166,7 @@ class Run:
         with self.watch.during(self.system), ThreadPoolExecutor(4) as producers:
             bodies = self.load.bodies(self.seed)
             parts = [bodies[part::4] for part in range(4)]
-            sent = producers.map(lambda part: self.system.send(*part), parts)
-            self.sent += chain.from_iterable(sent)
+            [*producers.map(lambda part: self.system.send(*part), parts)]
             self._look_on(FAULT_SECONDS, lambda: self._left() <= TAIL)
             self.proxy.is_calm = True
             self.drained = self._look_on(CALM_SECONDS, self._is_over)
@@ -198,37 +194,16 @@ class Run:
         return self.proxy.quiet_seconds() > QUIET_SECONDS and not self._left()
 
     @cached_property
-    def audits(self) -> dict[str, ProjectAudit]:
-        outputs = self.system.stack.outputs
-        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        audits = audit_stack(self.system.stack, AuditPlan(*tables)).projects
-        return {audit.project_id: audit for audit in audits}
-
-    @cached_property
-    def stored(self) -> dict[RequestKey, dict[str, Any]]:
-        """The tickets by key."""
-        table = self.system.stack.outputs["TicketsTableName"]
-        scan = self.system.stack.client("dynamodb").get_paginator("scan")
-        pages = scan.paginate(TableName=table, ConsistentRead=True)
-        tickets = [plain(item) for page in pages for item in page["Items"]]
-        return {
-            RequestKey(ticket["project_id"], ticket["idempotency_key"]): ticket
-            for ticket in tickets
+    def observed(self) -> Observed:
+        """The outcomes; from its fifth delivery on, poison need not be announced."""
+        given_up = {
+            line["message_id"]
+            for line in self.outcomes
+            if line["outcome"] == Poison.outcome
+            and line["receive_count"] > ANNOUNCED_DELIVERIES
         }
-
-    @cached_property
-    def poison(self) -> set[tuple[str, str, str]]:
-        """Id, body and error of each message that cannot have a number."""
-        errors = [(sent, self._error(sent)) for sent in self.sent]
-        return {(sent.message_id, sent.body, error) for sent, error in errors if error}
-
-    def _error(self, sent: Request) -> str | None:
-        if kind := self.load.poison.get(sent.body):
-            too_large = kind == "too-large"
-            return "TicketTooLargeError" if too_large else "InvalidMessageError"
-        key = RequestKey(sent.fields["project_id"], sent.fields["idempotency_key"])
-        won = key in self.stored and self.stored[key]["title"] == sent.fields["title"]
-        return None if won else "IdempotencyMismatchError"
+        found, letters = self.system.observed(), self.system.dead_letters
+        return replace(found, dead_letters=letters, given_up=given_up)
 
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
@@ -245,7 +220,7 @@ class Run:
         faults = Counter(fault.name for _, fault in proxy.faults.elements())
         return f"""
 {SEED_VARIABLE}={self.seed}, {self.seconds:.0f} s, {self.watch.looks} looks at the table
-{len(self.sent)} messages, {len(self.stored)} tickets, {len(self.poison)} poison
+{len(system.sent)} messages, {len(self.observed.stored)} tickets
 {len(system.announced)} announcements, {len(system.dead_letters)} dead letters
 outcomes {dict(outcomes)}, a message received {most} times at most
 {proxy.kills} workers killed, late writes {dict(proxy.late_writes)}

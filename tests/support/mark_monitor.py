@@ -1,6 +1,5 @@
 """The monitor of marked tickets: text, salt and fingerprint are erased at once."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -9,6 +8,7 @@ from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
+from simulation.chains import VERIFIER
 from simulation.monitor import REPEATED_FIELDS, Monitor
 from simulation.requests import IDENTITY, RequestId
 from simulation.violations import Check, broken
@@ -170,10 +170,10 @@ def _address_of_record(ticket: Item) -> Address:
 
 
 def _commitment(ticket: Item, record: Item) -> str:
-    """Compute it by the words of the contract, without the worker's code."""
+    """Compute it with the verifier, which shares no code with the worker."""
     covered = [plain(ticket["salt"]), plain(record["fingerprint"])]
-    text = json.dumps(covered, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    commitment: str = VERIFIER["sha256"](covered).hexdigest()
+    return commitment
 
 
 def _unmarked(item: Item) -> Item:

@@ -1,18 +1,45 @@
 """A worker that takes no messages for a while."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final
 
-from ticketctl.local.stack import LocalStack
+from ticketctl.aws.stack import System
+
+_PATIENCE_SECONDS: Final = 300
+"""On AWS a mapping changes within a minute."""
 
 
 @contextmanager
-def paused_worker(stack: LocalStack) -> Iterator[None]:
+def paused_worker(stack: System) -> Iterator[None]:
     """Leave messages on the queue."""
-    api = stack.client("lambda")
-    [mapping] = api.list_event_source_mappings()["EventSourceMappings"]
-    api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    api, queue = stack.client("lambda"), stack.outputs["CreateTicketQueueArn"]
+    found = api.list_event_source_mappings(EventSourceArn=queue)
+    [mapping] = found["EventSourceMappings"]
+    _switch(api, mapping["UUID"], "Disabled")
     try:
         yield
     finally:
-        api.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+        _switch(api, mapping["UUID"], "Enabled")
+
+
+def _switch(api: Any, mapping_id: str, state: str) -> None:
+    """Switch a mapping, and wait until it is: Lambda refuses a change meanwhile."""
+    api.update_event_source_mapping(UUID=mapping_id, Enabled=state == "Enabled")
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while api.get_event_source_mapping(UUID=mapping_id)["State"] != state:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the event source mapping is not {state}")
+        time.sleep(1)
+
+
+@contextmanager
+def throttled_worker(stack: System) -> Iterator[None]:
+    """Let Lambda refuse every invocation."""
+    api, name = stack.client("lambda"), stack.outputs["WorkerFunctionName"]
+    api.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    try:
+        yield
+    finally:
+        api.delete_function_concurrency(FunctionName=name)

@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.builders import unchained_block
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
-from ticket_numbering.contract.dynamodb_items import ELSEWHERE, ORIGIN
+from ticket_numbering.contract.dynamodb_items import EXTERNAL, ORIGIN
 from ticket_numbering.contract.messages import CreateTicket, stored_fingerprint
 from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.stack import System
@@ -59,7 +59,7 @@ def block_items(block: Block) -> list[Item]:
 def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Item]:
     """Return the items of tickets and keys, as an import writes them."""
     items = block_items(unchained_block(requests, first))
-    marks = serialized({ORIGIN: ELSEWHERE})
+    marks = serialized({ORIGIN: EXTERNAL})
     return [item if "id" in item else item | marks for item in items]
 
 

@@ -56,13 +56,13 @@ class ProjectAudit:
         return tuple((gap.numbers[0], gap.numbers[1]) for gap in gaps)
 
     @property
-    def elsewhere(self) -> int:
+    def external(self) -> int:
         """The count of numbers from another system, imported or not."""
         return self.sequence.imported + self.no_ticket
 
     @cached_property
     def no_ticket(self) -> int:
-        """The count of numbers from elsewhere without a ticket here."""
+        """The count of external numbers without a ticket here."""
         explained = (ends for ends, kind in self.sequence.missing() if kind is None)
         missing = sum(last - first + 1 for first, last in explained)
         return self.sequence.reserved + missing

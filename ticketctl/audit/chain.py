@@ -13,17 +13,37 @@ from ticket_numbering.contract.chain import (
 )
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
+    CALLERS,
     CHAIN,
     COMMITMENT,
     ERASED,
+    IMPORTED_BY,
+    NUMBER,
     ORIGIN,
+    REASONS,
     SALT,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TIMES,
+    VOIDED,
 )
 from ticket_numbering.contract.field_types import moment_of
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import Ticket
-from ticketctl.sequences.erasing import ERASED_TITLE, KEPT
+
+ERASED_TITLE: Final = "erased"
+
+KEPT: Final = frozenset(
+    {
+        *("project_id", NUMBER, "idempotency_key", ASSIGNED_AT),
+        *("title", "priority", ORIGIN, IMPORTED_BY, *SEED_ATTRIBUTES),
+        *(CHAIN, COMMITMENT, STATUS),
+        *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
+        *(TIMES[ERASED], REASONS[ERASED], CALLERS[ERASED]),
+    }
+)
+"""The attributes that an erased ticket keeps; all others go, known or not."""
 
 _TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
 """The attributes of this release that a ticket loses when it is erased."""
@@ -40,13 +60,13 @@ class Link(NamedTuple):
     chain: str = ""
     """"" if it has none."""
     assigned_at: object = None
-    """None if it is from elsewhere."""
+    """None if it is external."""
 
 
 def link_of(item: Ticket) -> Link:
     """Return the item as the ticket after it depends on it."""
-    is_from_elsewhere = ORIGIN in item.fields
-    assigned_at = None if is_from_elsewhere else item.fields.get(ASSIGNED_AT)
+    is_external = ORIGIN in item.fields
+    assigned_at = None if is_external else item.fields.get(ASSIGNED_AT)
     return Link(item.number, item.chain, assigned_at)
 
 
@@ -66,7 +86,7 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
     if CHAIN not in ticket.fields:
         return
     if ORIGIN in ticket.fields:
-        yield Kind.CHAIN_FROM_ELSEWHERE
+        yield Kind.CHAINED_EXTERNAL
     if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
         yield Kind.MISDATED
     if problem := chain_problem(ticket, before):
@@ -75,15 +95,40 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
 
 def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
     """Return why a ticket's hash is not that of its content and the hash before it."""
-    commitment = _commitment(ticket)
-    if _chain(ticket, commitment, before.chain) == ticket.chain:
-        return None
-    if before.chain and _chain(ticket, commitment, "") == ticket.chain:
-        return Kind.RESTARTED
+    covered = covered_before(ticket, own_commitment(ticket), before.chain)
+    if covered is not None:
+        return None if covered == before.chain else Kind.RESTARTED
     version, _, _ = ticket.chain.partition(":")
     is_later = bool(ticket.chain) and version != CHAIN_VERSION
     is_unknown = ticket.status != ERASED and has_unknown_attributes(ticket)
     return Kind.NOT_VERIFIABLE if is_later or is_unknown else Kind.CHANGED
+
+
+def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
+    """Return the hash before it that a ticket's hash covers; None if it fits neither.
+
+    Args:
+        ticket: The ticket.
+        commitment: The commitment to its text; None if it has none.
+        before: The hash of the number before it; a segment starts with "".
+    """
+    for previous in (before, ""):
+        if _chain(ticket, commitment, previous) == ticket.chain:
+            return previous
+    return None
+
+
+def own_commitment(ticket: Ticket) -> str | None:
+    """Return the commitment to a ticket's text, as it stands; None if it has none."""
+    if ticket.status == ERASED:
+        return _text(ticket, COMMITMENT)
+    return commitment_to(ticket, ticket.fingerprint)
+
+
+def commitment_to(ticket: Ticket, fingerprint: str | None) -> str | None:
+    """Return a ticket's commitment to a fingerprint; None if one of them is lost."""
+    salt = _text(ticket, SALT)
+    return commitment_of(salt, fingerprint) if salt and fingerprint else None
 
 
 def has_unknown_attributes(ticket: Ticket) -> bool:
@@ -112,14 +157,6 @@ def _is_before(assigned_at: object, before: object) -> bool:
     """Compare dates of the one form that the worker writes, which sort as texts."""
     is_text = isinstance(assigned_at, str) and isinstance(before, str)
     return is_text and str(assigned_at) < str(before)
-
-
-def _commitment(ticket: Ticket) -> str | None:
-    """Return the commitment to the text; None if it has none."""
-    if ticket.status == ERASED:
-        return _text(ticket, COMMITMENT)
-    salt = _text(ticket, SALT)
-    return salt and ticket.fingerprint and commitment_of(salt, ticket.fingerprint)
 
 
 def _chain(ticket: Ticket, commitment: str | None, previous: str) -> str | None:

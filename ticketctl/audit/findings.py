@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-MANUAL: Final = "docs/operations.md"
+MANUAL: Final = "docs/recovery.md"
 
 Range = tuple[int, int]
 """The first and the last number."""
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     RESTARTED = "restarted-chain"
     MISDATED = "misdated-ticket"
     DIFFERING = "key-differs-from-ticket"
-    CHAIN_FROM_ELSEWHERE = "chain-from-elsewhere"
+    CHAINED_EXTERNAL = "chain-on-external-ticket"
     ERASED_WITH_TEXT = "erased-with-text"
     NOT_VERIFIABLE = "not-verifiable"
     HEAD = "head-does-not-hold"
@@ -39,7 +39,7 @@ _LINES: Final[Mapping[Kind, str]] = {
         "them in a backup of the tickets' table"
     ),
     Kind.UNFINISHED_SEED: (
-        "{numbers}: missing before a number from elsewhere, and open to workers: a "
+        "{numbers}: missing before an external number, and open to workers: a "
         "seed or an import was interrupted, so run it again: ticketctl seed {seed}; "
         "if none was, look for them in a backup first"
     ),
@@ -83,8 +83,8 @@ _LINES: Final[Mapping[Kind, str]] = {
         "{numbers}: the ticket and the record of its key {key} differ in {detail}; "
         "compare both with a backup and with the announcement"
     ),
-    Kind.CHAIN_FROM_ELSEWHERE: (
-        "{numbers}: a ticket from elsewhere has a hash, which only the worker writes: "
+    Kind.CHAINED_EXTERNAL: (
+        "{numbers}: an external ticket has a hash, which only the worker writes: "
         "somebody set `origin`, or copied an item"
     ),
     Kind.ERASED_WITH_TEXT: (
@@ -109,7 +109,7 @@ _LINES: Final[Mapping[Kind, str]] = {
 
 RANGES: Final = {
     *(Kind.GAP, Kind.UNFINISHED_SEED, Kind.CHANGED, Kind.RESTARTED, Kind.MISDATED),
-    *(Kind.CHAIN_FROM_ELSEWHERE, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),
+    *(Kind.CHAINED_EXTERNAL, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),
 }
 """The kinds whose numbers are the first and the last of a range."""
 

@@ -1,4 +1,4 @@
-"""Heads: hashes of tickets that are kept elsewhere, and checked against the table.
+"""Heads: hashes of tickets that are kept outside, and checked against the table.
 
 A file of heads is only added to, a JSON object a line. The `data` of an announcement
 is a head too: it names project, number and chain.
@@ -117,7 +117,7 @@ def _failure(
         return Kind.HEAD, "it has another hash"
     match chain_problem(ticket, before):
         case None | Kind.RESTARTED if ORIGIN in ticket.fields:
-            return Kind.HEAD, "it is marked as from elsewhere"
+            return Kind.HEAD, "it is marked as external"
         case None | Kind.RESTARTED:
             return None
         case Kind.NOT_VERIFIABLE:

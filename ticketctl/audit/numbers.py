@@ -17,7 +17,7 @@ from ticketctl.aws.items import KeyRecord, Ticket
 
 # The flags of a ticket.
 _MATCHED: Final = 1  # Its key's record names it, or may be absent.
-_ELSEWHERE: Final = 2  # Another system gave the number.
+_EXTERNAL: Final = 2  # Another system gave the number.
 _FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
 _END: Final = 8  # The last number of a seed.
 _CHAINED: Final = 16  # It has a hash.
@@ -57,8 +57,8 @@ class ProjectNumbers:
         self.digests.append(_digest(of_ticket(ticket), is_judged) if has_key else 0)
         self.flags.append(
             _MATCHED * (not has_key or is_expired)
-            # A lost ticket was numbered here, so no number before it is elsewhere.
-            | _ELSEWHERE * (ticket.is_from_elsewhere and not ticket.is_lost)
+            # A lost ticket was numbered here, so no number before it is external.
+            | _EXTERNAL * (ticket.is_external and not ticket.is_lost)
             | _FOLLOWER * ticket.follows_a_sequence
             | _END * ticket.ends_a_seed
             | _CHAINED * bool(ticket.chain)
@@ -68,7 +68,7 @@ class ProjectNumbers:
         self.voided += ticket.status == VOIDED
         is_reserved = ticket.status == RESERVED
         self.reserved += is_reserved
-        self.imported += ticket.is_from_elsewhere and not is_reserved
+        self.imported += ticket.is_external and not is_reserved
 
     def sort(self) -> None:
         """Put the tickets in order, if they did not come in order."""
@@ -99,7 +99,7 @@ class ProjectNumbers:
     def missing(self) -> Iterator[tuple[Range, Kind | None]]:
         """Yield each missing range and its kind; needs the order.
 
-        Between two numbers from elsewhere there is no kind, except for a number that a
+        Between two external numbers there is no kind, except for a number that a
         worker may still take: after the last one given here, or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
@@ -107,8 +107,8 @@ class ProjectNumbers:
         for after, flags in zip(self.numbers, self.flags, strict=True):
             if after - before > 1:
                 kind: Kind | None = Kind.GAP
-                if flags & (_ELSEWHERE | _FOLLOWER) == _ELSEWHERE:
-                    is_inside = flags_before & (_ELSEWHERE | _END) == _ELSEWHERE
+                if flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL:
+                    is_inside = flags_before & (_EXTERNAL | _END) == _EXTERNAL
                     kind = None if is_inside else Kind.UNFINISHED_SEED
                 yield (before + 1, after - 1), kind
             before, flags_before = after, flags

@@ -1,6 +1,6 @@
 """Prints the result of an audit, for people or as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rich.table import Table
@@ -9,7 +9,7 @@ from rich.text import Text
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Range
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.cli.output import console, counted, utc, visible
+from ticketctl.cli.output import console, counted, print_line, utc, visible
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""
@@ -44,17 +44,39 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
 
 def print_report(report: AuditReport, region: str) -> None:
     """Print projects, findings, the extent of the reading and the verdict."""
-    out = console()
-    out.print(_table(report.projects), soft_wrap=False)
+    print_projects(_shown(report.projects))
     for line in _summary(report, region):
-        out.print(Text(line, style="dim"))
+        print_line(line, "dim")
     for finding in report.findings:
-        out.print(Text(visible(str(finding)), style="red"))
+        print_line(visible(str(finding)), "red")
     if count := len(report.findings):
-        found = counted(count, "finding")
-        out.print(Text(f"NOT CLEAN: {found}", style="bold red"))
+        print_line(f"NOT CLEAN: {counted(count, 'finding')}", "bold red")
     else:
-        out.print(Text("clean", style="bold green"))
+        print_line("clean", "bold green")
+
+
+def print_projects(projects: Iterable[ProjectAudit]) -> None:
+    """Print a table of projects, a row each."""
+    table = Table()
+    table.add_column("project", overflow="fold")
+    for name in ("count", "last"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("gaps", overflow="fold")
+    for name in ("other", "external", "no ticket", "voided"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for project in projects:
+        gaps = project.gaps
+        table.add_row(
+            Text(visible(project.project_id)),
+            f"{project.tickets:,}",
+            str(project.last),
+            _ranges(gaps),
+            f"{len(project.findings) - len(gaps):,}",
+            f"{project.external:,}",
+            f"{project.no_ticket:,}",
+            f"{project.sequence.voided:,}",
+        )
+    console().print(table, soft_wrap=False)
 
 
 def _summary(report: AuditReport, region: str) -> Iterator[str]:
@@ -62,18 +84,19 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
     if left := len(report.projects) - len(_shown(report.projects)):
         yield f"{counted(left, 'more project')}, all clean"
     yield (
-        f"{counted(len(report.projects), 'project')}, "
-        f"{counted(reading.tickets_read, 'item')} and "
-        f"{counted(reading.keys_read, 'key')} read consistently from "
-        f"{plan.tickets_table} and {plan.keys_table} in {region}, "
-        f"{utc(reading.started)} to {utc(report.ended)}, "
+        f"{counted(len(report.projects), 'project')}: "
+        f"{counted(reading.tickets_read, 'item')} of {plan.tickets_table}"
+    )
+    yield f"and {counted(reading.keys_read, 'key')} of {plan.keys_table} in {region},"
+    yield (
+        f"read consistently, {utc(reading.started)} to {utc(report.ended)}, "
         f"{counted(round(reading.reader.units), 'read unit')}"
     )
     if no_ticket := sum(project.no_ticket for project in report.projects):
-        elsewhere = sum(project.elsewhere for project in report.projects)
+        external = sum(project.external for project in report.projects)
         yield (
-            f"{no_ticket:,} of {elsewhere:,} numbers from elsewhere have no ticket "
-            "here; to compare them with a file: ticketctl import FILE --dry-run"
+            f"{no_ticket:,} of {external:,} external numbers have no ticket here; "
+            "to compare them with a file: ticketctl import FILE --dry-run"
         )
     yield from _named(
         "without a chain",
@@ -124,27 +147,6 @@ def _range_of(project_id: str, ends: Range) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _table(projects: Sequence[ProjectAudit]) -> Table:
-    table = Table()
-    for name in ("project", "gaps"):
-        table.add_column(name, overflow="fold")
-    for name in ("other", "count", "last", "elsewhere", "no ticket", "voided"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for project in _shown(projects):
-        gaps = project.gaps
-        table.add_row(
-            Text(visible(project.project_id)),
-            _ranges(gaps),
-            f"{len(project.findings) - len(gaps):,}",
-            f"{project.tickets:,}",
-            str(project.last),
-            f"{project.elsewhere:,}",
-            f"{project.no_ticket:,}",
-            f"{project.sequence.voided:,}",
-        )
-    return table
-
-
 def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:
     return [
         project
@@ -167,7 +169,7 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "first": project.first,
         "last": project.last,
         "next": project.last + 1,
-        "elsewhere": project.elsewhere,
+        "external": project.external,
         "no_ticket": project.no_ticket,
         "voided": project.sequence.voided,
         "gaps": [[*ends] for ends in project.gaps],

@@ -14,7 +14,7 @@ from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
-    ELSEWHERE,
+    EXTERNAL,
     NUMBER,
     ORIGIN,
     RECORD_ID,
@@ -77,9 +77,9 @@ class Ticket:
         return self.fields.get(STATUS)
 
     @property
-    def is_from_elsewhere(self) -> bool:
+    def is_external(self) -> bool:
         """Whether another system gave the number; its predecessors may be missing."""
-        return self.fields.get(ORIGIN) == ELSEWHERE
+        return self.fields.get(ORIGIN) == EXTERNAL
 
     @cached_property
     def chain(self) -> str:
@@ -123,7 +123,7 @@ class Ticket:
         A number that a worker gave, or a seed took from it, has all before it.
         """
         is_given = self.is_lost or self.follows_a_sequence
-        return self.is_from_elsewhere and not is_given
+        return self.is_external and not is_given
 
     @property
     def has_number(self) -> bool:

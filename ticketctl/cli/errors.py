@@ -9,7 +9,10 @@ class Status(IntEnum):
 
     OK = 0
     FOUND = 1
-    """Done, but something was wrong or not found."""
+    """Done, but something was wrong or not found; or nobody read all of the output.
+
+    Typer and rich end with it when the reader of a pipe is gone.
+    """
     USAGE = 2
     """Not done: a wrong option or file, or something is missing on this machine."""
     CLOUD = 3

@@ -10,10 +10,12 @@ from typing import Any, Final, TypeVar
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 Item = TypeVar("Item")
 
 _ENDLESS: Final = 10_000
+_INDENT: Final = "  "
 _STEP: Final = 1_000
 """Items between two lines of progress, where no terminal shows a bar."""
 
@@ -69,6 +71,17 @@ def _with_lines(
         yield item
         if count % _STEP == 0:
             remark(f"{text}: {count} of {total}")
+
+
+def print_line(line: str, style: str = "") -> None:
+    """Print a line as it is; on a terminal it is broken between words, and indented.
+
+    A pipe gets it whole, for `grep` wants that.
+    """
+    out, text = console(), Text(line, style)
+    if out.is_terminal:
+        text = Text(f"\n{_INDENT}").join(text.wrap(out, out.width - len(_INDENT)))
+    out.print(text)
 
 
 def print_json(value: Any) -> None:

@@ -49,7 +49,7 @@ def seed(
     *,
     last: Annotated[
         int,
-        typer.Option(help="The last number used elsewhere.", min=1, max=MAX_NUMBER),
+        typer.Option(help="The last external number.", min=1, max=MAX_NUMBER),
     ],
     reason: Annotated[str, typer.Option(help="Recorded with the numbers.")] = "",
     yes: Yes = False,

@@ -26,6 +26,14 @@ from ticketctl.show.lookup import (
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 
+Evidence = Annotated[
+    bool,
+    typer.Option(
+        "--evidence",
+        help="Show the hashes and the salt, too: docs/evidence.md explains them.",
+    ),
+]
+
 
 @app.command(
     "show",
@@ -38,10 +46,12 @@ def show(
     ctx: typer.Context,
     ticket_key: TicketKey,
     *,
+    evidence: Evidence = False,
     as_document: Json = False,
 ) -> None:
     """Show one ticket whole, with its description.
 
+    With --json its hashes and its salt are there, too.
     Ends with status 1 if there is no such ticket.
     """
     place = parse_ticket_key(ticket_key)
@@ -49,7 +59,7 @@ def show(
     if as_document:
         print_json(ticket_json(ticket))
     else:
-        print_fields(ticket.ticket_key, ticket.fields)
+        print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
 
 
 @app.command(
@@ -109,10 +119,12 @@ def find(
         str, typer.Argument(metavar="KEY", help="The request's idempotency key.")
     ],
     *,
+    evidence: Evidence = False,
     as_document: Json = False,
 ) -> None:
     """Find the ticket that a request got, by its idempotency key.
 
+    With --json the hashes and the salt are there, too.
     Ends with status 1 if the request has no number.
     """
     key = request_key(project, idempotency_key)
@@ -120,5 +132,5 @@ def find(
     if as_document:
         print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
     else:
-        print_fields(ticket.ticket_key, ticket.fields)
-        print_fields("record of the key", record.fields)
+        print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
+        print_fields("record of the key", record.fields, evidence=evidence)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, print_json
+from ticketctl.cli.output import print_json, print_line
 from ticketctl.commands.application import OPERATIONS, Json, app, examples, stack_of
 from ticketctl.status.status import lines_of, status_of
 from ticketctl.status.variables import UNSET, shell_lines
@@ -36,7 +36,8 @@ def status(
 ) -> None:
     """Show waiting messages, dead letters, the worker's state, and the alarms.
 
-    The counts are SQS's own, approximate. The dashboard has the last hours. An alarm
+    The counts are SQS's own, approximate, and the age of the oldest message is
+    CloudWatch's, minutes late. The dashboard has the last hours. An alarm
     of a new stack has no data for some minutes. Where a right is missing, it shows the
     rest, names the service that refuses, and ends with status 3.
     """
@@ -45,7 +46,7 @@ def status(
         print_json(found)
     else:
         for line in lines_of(found):
-            console().print(line, markup=False)
+            print_line(line)
     if check and found["needs_a_person"]:
         raise typer.Exit(Status.FOUND)
     if found["refused"]:

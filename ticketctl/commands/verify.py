@@ -29,8 +29,8 @@ from ticketctl.watch.temporary_queue import temporary_queue
 PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
 
-# A message whose first delivery failed comes back after the visibility timeout, 180 s.
-_PATIENCE_SECONDS: Final = 240
+PATIENCE_SECONDS: Final = 240
+"""A message whose delivery failed comes back after the visibility timeout, 180 s."""
 
 
 @app.command(
@@ -48,7 +48,7 @@ def verify(
     ] = 100,
     timeout: Annotated[
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
-    ] = _PATIENCE_SECONDS,
+    ] = PATIENCE_SECONDS,
     yes: Yes = False,
     as_document: Json = False,
 ) -> None:

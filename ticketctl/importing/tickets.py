@@ -13,7 +13,7 @@ from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
-    ELSEWHERE,
+    EXTERNAL,
     IMPORTED_BY,
     NUMBER,
     ORIGIN,
@@ -49,7 +49,7 @@ def ticket_item(
     before = reserved.fields if reserved else {}
     kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
     item = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
-    return serialized(item | kept | {ORIGIN: ELSEWHERE, IMPORTED_BY: caller})
+    return serialized(item | kept | {ORIGIN: EXTERNAL, IMPORTED_BY: caller})
 
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Import:
         there = ticket_from(self.stack, ticket.project_id, ticket.number)
         if there and there.number == ticket.number and _is_taken(there):
             return comparison(ticket, there)
-        if there is None or not self._is_from_elsewhere(ticket, there):
+        if there is None or not self._is_external(ticket, there):
             return (
                 "it is missing among numbers that were given here; see: ticketctl audit"
             )
@@ -113,18 +113,18 @@ class Import:
             return None
         return WRITTEN
 
-    def _is_from_elsewhere(self, ticket: Existing, there: Ticket) -> bool:
-        """Return whether the number was used elsewhere, by the table.
+    def _is_external(self, ticket: Existing, there: Ticket) -> bool:
+        """Return whether the table says that the number is external.
 
         It knows the item of the number, or else the next above.
         """
         lower = tickets_below(self.stack, ticket.project_id, ticket.number, page=1)
         below = next(lower, None)
         # Right behind a seed's last number a worker may write, until the next is done.
-        is_between = below and below.is_from_elsewhere and not below.ends_a_seed
+        is_between = below and below.is_external and not below.ends_a_seed
         is_next = ticket.number == (below.number + 1 if below else 1)
         is_reserved = there.number == ticket.number and is_next
-        return there.is_from_elsewhere and bool(is_between or is_reserved)
+        return there.is_external and bool(is_between or is_reserved)
 
     def _puts(
         self, ticket: Existing, reserved: Ticket | None

@@ -42,7 +42,7 @@ def deploy(
     # YAML reads an unquoted policy version as a date.
     body = json.dumps(document, default=str)
     _upload(clients, artifact)
-    outputs = _create_stack(clients.client("cloudformation"), body, parameters)
+    outputs = create_stack(clients.client("cloudformation"), STACK, body, parameters)
     _repair_fifo_topics(clients.client("sns"))
     _repair_concurrency(clients.client("lambda"), outputs["WorkerFunctionName"])
     return outputs
@@ -72,12 +72,21 @@ def _upload(clients: Clients, artifact: Path) -> None:
     s3.put_object(Bucket=_BUCKET, Key=_KEY, Body=artifact.read_bytes())
 
 
-def _create_stack(
-    cloudformation: Any, body: str, parameters: Mapping[str, str]
+def create_stack(
+    cloudformation: Any,
+    name: str,
+    body: str,
+    parameters: Mapping[str, str],
+    waiting: Mapping[str, float] = _WAIT,
 ) -> dict[str, str]:
+    """Create a stack, wait until all of it is there, and return its outputs.
+
+    Raises:
+        ToolError: The template is refused, or fails to create a resource.
+    """
     try:
         cloudformation.create_stack(
-            StackName=STACK,
+            StackName=name,
             TemplateBody=body,
             Parameters=[
                 {"ParameterKey": key, "ParameterValue": value}
@@ -90,17 +99,17 @@ def _create_stack(
         raise ToolError(f"The template is refused: {reason}") from error
     try:
         cloudformation.get_waiter("stack_create_complete").wait(
-            StackName=STACK, WaiterConfig=_WAIT
+            StackName=name, WaiterConfig=waiting
         )
     except WaiterError as error:
-        raise ToolError(_first_failure(cloudformation)) from error
-    [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
+        raise ToolError(_first_failure(cloudformation, name)) from error
+    [stack] = cloudformation.describe_stacks(StackName=name)["Stacks"]
     return outputs_of(stack)
 
 
-def _first_failure(cloudformation: Any) -> str:
+def _first_failure(cloudformation: Any, name: str) -> str:
     """Name the resource that failed first: the later ones fail because of it."""
-    events = cloudformation.describe_stack_events(StackName=STACK)["StackEvents"]
+    events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
     # The newest comes first.
     for event in reversed(events):
         if event["ResourceStatus"].endswith("_FAILED"):

@@ -4,50 +4,32 @@ The chain covers a commitment to salt and fingerprint. The commitment stays, so 
 sequence can still be verified; without the salt nobody can test a guess of the text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pydantic import ValidationError
-
-from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import (
-    ASSIGNED_AT,
-    CALLERS,
     CHAIN,
     COMMITMENT,
     ERASED,
     ERASED_FINGERPRINT,
     FINGERPRINT,
-    IMPORTED_BY,
     NUMBER,
-    ORIGIN,
-    REASONS,
-    SALT,
-    SEED_ATTRIBUTES,
     STATUS,
-    TIMES,
-    VOIDED,
     record_id,
 )
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.audit.chain import (
+    ERASED_TITLE,
+    KEPT,
+    commitment_to,
+    covered_before,
+    own_commitment,
+)
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import NotThereError
-
-ERASED_TITLE: Final = "erased"
-
-KEPT: Final = frozenset(
-    {
-        *("project_id", NUMBER, "idempotency_key", ASSIGNED_AT),
-        *("title", "priority", ORIGIN, IMPORTED_BY, *SEED_ATTRIBUTES),
-        *(CHAIN, COMMITMENT, STATUS),
-        *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
-        *(TIMES[ERASED], REASONS[ERASED], CALLERS[ERASED]),
-    }
-)
-"""The attributes that an erased ticket keeps; all others go, known or not."""
 
 
 def erase(
@@ -75,7 +57,7 @@ def erase(
             fields[COMMITMENT] = commitment
         if lost:
             remarks.append(f"{found.ticket_key}: {lost}; nobody can verify its chain")
-    if fields != found.fields or (record and _fingerprint(record)):
+    if fields != found.fields or _fingerprint(record):
         puts = [_put(stack, "TicketsTableName", found.fields, fields, _OF_TICKET)]
         if record:
             erased = {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
@@ -118,58 +100,25 @@ def _commitment(
     stack: System, found: Ticket, record: KeyRecord | None
 ) -> tuple[str | None, str]:
     """Return the commitment to the ticket's text, and its problem; "" without one."""
-    kept = found.fields.get(COMMITMENT)
-    if found.status == ERASED and isinstance(kept, str):
-        return kept, ""  # Nothing that was added since can say it better.
-    candidates = [*_candidates(found, record)]
+    own = own_commitment(found)
+    if found.status == ERASED and own:
+        return own, ""  # Nothing that was added since can say it better.
+    recorded = commitment_to(found, _fingerprint(record))
+    candidates = [one for one in (recorded, own) if one]
     if not candidates:
         return None, "its salt or its fingerprint is lost"
     before = get_ticket(stack, found.project_id, found.number - 1)
+    previous = before.chain if before else ""
     for commitment in candidates:
-        if _fits(found, commitment, before.chain if before else ""):
+        if covered_before(found, commitment, previous) is not None:
             return commitment, ""
     return candidates[0], "neither its text nor the record of its key fits it"
 
 
-def _candidates(found: Ticket, record: KeyRecord | None) -> Iterator[str]:
-    """Yield the commitments to the record's fingerprint and to the text's own."""
-    salt = found.fields.get(SALT)
-    if isinstance(salt, str):
-        fingerprints = record and _fingerprint(record), _fingerprint_of_text(found)
-        yield from (commitment_of(salt, text) for text in fingerprints if text)
-
-
-def _fits(found: Ticket, commitment: str, before: str) -> bool:
-    """Return whether a ticket's hash covers a commitment."""
-    hashes = {
-        chain_of(
-            previous,
-            project_id=found.project_id,
-            number=found.number,
-            idempotency_key=str(found.idempotency_key),
-            commitment=commitment,
-            assigned_at=str(found.fields.get(ASSIGNED_AT)),
-        )
-        for previous in (before, "")
-    }
-    return found.chain in hashes
-
-
-def _fingerprint(record: KeyRecord) -> str | None:
+def _fingerprint(record: KeyRecord | None) -> str | None:
     """Return the fingerprint of a record; None if it was erased."""
-    fingerprint = record.fields[FINGERPRINT]
+    fingerprint = record.fields[FINGERPRINT] if record else None
     return None if fingerprint == ERASED_FINGERPRINT else fingerprint
-
-
-def _fingerprint_of_text(found: Ticket) -> str | None:
-    """Return the fingerprint of the text, unless it is erased or malformed."""
-    names = CreateTicket.model_fields.keys() & found.fields.keys()
-    fields = {name: found.fields[name] for name in names}
-    try:
-        request = CreateTicket.model_validate(fields)
-    except ValidationError:
-        return None
-    return None if found.status == ERASED else request.fingerprint
 
 
 def _put(

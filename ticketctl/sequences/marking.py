@@ -103,8 +103,8 @@ class Marking:
         mark = self.mark
         if found.status == RESERVED:
             raise InputError(
-                f"{found.ticket_key} is only reserved: it stands for a number that "
-                f"was used elsewhere, and there is no ticket to {mark.verb}"
+                f"{found.ticket_key} is only reserved: it stands for an external "
+                f"number, and there is no ticket to {mark.verb}"
             )
         if found.status == ERASED and mark.status != ERASED:
             raise InputError(

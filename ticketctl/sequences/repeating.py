@@ -98,7 +98,7 @@ class Repeat:
             self.counts[_RESERVED] += 1
             return
         source = self.stack.outputs["EventSource"]
-        if found.is_from_elsewhere and not self.imported:
+        if found.is_external and not self.imported:
             self.counts[_IMPORTED] += 1
         elif found.status != ERASED:
             yield self._assigned(found, source)

@@ -1,9 +1,9 @@
-"""Seeds a sequence: numbers up to one were used elsewhere, the next one follows it.
+"""Seeds a sequence: numbers up to one are external, the next one follows it.
 
 The worker takes a project's highest number plus one, so one reserved item at the last
-number used elsewhere is enough for whoever reads after it. A worker that read before
-still holds the number after the old last one. So a second reserved item takes that
-number: whoever holds it collides, sees that it is from elsewhere, and reads again.
+external number is enough for whoever reads after it. A worker that read before still
+holds the number after the old last one. So a second reserved item takes that number:
+whoever holds it collides, sees that it is external, and reads again.
 `docs/seeding.md` has the argument.
 """
 
@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
-    ELSEWHERE,
+    EXTERNAL,
     ORIGIN,
     REASONS,
     RESERVED,
@@ -52,7 +52,7 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Seed:
-    """A seed of the numbers up to `last`, which were used elsewhere."""
+    """A seed of the external numbers up to `last`."""
 
     stack: System
     project_id: str
@@ -96,7 +96,7 @@ class Seed:
             InputError: There was none: the sequence would step back.
         """
         there = get_ticket(self.stack, self.project_id, self.last)
-        if there and there.is_from_elsewhere and not there.follows_a_sequence:
+        if there and there.is_external and not there.follows_a_sequence:
             # Numbers that were imported or reserved by hand do not say.
             return int(there.fields.get(RESERVED_AFTER, self.last))
         raise InputError(
@@ -116,7 +116,7 @@ class Seed:
         end, above = 0, self.last
         following: list[int] = []
         for item in tickets_below(self.stack, self.project_id, self.last):
-            if not item.is_from_elsewhere:
+            if not item.is_external:
                 end = item.number
                 break
             if item.ends_a_seed and item.number + 1 < above:
@@ -130,7 +130,7 @@ class Seed:
         """Return the item of a number that this seed takes."""
         fields: dict[str, Any] = {
             STATUS: RESERVED,
-            ORIGIN: ELSEWHERE,
+            ORIGIN: EXTERNAL,
             TIMES[RESERVED]: timestamp_now(),
             CALLERS[RESERVED]: self.caller,
             RESERVED_UP_TO: self.last,
@@ -164,6 +164,6 @@ def given_between(stack: System, project_id: str, low: int, high: int) -> Iterat
     for ticket in tickets_above(stack, project_id, low):
         if ticket.number >= high:
             return
-        if not ticket.is_from_elsewhere:
+        if not ticket.is_external:
             yield from range(low + 1, ticket.number + 1)
         low = ticket.number

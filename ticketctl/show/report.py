@@ -6,13 +6,21 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, NUMBER, STATUS
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    COMMITMENT,
+    NUMBER,
+    SALT,
+    STATUS,
+)
 from ticketctl.aws.items import Ticket, as_json
 from ticketctl.cli.output import console, print_table_whole, printable, visible
 
 # The order in which fields are printed; others stand between these and the last.
 _FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
 _LAST: Final = ("attributes", "description")
+_EVIDENCE: Final = {CHAIN, COMMITMENT, SALT}
 _WIDTH: Final = 16
 
 
@@ -21,11 +29,19 @@ def ticket_json(ticket: Ticket) -> dict[str, Any]:
     return {"ticket_key": ticket.ticket_key} | as_json(ticket.fields)
 
 
-def print_fields(title: str, fields: Mapping[str, Any]) -> None:
-    """Print every field on a line of its own, known ones first."""
+def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> None:
+    """Print every field on a line of its own, known ones first.
+
+    Args:
+        title: The line above them.
+        fields: The fields.
+        evidence: Whether to print those that only prove something, too.
+    """
     out = console()
     out.print(Text(visible(title), style="bold"))
     shown = as_json(fields)
+    if not evidence:
+        shown = {name: shown[name] for name in shown if name not in _EVIDENCE}
     others = sorted(shown.keys() - {*_FIRST, *_LAST})
     for name in (*_FIRST, *others, *_LAST):
         if name in shown:

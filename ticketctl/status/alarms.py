@@ -12,7 +12,11 @@ from ticketctl.cli.output import utc, visible
 MISSING: Final = "MISSING"
 """The state of an alarm that the stack created and somebody has deleted."""
 
+NO_DATA: Final = "INSUFFICIENT_DATA"
+
 _REASON_WIDTH: Final = 200
+_MAX_NAMED: Final = 2
+"""Alarms without data that are named; JSON has them all."""
 
 
 def alarms_of(
@@ -49,22 +53,34 @@ def addresses_of(
 
 
 def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each alarm that is on, or that could not sound."""
+    """Yield a line for each alarm that is on, and for those that could not sound."""
     for alarm in alarms:
         name, reason = alarm["name"], visible(alarm["reason"], _REASON_WIDTH)
         if alarm["state"] == MISSING:
             yield f"{name} is missing: it was deleted"
         elif alarm["state"] == "ALARM":
             yield f"{name} since {alarm['since']}: {reason}"
-        elif alarm["state"] != "OK":
-            yield f"{name} has no data since {alarm['since']}: {reason}"
         if not alarm["actions_enabled"] and alarm["state"] != MISSING:
             yield f"{name} is switched off: its actions are disabled"
+    yield from _without_data(alarms)
     there = [one for one in alarms if one["state"] != MISSING]
     if silent := sum(not one["notifies"] for one in there):
         yield (
             f"{silent} of {len(there)} alarms notify nobody: "
             "set AlarmEmail or AlarmTopicArn"
+        )
+
+
+def _without_data(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line for all of them: a new or an idle stack has many."""
+    silent = [one for one in alarms if one["state"] == NO_DATA]
+    if silent:
+        since = min(one["since"] for one in silent)
+        names = ", ".join(one["name"] for one in silent[:_MAX_NAMED])
+        more = len(silent) - _MAX_NAMED
+        yield (
+            f"{len(silent)} of {len(alarms)} alarms have no data, since {since} at "
+            f"the earliest: {names}" + f" and {more} more" * (more > 0)
         )
 
 

@@ -1,11 +1,13 @@
 """The state of a system, as SQS, Lambda and the alarms have it.
 
-CloudWatch's time series are for the dashboard: asking for them costs money each time.
+Of CloudWatch's time series only the age of the oldest message, which SQS itself does
+not tell: the others are for the dashboard, for each costs money each time.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
@@ -13,7 +15,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import explained, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import utc, visible
 from ticketctl.status.alarms import (
     address_problems,
     addresses_of,
@@ -30,8 +32,14 @@ from ticketctl.status.delivery import (
 _REMOVED: Final = ("DELETE_COMPLETE", "DELETE_SKIPPED")
 """Of resources that are the stack's no longer; API reference, StackResourceSummary."""
 
-_WIDTH: Final = 14
+_WIDTH: Final = 16
 _REFUSAL_WIDTH: Final = 400
+
+_MINUTE: Final = timedelta(minutes=1)
+"""The period of SQS's metrics; Developer Guide, CloudWatch metrics for Amazon SQS."""
+
+_SPAN: Final = 15 * _MINUTE
+"""CloudWatch is some minutes late."""
 
 Answer = TypeVar("Answer")
 
@@ -62,6 +70,7 @@ def status_of(stack: Stack) -> dict[str, Any]:
     created = ask("CloudFormation", lambda: _created(stack))
     dead_letters = ask("SQS", lambda: messages_on(stack, "DeadLetterQueueUrl"))
     queue = ask("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl"))
+    oldest = ask("CloudWatch", lambda: oldest_message(stack))
     of_stack, problems = _UNKNOWN, list[str]()
     if created is not None:
         of_stack, problems = _of_stack(stack, created, questions)
@@ -71,6 +80,7 @@ def status_of(stack: Stack) -> dict[str, Any]:
         "place": place_of(stack),
         "region": stack.region,
         "queue": queue,
+        "oldest_message": oldest,
         "dead_letters": dead_letters,
         **of_stack,
         "problems": problems,
@@ -108,11 +118,40 @@ def _of_stack(
     return dict(zip(_UNKNOWN, states, strict=True)), problems
 
 
+def oldest_message(stack: Stack) -> dict[str, Any]:
+    """Return the age of the queue's oldest message, and when it was that old.
+
+    On a standard queue SQS leaves out messages that were received three times. Both
+    are None if CloudWatch has no figure: nothing has used the queue for hours, say.
+    """
+    now = datetime.now(UTC)
+    points = stack.client("cloudwatch").get_metric_statistics(
+        Namespace="AWS/SQS",
+        MetricName="ApproximateAgeOfOldestMessage",
+        Dimensions=[
+            {
+                "Name": "QueueName",
+                "Value": stack.outputs["CreateTicketQueueUrl"].rpartition("/")[2],
+            }
+        ],
+        StartTime=now - _SPAN,
+        EndTime=now,
+        Period=round(_MINUTE.total_seconds()),
+        Statistics=["Maximum"],
+    )["Datapoints"]
+    last = max(points, key=lambda point: point["Timestamp"], default=None)
+    if last is None:
+        return {"seconds": None, "at": None}
+    return {"seconds": round(last["Maximum"]), "at": utc(last["Timestamp"])}
+
+
 def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each count and state that is known, and for each problem."""
     yield str(status["place"])
     for name, count in (status["queue"] or {}).items():
         yield f"{name.replace('_', ' '):<{_WIDTH}}{count}"
+    if status["oldest_message"] is not None:
+        yield f"{'oldest message':<{_WIDTH}}{_age(status['oldest_message'])}"
     if status["dead_letters"] is not None:
         yield f"{'dead letters':<{_WIDTH}}{status['dead_letters']}"
     for mapping in status["mappings"] or ():
@@ -125,9 +164,16 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
     if status["problems"]:
-        yield "docs/operations.md says what to do about each"
+        yield "docs/on-call.md says what to do about each"
     if status["dead_letters"]:
         yield "`ticketctl dead-letters list` says why"
+
+
+def _age(oldest: Mapping[str, Any]) -> str:
+    """Return an age as hours, minutes and seconds."""
+    if oldest["seconds"] is None:
+        return "unknown: CloudWatch has no figure"
+    return f"{timedelta(seconds=oldest['seconds'])} old at {oldest['at']}"
 
 
 def _created(stack: Stack) -> Mapping[str, Mapping[str, str]]:

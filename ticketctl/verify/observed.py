@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pydantic import ValidationError
+
+from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.errors import PoisonMessageError, SequenceFullError
-from ticket_numbering.contract.events import RefusedRequest, ticket_key
+from ticket_numbering.contract.events import RefusedRequest, TicketRefused, ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.queues import Received
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import tickets_above
+from ticketctl.watch.announcements import ASSIGNED, REFUSED, Announcement
 
 FULL = SequenceFullError.__name__
 
@@ -40,10 +46,49 @@ class Sent:
 
 @dataclass
 class Announced:
-    """The announcements of one idempotency key."""
+    """The announcements of one idempotency key's number."""
 
-    ticket_keys: set[str] = field(default_factory=set)
+    events: list[Mapping[str, Any]] = field(default_factory=list)
+    """Each of them once: equal ones are one."""
     replayed: bool = False
+
+    @property
+    def ticket_keys(self) -> set[str]:
+        """The tickets that they name."""
+        return {str(event["id"]) for event in self.events}
+
+
+@dataclass
+class Announcements:
+    """The announcements so far."""
+
+    numbers: dict[RequestKey, Announced] = field(
+        default_factory=lambda: defaultdict(Announced)
+    )
+    refusals: dict[str, set[RefusedRequest]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    """By the id of the message that was sent."""
+
+    def add(self, found: Announcement) -> None:
+        """Add a number or a refusal; another fact, or a malformed one, is ignored."""
+        if found.type == ASSIGNED:
+            announced = self.numbers[request_key(found)]
+            announced.replayed |= found.replayed
+            if found.event not in announced.events:
+                announced.events.append(found.event)
+        elif found.type == REFUSED:
+            try:
+                refused = TicketRefused.model_validate(found.event).data
+            except ValidationError:
+                return
+            self.refusals[refused.message_id].add(refused)
+
+
+def request_key(found: Announcement) -> RequestKey:
+    """Return the request that an announcement is about."""
+    data = found.data
+    return RequestKey(str(data.get("project_id")), str(data.get("idempotency_key")))
 
 
 @dataclass(frozen=True)
@@ -54,6 +99,12 @@ class Project:
     """Of its numbers, and of its tickets and their keys."""
     tickets: Mapping[int, Mapping[str, Any]]
     """Every attribute, by number."""
+
+    @classmethod
+    def read(cls, stack: System, audit: ProjectAudit) -> "Project":
+        """Read the tickets of a project that was audited."""
+        tickets = tickets_above(stack, audit.project_id, 0)
+        return cls(audit, {ticket.number: ticket.fields for ticket in tickets})
 
     @property
     def project_id(self) -> str:
@@ -71,17 +122,39 @@ class Observed:
     """The outcomes of all messages."""
 
     sent: Sequence[Sent]
-    announced: Mapping[RequestKey, Announced]
-    dead_letters: Mapping[str, Received]
-    """By the id of the message that was sent."""
+    announcements: Announcements
+    dead_letters: Sequence[Received]
     projects: Sequence[Project]
-    refusals: Mapping[str, Collection[RefusedRequest]] = field(default_factory=dict)
-    """By the id of the message that was sent."""
+    given_up: Collection[str] = ()
+    """The ids of dead letters whose refusals the worker need not announce any more."""
+
+    @property
+    def announced(self) -> Mapping[RequestKey, Announced]:
+        """The announced numbers, by the requests that have them."""
+        return self.announcements.numbers
+
+    @property
+    def refusals(self) -> Mapping[str, Collection[RefusedRequest]]:
+        """By the id of the message that was sent."""
+        return self.announcements.refusals
+
+    @cached_property
+    def letters(self) -> Mapping[str, Sequence[Received]]:
+        """The dead letters, by the id of the message that was sent."""
+        letters = defaultdict(list)
+        for letter in self.dead_letters:
+            letters[source_of(letter)].append(letter)
+        return letters
 
     @cached_property
     def announced_keys(self) -> set[str]:
         """The ticket keys of all numbers that were announced."""
         return set().union(*(one.ticket_keys for one in self.announced.values()))
+
+    @cached_property
+    def replayed(self) -> set[RequestKey]:
+        """The requests whose numbers were announced as repeats."""
+        return {key for key, found in self.announced.items() if found.replayed}
 
     @cached_property
     def stored(self) -> dict[str, Mapping[str, Any]]:
@@ -115,15 +188,26 @@ class Observed:
         return {one.project_id: one.last_number for one in self.projects}
 
     @cached_property
-    def reused_keys(self) -> set[RequestKey]:
-        """The keys that were sent with different requests."""
-        contents = defaultdict(set)
+    def fingerprints(self) -> Mapping[RequestKey, set[str]]:
+        """The different requests of each key that was sent."""
+        found = defaultdict(set)
         for message in self.sent:
             if isinstance(message.request, CreateTicket):
-                contents[message.request.key].add(message.request.fingerprint)
-        return {key for key, found in contents.items() if len(found) > 1}
+                found[message.request.key].add(message.request.fingerprint)
+        return found
 
     def is_refused_at_its_cap(self, message: Sent) -> bool:
         """Tell whether that was announced of a message."""
         refusals = self.refusals.get(message.message_id, ())
         return any(refused.error_type == FULL for refused in refusals)
+
+    def is_stored(self, request: CreateTicket) -> bool:
+        """Tell whether the ticket under its key holds all that a request asks for."""
+        ticket = self.stored.get(self.ticket_keys.get(request.key, ""), {})
+        asked = request.content() | {"priority": request.priority}
+        return all(ticket.get(name) == value for name, value in asked.items())
+
+
+def source_of(dead_letter: Received) -> str:
+    """Return the sent message's id: SQS keeps it, and the worker's copy names it."""
+    return dead_letter.attributes.get(SOURCE_MESSAGE_ID) or dead_letter.message_id

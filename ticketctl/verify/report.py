@@ -4,16 +4,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from rich.table import Table
 from rich.text import Text
 
 from ticket_numbering.contract.dead_letters import ERROR_MESSAGE, ERROR_TYPE
 from ticket_numbering.contract.events import RefusedRequest
-from ticketctl.audit.findings import Kind
+from ticketctl.audit.report import print_projects
 from ticketctl.aws.queues import Received
 from ticketctl.cli.output import console, visible
 from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN
-from ticketctl.verify.observed import Project
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 
@@ -26,14 +24,14 @@ def print_run(run: Run, verdict: Verdict) -> None:
     for message in run.sent:
         if dead_letter := run.dead_letters.get(message.message_id):
             _print_refused("dead letter", _reason(dead_letter), message.body)
-        elif refusals := run.refusals.get(message.message_id):
+        elif refusals := observed.refusals.get(message.message_id):
             _print_refused("refused", _reasons(refusals), message.body)
-    console().print(_table(observed.projects), soft_wrap=False)
-    both = run.refusals.keys() & run.dead_letters.keys()
+    print_projects(project.audit for project in observed.projects)
+    both = observed.refusals.keys() & run.dead_letters.keys()
     console().print(
         f"messages sent: {len(run.sent)}, numbers announced: "
         f"{len(observed.announced_keys)}, announced again: {run.replays}, "
-        f"refusals: {len(run.refusals)}, dead letters: {len(run.dead_letters)}, "
+        f"refusals: {len(observed.refusals)}, dead letters: {len(run.dead_letters)}, "
         f"both: {len(both)}"
     )
     for problem in (*verdict.missing, *verdict.wrong):
@@ -82,7 +80,7 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         ],
         "refusals": [
             {"error_type": refused.error_type, "field": refused.field}
-            for refusals in run.refusals.values()
+            for refusals in observed.refusals.values()
             for refused in refusals
         ],
         "tickets_left_behind": {
@@ -118,14 +116,3 @@ def _print_refused(outcome: str, reason: str, body: str) -> None:
         (f"{'':<12} {visible(body, _BODY_WIDTH)}", "dim"),
     )
     console().print(line)
-
-
-def _table(projects: Iterable[Project]) -> Table:
-    table = Table("project", "count", "first", "last", "gaps", "duplicates")
-    for project in projects:
-        numbers = sorted(project.tickets) or [0]
-        kinds = [finding.kind for finding in project.audit.findings]
-        counts = (len(project.tickets), numbers[0], numbers[-1])
-        bad = (kinds.count(Kind.GAP), kinds.count(Kind.DUPLICATE))
-        table.add_row(project.project_id, *map(str, (*counts, *bad)))
-    return table

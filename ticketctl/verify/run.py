@@ -1,32 +1,28 @@
 """Sends messages through a stack and follows them to the end."""
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pydantic import ValidationError
-
-from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
-from ticket_numbering.contract.events import RefusedRequest, TicketRefused
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.aws.sender import send
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.aws.tickets import tickets_above
-from ticketctl.verify.observed import Announced, Observed, Project, Sent
+from ticketctl.verify.observed import (
+    Announcements,
+    Observed,
+    Project,
+    Sent,
+    request_key,
+    source_of,
+)
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Verdict, judge
-from ticketctl.watch.announcements import (
-    ASSIGNED,
-    REFUSED,
-    Announcement,
-    read_announcement,
-)
+from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10
 """The longest look at the dead-letter queue."""
@@ -48,15 +44,13 @@ class Run:
     sent: list[Sent] = field(default_factory=list)
     dead_letters: dict[str, Received] = field(default_factory=dict)
     """By the id of the message that was sent."""
-    refusals: dict[str, set[RefusedRequest]] = field(default_factory=dict)
-    """By the id of the message that was sent."""
+    announcements: Announcements = field(default_factory=Announcements)
+    """Of the projects of these messages."""
     seconds: list[float] = field(default_factory=list)
     """From sending to the announcement, of each number that was given first."""
     replays: int = 0
-    _announced: dict[RequestKey, Announced] = field(
-        default_factory=lambda: defaultdict(Announced)
-    )
     _sent_at: dict[RequestKey, float] = field(default_factory=dict)
+    _projects: set[str] = field(default_factory=set)
 
     def probe(self, body: str, patience: float) -> bool:
         """Repeat a request until the subscription delivers; return whether it does.
@@ -70,7 +64,7 @@ class Run:
             self._send([body])
             while self.clock() < min(now + _PROBE_SECONDS, end):
                 self.listen(1)
-                if self._announced or self.refusals:
+                if self.announcements.numbers or self.announcements.refusals:
                     return True
         return False
 
@@ -93,21 +87,16 @@ class Run:
         for message in take(self.stack, self.queue_url, wait_seconds):
             self.on_message(message)
             found = read_announcement(message)
-            if found and found.type == ASSIGNED:
-                news |= self._note(found)
-            elif found and found.type == REFUSED:
-                news |= self._note_refusal(found)
+            news |= found is not None and self._note(found)
         return news
 
     def observed(self) -> Observed:
         """Return the outcomes so far, with the tables of this moment."""
-        projects = sorted({key.project_id for key in self._sent_at})
         return Observed(
             self.sent,
-            self._announced,
-            self.dead_letters,
-            [_read_project(self.stack, project_id) for project_id in projects],
-            self.refusals,
+            self.announcements,
+            [*self.dead_letters.values()],
+            [_project(self.stack, one) for one in sorted(self._projects)],
         )
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
@@ -116,8 +105,9 @@ class Run:
             for message in send(self.stack, bodies[start : start + MAX_ENTRIES]):
                 sent = Sent(message.message_id, message.body, is_repeat)
                 self.sent.append(sent)
-                if isinstance(sent.request, CreateTicket):
-                    self._sent_at.setdefault(sent.request.key, sent_at)
+                if sent.key:
+                    self._projects.add(sent.key.project_id)
+                    self._sent_at.setdefault(sent.key, sent_at)
             self.listen(0)
 
     def _wait(self, patience: float) -> Verdict:
@@ -138,41 +128,25 @@ class Run:
         return bool(dead_letters)
 
     def _note(self, found: Announcement) -> bool:
-        data = found.data
-        key = RequestKey(str(data.get("project_id")), str(data.get("idempotency_key")))
-        if key not in self._sent_at:
+        """Keep an announcement of these messages' projects; return whether it is."""
+        key = request_key(found)
+        if key.project_id not in self._projects:
             return False
-        announced = self._announced[key]
-        if not (announced.ticket_keys or found.replayed):
+        is_first = found.type == ASSIGNED and key not in self.announcements.numbers
+        if is_first and not found.replayed and key in self._sent_at:
             self.seconds.append(self.clock() - self._sent_at[key])
-        announced.ticket_keys.add(found.event_id)
-        announced.replayed |= found.replayed
         self.replays += found.replayed
-        return True
-
-    def _note_refusal(self, found: Announcement) -> bool:
-        try:
-            refused = TicketRefused.model_validate(found.event).data
-        except ValidationError:
-            return False
-        if all(sent.message_id != refused.message_id for sent in self.sent):
-            return False
-        self.refusals.setdefault(refused.message_id, set()).add(refused)
+        self.announcements.add(found)
         return True
 
 
-def _read_project(stack: System, project_id: str) -> Project:
-    tables = (
-        stack.outputs["TicketsTableName"],
-        stack.outputs["IdempotencyKeysTableName"],
-    )
+def _project(stack: System, project_id: str) -> Project:
+    outputs = stack.outputs
+    tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
     plan = AuditPlan(*tables, projects=(project_id,))
     report = audit_tables(TableReader(stack.client("dynamodb")), plan)
-    audits = {audit.project_id: audit for audit in report.projects}
-    tickets = tickets_above(stack, project_id, 0)
-    return Project(
-        audits[project_id], {ticket.number: ticket.fields for ticket in tickets}
-    )
+    [audit] = (one for one in report.projects if one.project_id == project_id)
+    return Project.read(stack, audit)
 
 
 def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Received]:
@@ -186,15 +160,10 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
     try:
         while time.monotonic() < deadline and (messages := receiver.receive()):
             received = map(Received.of, messages)
-            sources = {_source_of(message): message for message in received}
+            sources = {source_of(message): message for message in received}
             own = {one: sources[one] for one in sources if one in sent}
             receiver.delete([message.message_id for message in own.values()])
             found |= own
     finally:
         receiver.give_back()
     return found
-
-
-def _source_of(dead_letter: Received) -> str:
-    """Return the sent message's id: SQS keeps it, and the worker's copy names it."""
-    return dead_letter.attributes.get(SOURCE_MESSAGE_ID) or dead_letter.message_id

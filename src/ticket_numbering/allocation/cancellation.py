@@ -115,8 +115,8 @@ def _past_taken(slots: Sequence[Slot]) -> TryAt | ReadAgain:
     """Go past the run of taken numbers at the block's start.
 
     These are committed, for their own conditions failed.
-    Only a read tells where the run has no start here, or no end, or a number is from
-    elsewhere, and then the sequence does not go on right after it.
+    Only a read tells where the run has no start here, or no end, or a number is
+    external, and then the sequence does not go on right after it.
     """
     run = [slot.taken_by for slot in takewhile(lambda slot: slot.is_taken, slots)]
     last = run[-1] if run else None

@@ -14,7 +14,7 @@ class Head:
     number: int = 0
     """0 if the sequence has no item."""
     assigned_at: str | None = None
-    """None if there is no item, or it is from elsewhere: no date to follow."""
+    """None if there is no item, or it is external: no date to follow."""
     chain: str = ""
     """The hash that the next ticket's covers; "" if the item has none."""
 

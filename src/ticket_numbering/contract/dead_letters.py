@@ -1,6 +1,6 @@
 """The message attributes that the worker adds to a dead letter.
 
-`docs/operations.md` describes them.
+`docs/on-call.md` describes them.
 """
 
 from typing import Final

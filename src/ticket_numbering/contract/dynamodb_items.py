@@ -24,16 +24,16 @@ EXPIRES_AT: Final = "expires_at"
 """Of a key's record: when DynamoDB may delete it, in epoch seconds."""
 
 ORIGIN: Final = "origin"
-"""Only a number from elsewhere has it, reserved or imported; docs/seeding.md."""
+"""Only an external number has it, reserved or imported; docs/seeding.md."""
 
-ELSEWHERE: Final = "elsewhere"
+EXTERNAL: Final = "elsewhere"
 """The `origin` of a number that another system gave."""
 
 STATUS: Final = "status"
 """Only a ticket that an operator's command wrote or changed has it."""
 
 RESERVED: Final = "reserved"
-"""The `status` of an item that only stands for a number used elsewhere."""
+"""The `status` of an item that only stands for an external number."""
 
 VOIDED: Final = "voided"
 """The `status` of a ticket that is not valid; it keeps its number."""

@@ -50,7 +50,7 @@ def test_project_is_clean_after_the_main_job(
             "first": 1,
             "last": 5,
             "next": 6,
-            "elsewhere": 0,
+            "external": 0,
             "no_ticket": 0,
             "voided": 0,
             "gaps": [],

@@ -17,7 +17,7 @@ from tests.support.builders import (
     create_tickets,
 )
 from tests.support.ctl_process import Ctl
-from tests.support.evidence import tamperings, verifier
+from tests.support.evidence import chain_after, tamperings, verifier
 from tests.support.seed_items import (
     Item,
     block_items,
@@ -26,12 +26,12 @@ from tests.support.seed_items import (
     ticket_item,
 )
 from tests.support.tables import restored_tables
-from ticket_numbering.contract.chain import chain_of, commitment_of
+from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     COMMITMENT,
-    ELSEWHERE,
     ERASED,
+    EXTERNAL,
     RESERVED,
     RESERVED_UP_TO,
     VOIDED,
@@ -40,11 +40,11 @@ from ticket_numbering.contract.dynamodb_items import (
     SALT as SALT_NAME,
 )
 from ticket_numbering.contract.messages import stored_fingerprint
+from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import plain
 from ticketctl.cli.errors import Status
 from ticketctl.local.stack import LocalStack
-from ticketctl.sequences.erasing import ERASED_TITLE
 
 pytestmark = pytest.mark.emulator
 
@@ -84,17 +84,10 @@ class Sequence:
             previous = before.get(CHAIN, {"S": ""})["S"]
         for number in numbers:
             fields = plain(self.tickets[number])
-            fingerprint = stored_fingerprint(fields)
-            previous = chain_of(
-                previous,
-                project_id=fields["project_id"],
-                number=number,
-                idempotency_key=fields["idempotency_key"],
-                commitment=commitment_of(fields[SALT_NAME], fingerprint),
-                assigned_at=fields["assigned_at"],
-            )
+            previous = chain_after(fields | {"number": number}, previous)
             dated = {"assigned_at": fields["assigned_at"], CHAIN: previous}
             change(self.tickets[number], **dated)
+            fingerprint = stored_fingerprint(fields)
             change(self.keys[number], fingerprint=fingerprint, **dated)
 
     def erase(self, number: int, title: str) -> None:
@@ -119,7 +112,7 @@ def chained(project: str, count: int = LAST) -> list[Item]:
 
 def seeded(project: str) -> list[Item]:
     """Return 1 to 4, a seed up to 10, and 11."""
-    marks = {"status": RESERVED, "origin": ELSEWHERE}
+    marks = {"status": RESERVED, "origin": EXTERNAL}
     seed = [ticket_item(project, number, None, **marks) for number in (5, 10)]
     for item in seed:
         item[RESERVED_UP_TO] = {"N": "10"}
@@ -130,7 +123,7 @@ def seeded(project: str) -> list[Item]:
 def imported(project: str) -> list[Item]:
     """Return these, with 7 from elsewhere."""
     key = key_item(project, 7, "old")
-    return [*seeded(project), ticket_item(project, 7, "old", origin=ELSEWHERE), key]
+    return [*seeded(project), ticket_item(project, 7, "old", origin=EXTERNAL), key]
 
 
 def with_loss(project: str) -> list[Item]:
@@ -144,7 +137,7 @@ def lose(sequence: Sequence, number: int) -> None:
     """Put a reserved item in place of a ticket, whose key keeps its number."""
     project = sequence.tickets[number]["project_id"]["S"]
     lost = sequence.tickets[number][CHAIN]["S"]
-    marks = {"status": RESERVED, "origin": ELSEWHERE, CHAIN: lost}
+    marks = {"status": RESERVED, "origin": EXTERNAL, CHAIN: lost}
     sequence.tickets[number] = ticket_item(project, number, None, **marks)
 
 
@@ -215,7 +208,7 @@ def neighbours_of_losses(sequence: Sequence) -> None:
 
 
 def reserved_with_text(sequence: Sequence) -> None:
-    sequence.change(3, status=RESERVED, origin=ELSEWHERE, title="Changed")
+    sequence.change(3, status=RESERVED, origin=EXTERNAL, title="Changed")
 
 
 def before_a_loss(sequence: Sequence) -> None:
@@ -265,7 +258,7 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "removed-before-a-seed": lambda sequence: sequence.remove(4),
     "restarted": restarted,
     "dated-back": dated_back,
-    "disguised": lambda sequence: sequence.change(3, title="X", origin=ELSEWHERE),
+    "disguised": lambda sequence: sequence.change(3, title="X", origin=EXTERNAL),
     "erased-with-text": lambda sequence: sequence.erase(3, "Other"),
     "beyond-us": lambda sequence: sequence.change(3, title="Changed", unheard_of="x"),
     "record": lambda sequence: change(sequence.keys[3], fingerprint="v1:other"),

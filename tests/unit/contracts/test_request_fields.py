@@ -10,8 +10,8 @@ from typer.models import OptionInfo
 
 from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
-from ticketctl.sequences.erasing import KEPT
 from tools import fields
 
 FIELDS: Final = CreateTicket.model_fields

@@ -1,6 +1,7 @@
 """The audit finds every fault, raises no false alarm, and stays small."""
 
 import pickle
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,8 @@ from typing import Any
 import boto3
 import pytest
 from botocore.stub import Stubber
+from rich.cells import cell_len
+from rich.text import Text
 
 from tests.support.audit_tables import (
     MISSING,
@@ -25,6 +28,7 @@ from tests.support.cases import plain_id
 from tests.support.fakes import Clock
 from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
+from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
@@ -32,7 +36,6 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.erasing import ERASED_TITLE
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
@@ -82,7 +85,7 @@ class TestSequences:
         project = only(audited(tables))
 
         assert project.is_clean
-        assert project.elsewhere == len(range(3, 11))
+        assert project.external == len(range(3, 11))
         assert project.tickets == len([1, 2, 5])
 
     @pytest.mark.parametrize(
@@ -105,8 +108,8 @@ class TestSequences:
 
         print_report(report, "here")
         [project] = report_json(report, "here")["projects"]
-        assert (project["elsewhere"], project["no_ticket"]) == (10, expected)
-        line = f"{expected} of 10 numbers from elsewhere have no ticket"
+        assert (project["external"], project["no_ticket"]) == (10, expected)
+        line = f"{expected} of 10 external numbers have no ticket"
         assert (line in capsys.readouterr().out) == bool(expected)
         assert only(report).is_clean
 
@@ -471,16 +474,35 @@ class TestReport:
             "other",
             "count",
             "last",
-            "elsewhere",
+            "external",
             "no ticket",
             "voided",
         ):
             assert f" {name} " in table
         assert "4-6" in table
         assert "ZZZ-4 to ZZZ-6: missing" in rest
-        assert "see docs/operations.md" in rest
+        assert "see docs/recovery.md" in rest
         assert out.rstrip().endswith("NOT CLEAN: 1 finding")
         assert len(report_json(report, "here")["projects"]) == 81
+
+    def test_lines_fit_a_terminal(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        names = ("numbers-TicketsTable-1A2B3C4D5E6F", "numbers-KeysTable-1A2B3C4D5E6F")
+        plan = AuditPlan(*names, projects=("P" * 64,))
+        findings = [Finding(kind, "P" * 64, (1, 2), "k", 3, "i", "d") for kind in Kind]
+        projects = (ProjectAudit("P" * 64, findings=tuple(findings)),)
+        reading = AuditReading(TableReader(None), plan)
+
+        print_report(AuditReport(reading, projects, datetime.now(UTC)), "eu-north-1")
+
+        lines = Text.from_ansi(capsys.readouterr().out).plain.splitlines()
+        assert max(map(cell_len, lines)) <= 80
+        said = " ".join(map(str.strip, lines))
+        assert all(name in said for name in names)
+        assert all(str(finding) in said for finding in findings)
 
     def test_finding_cannot_drive_the_terminal(
         self, capsys: pytest.CaptureFixture[str]

@@ -15,7 +15,7 @@ from ticketctl.commands.status import env
 
 [LINE] = [
     line.removeprefix("$ ")
-    for block in blocks((ROOT / "docs" / "operations.md").read_text(), "console")
+    for block in blocks((ROOT / "docs" / "on-call.md").read_text(), "console")
     for line in block.splitlines()
     if "TICKETCTL_UNSET" in line
 ]

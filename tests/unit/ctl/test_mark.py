@@ -12,11 +12,12 @@ from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
 from tests.support.cases import cases
 from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
-from ticket_numbering.contract.chain import chain_of, commitment_of
+from tests.support.evidence import chain_after
+from ticket_numbering.contract.chain import commitment_of
+from ticketctl.audit.chain import KEPT
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
-from ticketctl.sequences.erasing import KEPT
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
 from ticketctl.show.lookup import find_ticket
 
@@ -283,14 +284,8 @@ def commitment(fingerprint: str = REQUEST.fingerprint) -> str:
 
 def chain_over(site: Site, fingerprint: str, previous: str = "") -> str:
     """Return the hash of the ticket if its text had another fingerprint."""
-    return chain_of(
-        previous,
-        project_id="PROJ",
-        number=7,
-        idempotency_key="k",
-        commitment=commitment(fingerprint),
-        assigned_at=site.tickets()[7]["assigned_at"],
-    )
+    erased = {"status": "erased", "commitment": commitment(fingerprint)}
+    return chain_after(site.tickets()[7] | {"number": 7} | erased, previous)
 
 
 class TestErasedChain:
@@ -424,7 +419,14 @@ class TestErasedChain:
 
     @pytest.mark.parametrize(
         "added",
-        cases({"nothing": {}, "text": {"title": "Other"}, "salt": {"salt": SALT}}),
+        cases(
+            {
+                "nothing": {},
+                "text": {"title": "Other"},
+                "salt": {"salt": SALT},
+                "salt-and-chain": {"salt": SALT, "chain": "v1:other"},
+            }
+        ),
     )
     def test_commitment_stays_when_an_erased_ticket_is_erased_again(
         self, given: Site, added: dict[str, str]
@@ -442,21 +444,28 @@ class TestErasedChain:
         self, given: Site
     ) -> None:
         given.change_ticket(7, chain="v1:other")
+        given.change_record("k", fingerprint="v1:abc")
 
         assert "PROJ-7: neither its text nor the record" in erased(given)
 
-        assert given.tickets()[7]["commitment"] == commitment()
+        assert given.tickets()[7]["commitment"] == commitment("v1:abc")
 
     @pytest.mark.parametrize(
-        "lost",
-        cases({"text": {"title": "erased", **ERASED_BEFORE}, "salt": {"salt": 1}}),
+        ("lost", "recorded"),
+        cases(
+            {
+                "text": ({"title": "erased", **ERASED_BEFORE}, {}),
+                "salt": ({"salt": 1}, {}),
+                "salt-alone": ({"salt": 1}, {"fingerprint": REQUEST.fingerprint}),
+            }
+        ),
     )
     def test_loss_is_told_when_the_commitment_cannot_be_computed(
-        self, given: Site, lost: dict[str, Any]
+        self, given: Site, lost: dict[str, Any], recorded: dict[str, Any]
     ) -> None:
         """The text of an erased ticket is no longer that of the request."""
         given.change_ticket(7, **lost)
-        given.change_record("k")
+        given.change_record("k", **recorded)
 
         said = erased(given)
 

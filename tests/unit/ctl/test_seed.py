@@ -15,7 +15,7 @@ from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.seeding import given_between
 
-OPERATIONS = ROOT / "docs" / "operations.md"
+RECOVERY = ROOT / "docs" / "recovery.md"
 
 
 class TestSeed:
@@ -62,7 +62,7 @@ class TestSeed:
 
     def test_seed_closes_what_follows_a_lost_ticket(self, site: Site) -> None:
         """A worker that read its reserved item, of the page, can still go on there."""
-        page = OPERATIONS.read_text(encoding="utf-8")
+        page = RECOVERY.read_text(encoding="utf-8")
         words = {word for shown in commands("aws", page) for word in shown.words}
         [lost] = [json.loads(word) for word in words if '"reserved"' in word]
         site.put(41)

@@ -10,10 +10,12 @@ from tests.support.cases import plain_id
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, key_item, ticket_item
+from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, SALT
 from ticketctl.cli.errors import NotThereError
 from ticketctl.commands.show import find, list_tickets, show
 from ticketctl.show.lookup import parse_ticket_key
 
+EVIDENCE = {CHAIN: "v1:abc", SALT: "s", COMMITMENT: "c0ffee"}
 EVIL = "\x1b[2J[red]\u202eevil[/red]"
 
 
@@ -72,6 +74,19 @@ class TestShow:
             "description      a",
             r"                     b\x07",
         ]
+
+    def test_show_prints_hashes_and_salt_when_they_are_wanted(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Else a person reads past a hundred characters that say nothing."""
+        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
+
+        show(tables.context, "P-1")
+        without = capsys.readouterr().out.splitlines()
+        show(tables.context, "P-1", evidence=True)
+        whole = capsys.readouterr().out.splitlines()
+
+        assert {line.split()[0] for line in whole if line not in without} == {*EVIDENCE}
 
     def test_show_prints_one_document_when_json_is_wanted(
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
@@ -143,6 +158,21 @@ class TestList:
 
 class TestFind:
     """By the key that the producer chose."""
+
+    def test_find_prints_hashes_and_salt_when_they_are_wanted(
+        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        record = key_item("P", 1, "k", chain=EVIDENCE[CHAIN])
+        tables.dynamodb.put_item(TableName="keys", Item=record)
+        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
+
+        find(tables.context, "P", "k")
+        without = capsys.readouterr().out
+        find(tables.context, "P", "k", evidence=True)
+        whole = capsys.readouterr().out
+
+        assert not any(value in without for value in (CHAIN, COMMITMENT, SALT))
+        assert (whole.count(EVIDENCE[CHAIN]), whole.count(SALT)) == (2, 1)
 
     @pytest.mark.parametrize(
         ("record", "ticket", "why"),

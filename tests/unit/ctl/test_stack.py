@@ -22,6 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
+from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ctl
 from tests.support.template_loader import source
@@ -48,7 +49,10 @@ ROOT = Path(__file__).parents[3]
 
 ctl = Ctl({})
 
-FINDS_US = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+FINDS_US = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}:{ROOT / 'lab'}",
+}
 
 Answer = Callable[[Stubber], None]
 
@@ -338,6 +342,36 @@ class TestCommand:
         )
 
         assert (ended.stdout.count(b"\n"), ended.stderr) == (1, b"")
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "ticketctl --help",
+            "ticketctl sample 1",
+            "ticketctl send-file tickets.jsonl --dry-run",
+            "ticketctl send-file tickets.jsonl --dry-run --json",
+            "simulation seed 1",
+        ],
+    )
+    def test_status_is_the_same_when_nobody_reads_the_output(
+        self, line: str, tmp_path: Path
+    ) -> None:
+        """However a command prints: it must not look as if all of it was read."""
+        (tmp_path / "tickets.jsonl").write_text(json.dumps(ticket_fields("PROJ")))
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as closed:
+            ended = subprocess.run(  # noqa: S603 - our own command.
+                [sys.executable, "-m", *line.split()],
+                cwd=tmp_path,
+                env=FINDS_US,
+                check=False,
+                stdout=closed,
+                stderr=subprocess.PIPE,
+            )
+
+        assert ended.returncode == Status.FOUND
+        assert b"Traceback" not in ended.stderr
 
     def test_command_gets_the_stack_that_the_options_name(
         self, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """`ticketctl status` summarizes SQS, Lambda and CloudWatch."""
 
 import json
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import typer
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
+from rich.cells import cell_len
+from rich.text import Text
 
 from tests.support.canned_aws import aws_client
 from tests.support.ctl_process import command_context
@@ -20,6 +23,7 @@ from ticketctl.status.delivery import delivery_problems
 from ticketctl.status.status import lines_of, status_of
 
 NOW = datetime(2026, 11, 21, 13, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+MINUTE = timedelta(minutes=1)
 TOPIC, ALARM_TOPIC = "arn:aws:sns:x:1:tickets", "arn:aws:sns:x:1:alarms"
 ALIAS = "arn:aws:lambda:x:1:function:worker:live"
 GONE = "ResourceNotFoundException"
@@ -60,6 +64,8 @@ class Account:
     """Subscriptions to the alarm topic; None if there is no such topic."""
     removed: tuple[str, ...] = ()
     """Alarms that an update has removed from the stack."""
+    ages: tuple[float, ...] = (0.0,)
+    """Of the oldest message, in the last minutes."""
     refuses: str = ""
     """A service to which the caller has no right."""
     calls: set[str] = field(default_factory=set)
@@ -155,10 +161,16 @@ class Account:
             for name, one in self.alarms.items()
             if one and name not in self.removed
         ]
+        points = [
+            {"Timestamp": NOW + place * MINUTE, "Maximum": age}
+            for place, age in enumerate(self.ages)
+        ]
+        ages = ("cloudwatch", "get_metric_statistics", {"Datapoints": points[::-1]})
         if not self.alarms:
-            return []
+            return [ages]
         pages = [{"MetricAlarms": part} for part in halves(there)]
-        return [("cloudwatch", "describe_alarms", page) for page in paged(pages)]
+        alarms = [("cloudwatch", "describe_alarms", page) for page in paged(pages)]
+        return [ages, *alarms]
 
     def _sns(self) -> list[tuple[str, str, Any]]:
         page = {"Subscriptions": self.addresses}
@@ -191,14 +203,58 @@ class TestCounts:
         found = status_of(account.stack())
 
         assert [one["name"] for one in found["alarms"]] == ["A", "C"]
-        assert "alarms        0 of 2 are on, 2 are OK" in [*lines_of(found)]
+        assert "alarms          0 of 2 are on, 2 are OK" in [*lines_of(found)]
+
+    @pytest.mark.parametrize(
+        ("ages", "shown"),
+        [
+            ((900.0, 3725.4), "1:02:05 old at 2026-11-21T12:01:30Z"),
+            ((), "unknown: CloudWatch has no figure"),
+        ],
+    )
+    def test_age_of_the_oldest_message_is_the_last_that_is_known(
+        self, ages: tuple[float, ...], shown: str
+    ) -> None:
+        found = status_of(Account(ages=ages).stack())
+
+        assert f"oldest message  {shown}" in [*lines_of(found)]
+
+    def test_alarms_without_data_are_one_line(self) -> None:
+        """A new stack, and an idle one, has many."""
+        silent = {name: alarm("INSUFFICIENT_DATA") for name in "BCDE"}
+
+        found = status_of(Account({"A": alarm(), **silent}).stack())
+
+        since = "since 2026-11-21T12:00:30Z at the earliest"
+        said = f"4 of 5 alarms have no data, {since}: B, C and 2 more"
+        assert found["problems"] == [said]
+
+    @pytest.mark.parametrize("is_terminal", [True, False])
+    def test_lines_fit_a_terminal_and_are_whole_in_a_pipe(
+        self,
+        *,
+        is_terminal: bool,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        reason = " ".join(["crossed 日本"] * 12)
+        context = command_context(Account({"A": alarm("ALARM", reason)}).stack())
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+
+        status(context)
+
+        lines = Text.from_ansi(capsys.readouterr().out).plain.splitlines()
+        assert all(cell_len(line) <= 80 for line in lines) == is_terminal
+        assert any(line.endswith(reason) for line in lines) == (not is_terminal)
+        assert reason in " ".join(map(str.strip, lines))
 
     def test_reason_is_shown_in_utc_when_an_alarm_is_on(self) -> None:
         account = Account({"A": alarm(), "B": alarm("ALARM", "a \x1b[2Jb")}, dead=1)
 
         lines = [*lines_of(status_of(account.stack()))]
 
-        assert "alarms        1 of 2 are on, 1 are OK" in lines
+        assert "alarms          1 of 2 are on, 1 are OK" in lines
         assert "B since 2026-11-21T12:00:30Z: a \ufffd[2Jb" in lines
         assert "`ticketctl dead-letters list` says why" in lines
 
@@ -207,13 +263,16 @@ class TestCounts:
 
         assert found["aliases"][0]["weights"] == {"8": 0.1}
         lines = [*lines_of(found)]
-        assert "mapping       Enabled" in lines
-        assert "alias         live is version 7, 10% go to version 8" in lines
+        assert "mapping         Enabled" in lines
+        assert "alias           live is version 7, 10% go to version 8" in lines
 
 
 PROBLEMS: dict[str, tuple[Account, str]] = {
     "alarm on": (Account({"A": alarm("ALARM")}), "A since"),
-    "alarm without data": (Account({"A": alarm("INSUFFICIENT_DATA")}), "A has no data"),
+    "alarm without data": (
+        Account({"A": alarm("INSUFFICIENT_DATA")}),
+        "1 of 1 alarms have no data, since 2026-11-21T12:00:30Z at the earliest: A",
+    ),
     "alarm switched off": (Account({"A": alarm(enabled=False)}), "A is switched off"),
     "alarm without a topic": (
         Account({"A": alarm(notifies=False), "B": alarm()}),
@@ -288,7 +347,7 @@ def test_status_needs_the_rights_of_its_row_and_no_other() -> None:
 UNKNOWN: dict[str, tuple[str, set[str]]] = {
     "sqs": ("SQS", {"queue", "dead_letters"}),
     "lambda": ("Lambda", {"mappings", "aliases"}),
-    "cloudwatch": ("CloudWatch", {"alarms"}),
+    "cloudwatch": ("CloudWatch", {"alarms", "oldest_message"}),
     "sns": ("SNS", {"alarm_addresses"}),
     "cloudformation": (
         "CloudFormation",

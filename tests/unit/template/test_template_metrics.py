@@ -181,7 +181,7 @@ class TestDashboard:
         assert needed <= {curve[:4] for curve in drawn()}
         [shown] = commands("ticketctl", text["markdown"])
         assert shown.words == ("--stack", "app", "--region", "${AWS::Region}", "status")
-        assert "docs/operations.md" in text["markdown"]
+        assert "docs/on-call.md" in text["markdown"]
 
     def test_dashboard_names_no_alarm_that_is_not_there(self) -> None:
         body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])

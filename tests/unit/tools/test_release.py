@@ -21,9 +21,6 @@ def checkout(tmp_path: Path) -> Path:
     for name in CHECKED:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    changelog = tmp_path / "CHANGELOG.md"
-    heading = f"\n## [{VERSION}] - 2026-11-22\n"
-    changelog.write_text(changelog.read_text() + heading)
     return tmp_path
 
 
@@ -36,9 +33,6 @@ def change(path: Path, before: str, after: str) -> None:
 class TestVersions:
     """A release has one version."""
 
-    def test_wheel_and_template_have_one_version(self) -> None:
-        assert not [problem for problem in problems() if "template" in problem]
-
     def test_release_is_well_when_its_tag_and_changelog_are(
         self, checkout: Path
     ) -> None:
@@ -48,7 +42,7 @@ class TestVersions:
         ("name", "before"),
         [
             ("template.yaml", f"SemanticVersion: {VERSION}"),
-            ("CHANGELOG.md", f"[{VERSION}]"),
+            ("CHANGELOG.md", f"## {VERSION} - "),
         ],
     )
     def test_release_is_refused_when_a_file_has_another_version(

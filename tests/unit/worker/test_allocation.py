@@ -236,7 +236,7 @@ class TestGapless:
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
 
-    def test_allocate_reads_the_maximum_when_a_number_is_from_elsewhere(
+    def test_allocate_reads_the_maximum_when_a_number_is_external(
         self, environment: Environment
     ) -> None:
         def seed(_: Block) -> None:

@@ -490,7 +490,7 @@ class TestCancellation:
             }
         ),
     )
-    def test_write_block_tells_that_a_number_is_from_elsewhere_when_it_may_be(
+    def test_write_block_tells_that_a_number_is_external_when_it_may_be(
         self, shown: dict[str, Any]
     ) -> None:
         """A number counts as a worker's only if DynamoDB shows its ticket."""

@@ -1,0 +1,131 @@
+"""`make test-aws FULL=1` from end to end, on an emulator in place of the account."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from samtranslator.yaml_helper import yaml_parse
+
+from induction.axioms import AXIOMS
+from tests.integration.test_aws_check import start
+from ticketctl.aws.queues import MAX_ENTRIES
+from ticketctl.local.artifact import build_artifact
+from ticketctl.local.clients import OWNER, REGION, Clients
+from ticketctl.local.deployment import FUNCTION, simplify_alarms
+from ticketctl.local.emulator import running_emulator
+from ticketctl.local.stack import TEMPLATE
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture(scope="module")
+def owner() -> Iterator[Clients]:
+    with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
+        yield clients
+
+
+@pytest.fixture(scope="module")
+def environment(owner: Clients) -> Mapping[str, str]:
+    return os.environ | {
+        "AWS_ENDPOINT_URL": owner.client("sts").meta.endpoint_url,
+        "AWS_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
+        "PYTHONPATH": "src:lab",
+    }
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what `make package` builds, as far as the emulator takes it."""
+    build = tmp_path_factory.mktemp("build")
+    document = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
+    simplify_alarms(document)
+    # The emulator's polling stops at a number that it got as a parameter's text.
+    worker = document["Resources"][FUNCTION]["Properties"]
+    mapping = worker["Events"]["CreateTicketMessages"]["Properties"]
+    mapping["ScalingConfig"] = {"MaximumConcurrency": 4}
+    (build / "template.yaml").write_text(json.dumps(document, default=str))
+    with ZipFile(build_artifact()) as artifact:
+        artifact.extractall(build / FUNCTION)
+    return build
+
+
+def resources(owner: Clients) -> set[str]:
+    """Return the kinds of resources that the account has."""
+    client = owner.client
+    stacks = client("cloudformation").describe_stacks()["Stacks"]
+    found: dict[str, Any] = {
+        "stack": [one for one in stacks if one["StackStatus"] != "DELETE_COMPLETE"],
+        "table": client("dynamodb").list_tables()["TableNames"],
+        "queue": client("sqs").list_queues().get("QueueUrls"),
+        "topic": client("sns").list_topics()["Topics"],
+        "function": client("lambda").list_functions()["Functions"],
+        "mapping": client("lambda").list_event_source_mappings()["EventSourceMappings"],
+        "role": client("iam").list_roles()["Roles"],
+        "log": client("logs").describe_log_groups()["logGroups"],
+        "alarm": client("cloudwatch").describe_alarms()["MetricAlarms"],
+        "dashboard": client("cloudwatch").list_dashboards()["DashboardEntries"],
+        "bucket": client("s3").list_buckets()["Buckets"],
+    }
+    return {kind for kind, some in found.items() if some}
+
+
+def protected_tables(owner: Clients) -> list[str]:
+    """Return the names of tables that AWS does not delete."""
+    dynamodb = owner.client("dynamodb")
+    return [
+        name
+        for name in dynamodb.list_tables()["TableNames"]
+        if dynamodb.describe_table(TableName=name)["Table"]["DeletionProtectionEnabled"]
+    ]
+
+
+def test_report_has_the_axioms_and_the_stack_when_the_run_is_over(
+    environment: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.json"
+    options = ["--yes", "--seconds", "2", "--report", str(path)]
+
+    with start(environment, *options, "--full", str(build)) as process:
+        _, remarks = process.communicate()
+
+    assert process.returncode == 0, remarks
+    assert "then creates the bucket and the stack numbering-check-" in remarks
+    report = json.loads(path.read_text())
+    assert report["contradicted"] == []
+    assert any("throttled invocations" in line for line in report["cannot_show"])
+    assert [row["axiom"] for row in report["axioms"]] == [one.text for one in AXIOMS]
+    assert not [row for row in report["axioms"] if row["seen"].startswith("0 ")]
+    stack = report["stack"]
+    assert stack["load"]["redriven"] == MAX_ENTRIES
+    assert stack["load"]["announced_again"] > 0
+    assert stack["tickets"] == stack["verify"]["announced"] + stack["load"]["announced"]
+    assert report["dollars"] > stack["dollars_at_most"] > 0
+    assert resources(owner) == set()
+
+
+def test_stack_is_deleted_when_it_is_interrupted(
+    environment: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
+) -> None:
+    options = ["--yes", "--seconds", "1", "--report", str(tmp_path / "report.json")]
+
+    with start(environment, *options, "--full", str(build)) as process:
+        assert process.stderr
+        while "messages sent twice" not in process.stderr.readline():
+            assert process.poll() is None
+        there, protected = resources(owner), protected_tables(owner)
+        process.send_signal(signal.SIGINT)
+        remarks = process.stderr.read()
+
+    assert process.returncode == 130, remarks
+    assert len(there) == 11
+    # AWS would not delete one; the emulator does.
+    assert protected == []
+    # The emulator lets a function that still runs write a log again.
+    assert resources(owner) <= {"log"}
