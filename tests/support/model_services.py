@@ -12,11 +12,12 @@ from botocore.validate import validate_parameters
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.items import key_of
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network
 from simulation.aws.queues import Queue
-from simulation.aws.tables import Tables
+from simulation.aws.tables import SCHEMA, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -64,7 +65,7 @@ class ModelServices:
         source = Queue("source", choices, self.scheduler)
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
-        self.dynamodb: Any = OutsideClient(
+        self.dynamodb: Any = OutsideTables(
             self, Client("dynamodb", DynamoDB(tables), network), "dynamodb"
         )
         self.sns: Any = OutsideClient(self, Client("sns", self.topic, network), "sns")
@@ -126,6 +127,22 @@ class OutsideClient:
             return self._services.ask(lambda: call(**request))
 
         return ask
+
+
+class OutsideTables(OutsideClient):
+    """A client of both tables, which also describes and scans them."""
+
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
+        """Return the table's key."""
+        names = [{"AttributeName": name} for name in SCHEMA[TableName]]
+        return {"Table": {"KeySchema": names}}
+
+    def scan(self, **request: Any) -> Any:
+        """Return all items in the first segment, a partition's in their order."""
+        self._validate("scan", request)
+        table, is_first = request["TableName"], request["Segment"] == 0
+        items = self._services.tables.items(table) if is_first else []
+        return {"Items": sorted(items, key=lambda item: key_of(item, SCHEMA[table]))}
 
 
 class OutsideQueues:
