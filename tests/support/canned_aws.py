@@ -42,15 +42,18 @@ def parameters(client: Any) -> list[dict[str, Any]]:
     return calls
 
 
-def client_error(code: str, status: int = 400) -> ClientError:
+def client_error(
+    code: str,
+    status: int = 400,
+    message: str = "text that nothing depends on",
+    **members: Any,
+) -> ClientError:
     """Return an error as botocore raises it."""
-    return ClientError(
-        {
-            "Error": {"Code": code, "Message": "text that nothing depends on"},
-            "ResponseMetadata": {"HTTPStatusCode": status},  # type: ignore[typeddict-item]
-        },
-        "Query",
-    )
+    answer: Any = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(answer | members, "Query")
 
 
 @dataclass(frozen=True)

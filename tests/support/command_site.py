@@ -1,7 +1,6 @@
-"""A system with the tables of moto for the commands that write tickets."""
+"""A system with the laboratory's tables for the commands that write tickets."""
 
 import json
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import Any
 
 import pytest
 import typer
-from botocore.exceptions import ClientError
 
 from tests.support.builders import CALLER, SOURCE, block_of
+from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ended, command_context
+from tests.support.model_services import ModelServices
 from tests.support.seed_items import ticket_item
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.messages import CreateTicket
@@ -25,36 +25,10 @@ from ticketctl.sequences.seeding import Seed
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
-PLAIN_READS = {"get_item", "batch_get_item", "query", "scan"}
-
-
-@dataclass(frozen=True)
-class OneAtATime:
-    """A client of moto, whose tables are not made for threads."""
-
-    real: Any
-    unseen: set[str] = field(default_factory=set)
-    """Tables whose items only a transactional read shows yet."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return an operation that waits for those of other threads."""
-
-        def operation(**request: Any) -> Any:
-            tables = {request.get("TableName"), *request.get("RequestItems", ())}
-            if name in PLAIN_READS and self.unseen & tables:
-                return {"Items": [], "Responses": {}}
-            with self.lock:
-                return getattr(self.real, name)(**request)
-
-        return operation
-
-
 @dataclass
 class Site:
-    """A system with the tables of moto, and its announcements."""
+    """A system with the laboratory's tables, and its announcements."""
 
-    dynamodb: Any
     folder: Path
     printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
@@ -66,10 +40,11 @@ class Site:
     limits: Mapping[str, str] = field(default_factory=dict)
     """Outputs that limit the requests."""
 
-    def __post_init__(self) -> None:
-        """Let threads share the client."""
-        self.one_at_a_time = OneAtATime(self.dynamodb)
-        self.unseen = self.one_at_a_time.unseen
+    services: ModelServices = field(default_factory=ModelServices)
+
+    @property
+    def dynamodb(self) -> Any:
+        return self.services.dynamodb
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -83,7 +58,7 @@ class Site:
 
     def client(self, service_name: str) -> Any:
         """Return a client; SNS and STS are played by the site itself."""
-        return {"dynamodb": self.one_at_a_time, "sns": self, "sts": self}[service_name]
+        return {"dynamodb": self.dynamodb, "sns": self, "sts": self}[service_name]
 
     def publish_batch(self, **request: Any) -> dict[str, Any]:
         entries = request["PublishBatchRequestEntries"]
@@ -100,7 +75,7 @@ class Site:
         return Import(self, CALLER, retry=without_sleep(**retry))
 
     def tickets(self) -> dict[int, dict[str, Any]]:
-        items = map(plain, self.dynamodb.scan(TableName="tickets")["Items"])
+        items = map(plain, self.services.tables.items("tickets"))
         return {int(item["number"]): item for item in items}
 
     def give(self, request: CreateTicket, number: int = 1, previous: str = "") -> None:
@@ -118,7 +93,9 @@ class Site:
     def change_record(self, key: str, **fields: Any) -> None:
         """Change the record of a key, or delete it if nothing is given."""
         where = {"id": {"S": f"PROJ#{key}"}}
-        found = self.dynamodb.get_item(TableName="keys", Key=where)["Item"]
+        found = self.dynamodb.get_item(
+            TableName="keys", Key=where, ConsistentRead=True
+        )["Item"]
         if fields:
             item = found | serialized(fields)
             self.dynamodb.put_item(TableName="keys", Item=item)
@@ -127,7 +104,7 @@ class Site:
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the records by their idempotency keys."""
-        items = map(plain, self.dynamodb.scan(TableName="keys")["Items"])
+        items = map(plain, self.services.tables.items("keys"))
         return {item["idempotency_key"]: item for item in items}
 
     def recorded(self) -> list[int]:
@@ -152,13 +129,7 @@ class Site:
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
         """Let something happen before the next calls of an operation."""
-        waiting = [*acts]
-
-        def act(**_: Any) -> None:
-            if waiting:
-                waiting.pop(0)()
-
-        self.dynamodb.meta.events.register(f"before-call.dynamodb.{operation}", act)
+        self.dynamodb.before[operation] = [*acts]
 
     def file(self, *tickets: int | dict[str, Any]) -> str:
         """Write a file of tickets; a number alone is a ticket of the project."""
@@ -195,7 +166,7 @@ def fail(code: str, **_: Any) -> None:
     Raises:
         ClientError: Always.
     """
-    raise ClientError({"Error": {"Code": code}}, "UpdateItem")
+    raise client_error(code)
 
 
 def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
@@ -207,14 +178,13 @@ def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
     Raises:
         ClientError: Always.
     """
-    answer: Any = {
-        "Error": {"Code": "TransactionCanceledException"},
-        "CancellationReasons": [
+    raise client_error(
+        "TransactionCanceledException",
+        CancellationReasons=[
             {"Code": reason} if isinstance(reason, str) else reason
             for reason in reasons
         ],
-    }
-    raise ClientError(answer, "TransactWriteItems")
+    )
 
 
 def interrupt(**_: Any) -> None:

@@ -7,9 +7,9 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from tests.support.builders import ticket_fields
+from tests.support.model_services import ModelServices
+from ticket_numbering.adapters.dynamodb_store import serialized
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"
@@ -134,30 +134,13 @@ class Sqs:
             raise error
 
 
-def refusal(code: str = "AccessDenied") -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "not now"}}, "Operation")
-
-
-@dataclass
-class Keys:
-    """The idempotency keys' table."""
-
-    numbers: dict[str, int] = field(default_factory=dict)
-    """By the record's id."""
-    fingerprint: str = "v1:of-another-ticket"
-
-    def batch_get_item(self, **call: Any) -> dict[str, Any]:
-        [(table, request)] = call["RequestItems"].items()
-        items = [
-            {
-                "id": key["id"],
-                "number": {"N": str(self.numbers[key["id"]["S"]])},
-                "fingerprint": {"S": self.fingerprint},
-            }
-            for key in request["Keys"]
-            if key["id"]["S"] in self.numbers
-        ]
-        return {"Responses": {table: items}}
+def keys(numbers: Mapping[str, int], fingerprint: str = "v1:of-another-ticket") -> Any:
+    """Return DynamoDB with records of idempotency keys, by their ids."""
+    dynamodb = ModelServices().dynamodb
+    for name, number in numbers.items():
+        record = {"id": name, "number": number, "fingerprint": fingerprint}
+        dynamodb.put_item(TableName="keys", Item=serialized(record))
+    return dynamodb
 
 
 @dataclass(frozen=True)
@@ -165,7 +148,7 @@ class Site:
     """A deployed system that is its queues and its keys alone."""
 
     sqs: Any
-    dynamodb: Any = field(default_factory=Keys)
+    dynamodb: Any = field(default_factory=lambda: keys({}))
     outputs: Mapping[str, str] = field(
         default_factory=lambda: {
             "DeadLetterQueueUrl": "https://sqs.eu-west-1.amazonaws.com/1/dead",

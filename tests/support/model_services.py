@@ -1,22 +1,29 @@
 """The model's services for callers that do not run on its scheduler."""
 
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from itertools import count
+from threading import RLock
 from typing import Any, Final, TypeVar
+
+from botocore.validate import validate_parameters
 
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.items import key_of
 from simulation.aws.latency import Latency
 from simulation.aws.messages import record_of
 from simulation.aws.network import Network
 from simulation.aws.queues import Queue
-from simulation.aws.tables import Tables
+from simulation.aws.tables import SCHEMA, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.history import History
+from tests.support.canned_aws import aws_client
 
 MAX_RECEIVES: Final = 2
 
@@ -52,23 +59,27 @@ class ModelServices:
             Latency(pace, pace, steps_a_call=1),
             partial_reasons=partial_reasons,
         )
+        self.tables = tables
         self.topic = Topic(choices)
         dead = Queue("dead", choices, self.scheduler)
         source = Queue("source", choices, self.scheduler)
         source.dead_letters, source.max_receives = dead, MAX_RECEIVES
         self.queues = {"source": source, "dead": dead}
-        self.dynamodb: Any = OutsideClient(
-            self, Client("dynamodb", DynamoDB(tables), network)
+        self.dynamodb: Any = OutsideTables(
+            self, Client("dynamodb", DynamoDB(tables), network), "dynamodb"
         )
-        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network))
+        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network), "sns")
         self.sqs: Any = OutsideQueues(self, network)
         self._serials = count(1)
+        self._one_at_a_time = RLock()
 
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""
         answers: list[Answer] = []
-        self.spawn(lambda: answers.append(call()))
-        self.scheduler.run()
+        with self._one_at_a_time:
+            self.scheduler.move_here()
+            self.spawn(lambda: answers.append(call()))
+            self.scheduler.run()
         return answers[0]
 
     def spawn(self, action: Callable[[], object], at: float = 0.0) -> None:
@@ -84,16 +95,54 @@ class ModelServices:
 class OutsideClient:
     """A client of the model that any code can call."""
 
-    def __init__(self, services: ModelServices, client: Client) -> None:
-        """Pass each call to the client, in a task."""
+    def __init__(
+        self, services: ModelServices, client: Client, service: str = ""
+    ) -> None:
+        """Pass each call to the client, in a task; check parameters of a service."""
         self.exceptions = client.exceptions
         self.client = client
         """For callers on the scheduler."""
+        self.requests: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        """By their operations."""
+        self.before: dict[str, list[Callable[[], object]]] = {}
+        """What happens before the next calls of an operation, one at each."""
         self._services = services
+        self._meta = _meta(service) if service else None
+
+    def _validate(self, operation: str, request: dict[str, Any]) -> None:
+        """Check the names and types of the parameters, as boto3 does."""
+        if self._meta:
+            name = self._meta.method_to_api_mapping[operation]
+            shape = self._meta.service_model.operation_model(name).input_shape
+            validate_parameters(request, shape)
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         call = getattr(self.client, operation)
-        return lambda **request: self._services.ask(lambda: call(**request))
+
+        def ask(**request: Any) -> Any:
+            self.requests[operation].append(request)
+            self._validate(operation, request)
+            if waiting := self.before.get(operation):
+                waiting.pop(0)()
+            return self._services.ask(lambda: call(**request))
+
+        return ask
+
+
+class OutsideTables(OutsideClient):
+    """A client of both tables, which also describes and scans them."""
+
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
+        """Return the table's key."""
+        names = [{"AttributeName": name} for name in SCHEMA[TableName]]
+        return {"Table": {"KeySchema": names}}
+
+    def scan(self, **request: Any) -> Any:
+        """Return all items in the first segment, a partition's in their order."""
+        self._validate("scan", request)
+        table, is_first = request["TableName"], request["Segment"] == 0
+        items = self._services.tables.items(table) if is_first else []
+        return {"Items": sorted(items, key=lambda item: key_of(item, SCHEMA[table]))}
 
 
 class OutsideQueues:
@@ -130,3 +179,8 @@ class OutsideQueues:
                 for record, attributes in records
             ]
         }
+
+
+@cache
+def _meta(service: str) -> Any:
+    return aws_client(service).meta

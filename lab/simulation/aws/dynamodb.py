@@ -25,7 +25,12 @@ from simulation.aws.transactions import Transactions
 STALENESS_SECONDS: Final = 1.0
 """The highest age of an eventually consistent read."""
 
-SIDES: Final = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
+SIDES: Final[Mapping[str, Callable[..., bool]]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "BETWEEN": lambda number, first, last: first <= number <= last,
+}
 MAX_KEYS: Final = 100
 MAX_ITEM_UNITS: Final = MAX_ITEM_BYTES // WRITE_UNIT_BYTES
 
@@ -73,9 +78,9 @@ class DynamoDB:
         age = self._age(request)
         keys = self.tables.partition(table, plain(value), age)
         if part:
-            _, side, placeholder = part.split()
-            bound = plain(request["ExpressionAttributeValues"][placeholder])
-            keys = [key for key in keys if SIDES[side](key[-1], bound)]
+            _, side, *names = part.replace(" AND ", " ").split()
+            bounds = [plain(request["ExpressionAttributeValues"][n]) for n in names]
+            keys = [key for key in keys if SIDES[side](key[-1], *bounds)]
         if not request.get("ScanIndexForward", True):
             keys = keys[::-1]
         read = (self.tables.read(Address(table, key), age) for key in keys)

@@ -101,6 +101,10 @@ class Scheduler:
 
     # Called by the owner.
 
+    def move_here(self) -> None:
+        """Let the tasks to come run in this thread, between two runs."""
+        self._hub = getcurrent()
+
     def run(self) -> None:
         """Run until no task is left that can go on.
 

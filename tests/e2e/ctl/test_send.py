@@ -71,30 +71,6 @@ class TestOneTicket:
         assert ended.out.startswith(f"{project}-1  ")
         assert settled(system, project, 1) == (1,)
 
-    def test_refusal_is_printed_when_the_cap_is_reached(
-        self, ctl: Ctl, system: System, project: str, tmp_path: Path
-    ) -> None:
-        """For one ticket and for a file; it needs no subscription."""
-        path = tmp_path / "orders.jsonl"
-        path.write_text(
-            "".join(f'{{"title": "{sign}", "max_number": 2}}\n' for sign in "abc")
-        )
-        options = ("--project", project, "--wait")
-
-        ended = ctl("send-file", str(path), *options)
-        late = ctl(
-            *("send", *options, "--title", "d", "--key", "k-1", "--max-number", "2")
-        )
-
-        assert (ended.status, late.status) == (1, 1)
-        numbered = {line.split()[0] for line in ended.out.splitlines()}
-        assert numbered == {f"{project}-1", f"{project}-2"}
-        [refused] = [line for line in ended.err.splitlines() if "refused" in line]
-        assert refused.endswith("refused: the numbers have reached max_number 2")
-        assert f"{project} k-1: refused: " in late.err
-        assert settled(system, project, 2) == (1, 2)
-        system.wait_for(lambda: len(system.refusals(project)) == 2)
-
 
 class TestFile:
     """A file asks for a ticket a line, however often it is sent."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
-from tests.support.dead_letter_queue import Keys, Site, Sqs, dead_letter, text
+from tests.support.dead_letter_queue import Site, Sqs, dead_letter, keys, text
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
@@ -149,7 +149,7 @@ class TestEdited:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         sqs = Sqs([found := dead_letter(body=ACCEPTED)])
-        site = Site(sqs, Keys({"PROJ#k-1": 7}))
+        site = Site(sqs, keys({"PROJ#k-1": 7}))
 
         with pytest.raises(InputError, match="redrive"):
             edit(site.context, sqs.ids[0], body=typed(OTHER))

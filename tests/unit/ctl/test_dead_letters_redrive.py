@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.support.builders import ticket_fields
+from tests.support.canned_aws import client_error
 from tests.support.dead_letter_queue import (
-    Keys,
     Site,
     Sqs,
     dead_letter,
     dead_letters,
-    refusal,
+    keys,
     text,
 )
 from ticket_numbering.contract.messages import CreateTicket
@@ -24,6 +24,7 @@ from ticketctl.commands.dead_letters import delete, redrive
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.redrive import resend, successor
 
+DENIED = client_error("AccessDenied")
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
@@ -49,7 +50,7 @@ class TestNothingLost:
         assert sqs.hidden == set()
         assert capsys.readouterr().out == "dead letters redriven: 4\n"
 
-    @pytest.mark.parametrize("error", [refusal(), KeyboardInterrupt()], ids=type)
+    @pytest.mark.parametrize("error", [DENIED, KeyboardInterrupt()], ids=type)
     def test_dead_letter_stays_when_its_successor_was_not_accepted(
         self, capsys: pytest.CaptureFixture[str], error: BaseException
     ) -> None:
@@ -66,7 +67,7 @@ class TestNothingLost:
         assert "done: 1; still dead letters: 2" in capsys.readouterr().err
 
     def test_dead_letter_is_there_twice_when_it_was_sent_but_not_deleted(self) -> None:
-        sqs = Sqs([found := dead_letter()], refused={"delete": refusal()})
+        sqs = Sqs([found := dead_letter()], refused={"delete": DENIED})
 
         with pytest.raises(CloudError, match="could not be deleted"):
             redrive_by_project(sqs)
@@ -166,7 +167,7 @@ class TestAll:
         assert "3 dead letters will come back unless" in said.err
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
-        sqs = Sqs(dead_letters(5), refused={"move": refusal("InvalidAction")})
+        sqs = Sqs(dead_letters(5), refused={"move": client_error("InvalidAction")})
 
         redrive(Site(sqs).context, everything=True, yes=True)
 
@@ -175,7 +176,7 @@ class TestAll:
 
     @pytest.mark.parametrize("code", ["AccessDenied", "UnsupportedOperation"])
     def test_nothing_is_sent_when_sqs_refuses_the_task(self, code: str) -> None:
-        sqs = Sqs(dead_letters(2), refused={"move": (error := refusal(code))})
+        sqs = Sqs(dead_letters(2), refused={"move": (error := client_error(code))})
 
         with pytest.raises(type(error)):
             redrive(Site(sqs).context, everything=True, yes=True)
@@ -252,7 +253,7 @@ class TestAnnounced:
         """A redrive by SQS keeps the reason of an earlier refusal."""
         found = asking("k-1", ErrorType="InvalidMessageError")
         fingerprint = CreateTicket.parse(found.body).fingerprint
-        site = Site(Sqs([asking("k-2"), found]), Keys({"PROJ#k-1": 7}, fingerprint))
+        site = Site(Sqs([asking("k-2"), found]), keys({"PROJ#k-1": 7}, fingerprint))
 
         with pytest.raises(InputError, match="nothing was done"):
             delete(site.context, everything=True, yes=True)
@@ -273,7 +274,7 @@ class TestAnnounced:
     def test_dead_letter_is_deleted_when_its_request_has_no_number(
         self, found: DeadLetter
     ) -> None:
-        site = Site(Sqs([found]), Keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
+        site = Site(Sqs([found]), keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
 
         delete(site.context, everything=True, yes=True)
 

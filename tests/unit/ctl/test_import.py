@@ -338,7 +338,7 @@ class TestOtherSystems:
         for shown in shown_imports():
             call_as_shown(site, shown)
 
-        stored = [*map(plain, site.dynamodb.scan(TableName="tickets")["Items"])]
+        stored = [*map(plain, site.services.tables.items("tickets"))]
         found = {item["idempotency_key"]: item for item in stored if "title" in item}
         jira, linear, github = (
             found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
@@ -475,7 +475,7 @@ class TestImport:
 
         site.call(import_tickets, site.file(1))
 
-        [record] = site.dynamodb.scan(TableName="keys")["Items"]
+        [record] = site.services.tables.items("keys")
         assert ("expires_at" in record) == bool(days)
 
     def test_others_are_imported_when_a_number_or_a_key_is_taken(
@@ -553,7 +553,7 @@ class TestImport:
     def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
         """The number was reserved, and is a ticket's by now."""
         site.seed(5).apply()
-        site.before("TransactWriteItems", lambda: site.put(5, title="Theirs"))
+        site.before("transact_write_items", lambda: site.put(5, title="Theirs"))
 
         result = site.importer().write(existing(5))
 
@@ -569,7 +569,7 @@ class TestImport:
         lost = lose() | {"chain": {"S": "v1:abc"}}
         site.dynamodb.put_item(TableName="tickets", Item=lose())
         late = partial(site.dynamodb.put_item, TableName="tickets", Item=lost)
-        site.before("TransactWriteItems", late)
+        site.before("transact_write_items", late)
 
         path = site.file(5)
         ended = site.call(import_tickets, path)
@@ -585,10 +585,10 @@ class TestImport:
         conflict = partial(cancel, "TransactionConflict", "None")
         throttled = partial(cancel, "None", "ThrottlingError")
         unreasoned = partial(fail, "TransactionCanceledException")
-        site.before("TransactWriteItems", conflict, throttled, cancel, unreasoned)
+        site.before("transact_write_items", conflict, throttled, cancel, unreasoned)
 
         assert site.importer().write(existing()) == "written"
-        site.before("TransactWriteItems", *[conflict] * 3)
+        site.before("transact_write_items", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
             site.importer(attempts=3).write(existing(1))
 
@@ -598,7 +598,7 @@ class TestImport:
     ) -> None:
         site.seed(42).apply()
         taken = {"Code": "ConditionalCheckFailed"} | shown
-        site.before("TransactWriteItems", partial(cancel, "None", taken))
+        site.before("transact_write_items", partial(cancel, "None", taken))
 
         assert site.importer().write(existing()) == "written"
 
@@ -635,7 +635,7 @@ class TestImport:
         def interrupt() -> None:
             raise KeyboardInterrupt
 
-        site.before("TransactWriteItems", *[lambda: None] * 9, interrupt)
+        site.before("transact_write_items", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
             site.call(import_tickets, site.file(*range(1, 300)))
@@ -679,7 +679,7 @@ class TestImport:
         site.call(import_tickets, path)
         queries: list[int] = []
         count = partial(queries.append, 1)
-        site.before("Query", *[count] * 1000)
+        site.before("query", *[count] * 1000)
 
         ended = site.call(import_tickets, path)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
 from tests.support.cases import cases
 from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
@@ -99,7 +100,7 @@ class TestVoid:
         void_it = partial(site.put, 42, status="voided", **marks)
         if is_late:
             site.put(42)
-            site.before("UpdateItem", void_it)
+            site.before("update_item", void_it)
         else:
             void_it()
 
@@ -138,7 +139,7 @@ class TestVoid:
         """An update would make an item that it does not find."""
         site.interrupt_seed(2, after=0)
         site.put(3)
-        site.before("UpdateItem", partial(delete_ticket, site, 3))
+        site.before("update_item", partial(delete_ticket, site, 3))
 
         with pytest.raises(InputError, match="only reserved"):
             site.call(sequences.void, "PROJ-2", reason="spam")
@@ -220,7 +221,8 @@ class TestErase:
     def test_ticket_is_erased_when_it_is_voided_in_between(self, site: Site) -> None:
         site.put(42)
         site.before(
-            "TransactWriteItems", partial(site.put, 42, component="x", **VOIDED_BEFORE)
+            "transact_write_items",
+            partial(site.put, 42, component="x", **VOIDED_BEFORE),
         )
 
         ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
@@ -234,7 +236,7 @@ class TestErase:
         self, site: Site
     ) -> None:
         site.put(42, **VOIDED_BEFORE)
-        site.before("TransactWriteItems", partial(site.put, 42, **ERASED_BEFORE))
+        site.before("transact_write_items", partial(site.put, 42, **ERASED_BEFORE))
 
         with pytest.raises(InputError, match="for another reason: asked to"):
             site.call(sequences.erase, "PROJ-42", reason="other")
@@ -309,7 +311,14 @@ class TestErasedChain:
         self, given: Site
     ) -> None:
         """A ticket can be seen before the record that was written with it."""
-        given.unseen.add("keys")
+        real = given.dynamodb
+        given.services.dynamodb = AlteredClient(
+            real,
+            get_item=lambda **request: (
+                {} if request["TableName"] == "keys" else real.get_item(**request)
+            ),
+            batch_get_item=lambda **_: {"Responses": {}},
+        )
 
         assert erased(given) == ""
 
@@ -468,7 +477,7 @@ class TestErasedChain:
     def test_ticket_alone_is_erased_when_its_record_is_changed_in_between(
         self, given: Site
     ) -> None:
-        given.before("TransactWriteItems", lambda: given.change_record("k", number=8))
+        given.before("transact_write_items", lambda: given.change_record("k", number=8))
 
         assert "its key is recorded for PROJ-8" in erased(given)
 
@@ -477,7 +486,7 @@ class TestErasedChain:
     def test_neither_is_erased_when_the_ticket_is_gone_in_between(
         self, given: Site
     ) -> None:
-        given.before("TransactWriteItems", partial(delete_ticket, given, 7))
+        given.before("transact_write_items", partial(delete_ticket, given, 7))
         before = given.records()
 
         with pytest.raises(NotThereError, match="there is no ticket PROJ-7"):
@@ -489,8 +498,8 @@ class TestErasedChain:
 @pytest.mark.parametrize(
     ("mark", "operation", "failure"),
     [
-        (VOID, "UpdateItem", partial(fail, "TransactionConflictException")),
-        (ERASE, "TransactWriteItems", partial(cancel, "None", "TransactionConflict")),
+        (VOID, "update_item", partial(fail, "TransactionConflictException")),
+        (ERASE, "transact_write_items", partial(cancel, "None", "TransactionConflict")),
     ],
     ids=["void", "erase"],
 )

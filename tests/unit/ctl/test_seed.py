@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.builders import CALLER
-from tests.support.canned_aws import parameters
 from tests.support.command_site import Site, fail, interrupt
 from tests.support.markdown_commands import ROOT, commands
 from ticketctl.cli.errors import InputError, Status
@@ -31,13 +30,13 @@ class TestSeed:
     ) -> None:
         """In the other order a worker could go on between the two."""
         site.put(*range(1, tickets + 1))
-        calls = parameters(site.dynamodb)
 
         seeded = site.seed(last, "moved").apply()
 
-        puts = [call["Item"] for call in calls if "Item" in call]
+        calls = site.dynamodb.requests["put_item"][tickets:]
+        puts = [call["Item"] for call in calls]
         assert [int(item["number"]["N"]) for item in puts] == reserved
-        assert all("ConditionExpression" in call for call in calls if "Item" in call)
+        assert all("ConditionExpression" in call for call in calls)
         top = site.tickets()[last]
         assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
         assert top["reserved_reason"] == "moved"
@@ -122,7 +121,7 @@ class TestSeed:
         assert sorted(site.tickets()) == [1, 2, 3, 300, 301]
 
     def test_seed_goes_on_from_tickets_that_come_in_between(self, site: Site) -> None:
-        site.before("PutItem", lambda: None, lambda: site.put(1))
+        site.before("put_item", lambda: None, lambda: site.put(1))
 
         seeded = site.seed(4).apply()
 
@@ -134,7 +133,7 @@ class TestSeed:
     ) -> None:
         """It may yet be cancelled, and then nothing reserves the number."""
         conflict = partial(fail, "TransactionConflictException")
-        site.before("PutItem", conflict, lambda: None, conflict)
+        site.before("put_item", conflict, lambda: None, conflict)
 
         site.seed(4).apply()
 
@@ -143,7 +142,7 @@ class TestSeed:
     def test_seed_is_refused_when_its_number_is_given_in_between(
         self, site: Site
     ) -> None:
-        site.before("PutItem", lambda: site.put(3))
+        site.before("put_item", lambda: site.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
             site.seed(3).apply()
@@ -160,7 +159,7 @@ class TestSeed:
     def test_seed_says_to_run_it_again_when_it_ends_in_between(
         self, site: Site, failure: Callable[[], None], error: type[BaseException]
     ) -> None:
-        site.before("PutItem", lambda: None, failure)
+        site.before("put_item", lambda: None, failure)
 
         with pytest.raises(error):
             site.call(sequences.seed, "PROJ", last=300)

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 import typer
 
-from tests.support.builders import create_ticket, ticket_fields
+from tests.support.builders import ASSIGNED_AT, create_ticket, ticket_fields
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.fakes import Clock
+from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL
 from ticket_numbering.adapters.dynamodb_store import serialized
-from ticket_numbering.contract.dynamodb_items import key_id, key_item
+from ticket_numbering.contract.dynamodb_items import key_item
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
@@ -37,7 +38,6 @@ from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
-TABLE = "keys"
 
 ctl = Ctl({})
 
@@ -405,72 +405,12 @@ class Forgetful(Queue):
         return take_all(Entries)
 
 
-@dataclass
-class Table:
-    """The table of keys; a record can be read from its time on."""
-
-    clock: Clock = field(default_factory=Clock)
-    records: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
-    last: dict[str, int] = field(default_factory=dict)
-    """The last numbers of projects."""
-    conflicts: int = 0
-    """How many transactional reads meet a conflict, before others do not."""
-    transactions: int = 0
-    after_query: Callable[[], None] | None = None
-    """Writes and failures between the query and the transactional read."""
-
-    def put(self, ticket: CreateTicket, number: int, after: float = 0) -> None:
-        """Let the worker record a number after some seconds."""
-        assigned = Assignment(number, ticket.fingerprint, "2026-11-21T00:00:00.000Z")
-        item = serialized(key_item(ticket, assigned, None))
-        self.records[key_id(ticket.key)] = (self.clock.now + after, dict(item))
-
-    def batch_get_item(
-        self,
-        RequestItems: dict[str, Any],  # noqa: N803 - boto3's name.
-        **_: Any,
-    ) -> dict[str, Any]:
-        asked = RequestItems[TABLE]
-        assert asked["ConsistentRead"]
-        ids = [key["id"]["S"] for key in asked["Keys"]]
-        due = (self.records[own] for own in ids if own in self.records)
-        found = [item for time, item in due if time <= self.clock.now]
-        return {"Responses": {TABLE: found}}
-
-    def query(self, **request: Any) -> dict[str, Any]:
-        """Return the item of the last number; then the worker may go on."""
-        assert request["ConsistentRead"]
-        assert not request["ScanIndexForward"]
-        project_id = request["ExpressionAttributeValues"][":project"]["S"]
-        item = {"project_id": project_id, "number": self.last.get(project_id, 0)}
-        after_query, self.after_query = self.after_query, None
-        if after_query:
-            after_query()
-        return {"Items": [serialized(item)] if item["number"] else []}
-
-    def transact_get_items(
-        self,
-        TransactItems: list[dict[str, Any]],  # noqa: N803 - boto3's name.
-        **_: Any,
-    ) -> dict[str, Any]:
-        self.transactions += 1
-        if self.transactions <= self.conflicts:
-            raise client_error("TransactionCanceledException")
-        ids = [one["Get"]["Key"]["id"]["S"] for one in TransactItems]
-        return {
-            "Responses": [
-                {"Item": self.records[own][1]} if own in self.records else {}
-                for own in ids
-            ]
-        }
-
-
 @dataclass(frozen=True)
 class FakeStack:
-    """A system with a queue and a table of keys."""
+    """A system with a queue, and the laboratory's tables."""
 
     queue: Queue = field(default_factory=Queue)
-    table: Table = field(default_factory=Table)
+    dynamodb: Any = field(default_factory=lambda: ModelServices().dynamodb)
     queue_url: str = QUEUE_URL
     allowed_projects: str = ".*"
 
@@ -478,13 +418,25 @@ class FakeStack:
     def outputs(self) -> Mapping[str, str]:
         return {
             "CreateTicketQueueUrl": self.queue_url,
-            "IdempotencyKeysTableName": TABLE,
+            "IdempotencyKeysTableName": "keys",
             "TicketsTableName": "tickets",
             "AllowedProjects": self.allowed_projects,
         }
 
     def client(self, service_name: str) -> Any:
-        return {"sqs": self.queue, "dynamodb": self.table}[service_name]
+        return {"sqs": self.queue, "dynamodb": self.dynamodb}[service_name]
+
+    def number(self, ticket: CreateTicket, number: int, **damage: Any) -> None:
+        """Write the record of a key, as the worker does."""
+        assigned = Assignment(number, ticket.fingerprint, ASSIGNED_AT)
+        item = serialized(key_item(ticket, assigned, None) | damage)
+        self.dynamodb.put_item(TableName="keys", Item=item)
+
+    def reach(self, number: int, project_id: str = "PROJ") -> None:
+        """Let this be the project's last number."""
+        for one in range(1, number + 1):
+            item = serialized({"project_id": project_id, "number": one})
+            self.dynamodb.put_item(TableName="tickets", Item=item)
 
 
 def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
@@ -660,7 +612,7 @@ class TestDelivery:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         given, stack = requests(2), FakeStack()
-        stack.table.put(CreateTicket.parse(given[0].body), 7)
+        stack.number(CreateTicket.parse(given[0].body), 7)
 
         status = Delivery(stack, timeout=0).run(given)
 
@@ -759,19 +711,25 @@ class TestWaiting:
     """Each request has one answer: its number, or why it has none."""
 
     def setup_method(self) -> None:
-        self.clock = Clock()
-        self.table = Table(self.clock)
+        self.clock, self.stack = Clock(), FakeStack()
+        self.coming: list[tuple[float, CreateTicket, int]] = []
+        """Numbers that the worker gives at their times."""
+
+    def sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        while self.coming and self.coming[0][0] <= self.clock.now:
+            _, ticket, number = self.coming.pop(0)
+            self.stack.number(ticket, number)
 
     def answers(
         self, tickets: Iterable[CreateTicket], timeout: float = 60
     ) -> list[Answer]:
-        stack, clock = FakeStack(table=self.table), self.clock
-        return [*wait_for_numbers(stack, tickets, timeout, clock, clock.sleep)]
+        waiting = wait_for_numbers(self.stack, tickets, timeout, self.clock, self.sleep)
+        return [*waiting]
 
     def test_numbers_come_once_when_they_are_committed(self) -> None:
         first, second = create_ticket(), create_ticket()
-        self.table.put(second, 1, after=3)
-        self.table.put(first, 2, after=9)
+        self.coming = [(3, second, 1), (9, first, 2)]
 
         found = self.answers([first, second])
 
@@ -781,8 +739,7 @@ class TestWaiting:
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
         """Each number starts the timeout again."""
         first, second, never = (create_ticket() for _ in range(3))
-        self.table.put(first, 1, after=20)
-        self.table.put(second, 2, after=40)
+        self.coming = [(20, first, 1), (40, second, 2)]
 
         *found, last = self.answers([first, second, never], timeout=30)
 
@@ -795,7 +752,7 @@ class TestWaiting:
         """The request is a dead letter; its key's number is another's."""
         other = create_ticket(title="another")
         asked = other.model_copy(update={"title": "asked for"})
-        self.table.put(other, 7)
+        self.stack.number(other, 7)
 
         [answer] = self.answers([asked])
 
@@ -807,7 +764,8 @@ class TestWaiting:
         """At once, and no other: not a lower number, an open end or another project."""
         full, open_end = create_ticket(max_number=2), create_ticket()
         higher, other = create_ticket(max_number=3), create_ticket("B", max_number=2)
-        self.table.last = {"PROJ": 2, "B": 1}
+        self.stack.reach(2)
+        self.stack.reach(1, "B")
 
         refused, *later = self.answers([full, open_end, higher, other], timeout=5)
 
@@ -819,8 +777,8 @@ class TestWaiting:
     def test_highest_cap_counts_when_a_request_is_sent_with_several(self) -> None:
         low = create_ticket(max_number=1)
         high = low.model_copy(update={"max_number": 5})
-        self.table.last = {"PROJ": 2}
-        self.table.put(low, 3, after=2)
+        self.stack.reach(2)
+        self.coming = [(2, low, 3)]
 
         [answer] = self.answers([low, high, low])
 
@@ -829,8 +787,10 @@ class TestWaiting:
     def test_number_is_found_when_it_is_committed_while_the_table_is_read(self) -> None:
         """The cap is reached by the request's own number."""
         ticket = create_ticket(max_number=2)
-        self.table.last = {"PROJ": 2}
-        self.table.after_query = partial(self.table.put, ticket, 2)
+        self.stack.reach(2)
+        self.stack.dynamodb.before["transact_get_items"] = [
+            lambda: self.stack.number(ticket, 2)
+        ]
 
         [answer] = self.answers([ticket])
 
@@ -838,18 +798,22 @@ class TestWaiting:
 
     def test_refusal_comes_later_when_the_key_is_held(self) -> None:
         ticket = create_ticket(max_number=2)
-        self.table.last, self.table.conflicts = {"PROJ": 2}, 2
+        self.stack.reach(2)
+        self.stack.dynamodb.before["transact_get_items"] = [conflict] * 2
 
         [answer] = self.answers([ticket])
 
         assert "refused: " in answer.problem
-        assert self.table.transactions == 3
+        assert len(self.stack.dynamodb.requests["transact_get_items"]) == 3
 
     def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()
-        self.table.put(ticket, 1)
-        self.table.records[key_id(ticket.key)][1].pop("number")
+        self.stack.number(ticket, 1, fingerprint="of no version")
 
         [answer] = self.answers([ticket])
 
         assert "damaged" in answer.problem
+
+
+def conflict() -> None:
+    raise client_error("TransactionCanceledException")

@@ -1,18 +1,16 @@
 """`show`, `list` and `find`, for people and for scripts."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
-from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import plain_id
 from tests.support.ctl_process import Ctl, command_context
+from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, SALT
-from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import NotThereError
 from ticketctl.commands.show import find, list_tickets, show
 from ticketctl.show.lookup import parse_ticket_key
@@ -22,28 +20,22 @@ EVIL = "\x1b[2J[red]\u202eevil[/red]"
 
 
 class Tables:
-    """The two tables, which answer as a test says."""
+    """A system of the laboratory's two tables."""
 
     def __init__(self) -> None:
-        self.dynamodb = Stubber(aws_client("dynamodb"))
-        self.asked = parameters(self.dynamodb.client)
-        self.dynamodb.activate()
-        outputs = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
-        clients = {"dynamodb": self.dynamodb.client}
-        session = boto3.Session()
-        stack = Stack("numbers", "eu-west-1", outputs, {}, session, clients)
-        self.context = command_context(stack)
+        self.dynamodb = ModelServices().dynamodb
+        self.outputs = {
+            "TicketsTableName": "tickets",
+            "IdempotencyKeysTableName": "keys",
+        }
+        self.context = command_context(self)
 
-    def hold(self, *items: Item | None) -> None:
-        """Let these be the answers to requests for one item."""
-        for item in items:
-            self.dynamodb.add_response("get_item", {"Item": item} if item else {})
+    def client(self, _: str) -> Any:
+        return self.dynamodb
 
-    def list(self, *pages: list[int]) -> None:
-        """Let tickets of these numbers be the answers to queries."""
-        for numbers in pages:
-            items: Any = [ticket_item("P", number, f"k-{number}") for number in numbers]
-            self.dynamodb.add_response("query", {"Items": items})
+    def put(self, *tickets: Item) -> None:
+        for item in tickets:
+            self.dynamodb.put_item(TableName="tickets", Item=item)
 
 
 @pytest.fixture
@@ -63,7 +55,7 @@ class TestShow:
         )
         item["attributes"] = {"M": {"browser": {"S": "Firefox"}}}
         item["labels"] = {"L": [{"S": "ui"}, {"S": "login"}]}
-        tables.hold(item)
+        tables.put(item)
 
         show(tables.context, "P-1")
 
@@ -87,7 +79,7 @@ class TestShow:
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Else a person reads past a hundred characters that say nothing."""
-        tables.hold(*[ticket_item("P", 1, "k", **EVIDENCE)] * 2)
+        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
 
         show(tables.context, "P-1")
         without = capsys.readouterr().out.splitlines()
@@ -101,7 +93,7 @@ class TestShow:
     ) -> None:
         """Also the attributes that others have added to the item."""
         odd: Any = {"half": {"N": "0.5"}, "set": {"SS": ["a"]}, "bytes": {"B": b"x"}}
-        tables.hold(ticket_item("P", 1, "k") | odd)
+        tables.put(ticket_item("P", 1, "k") | odd)
 
         show(tables.context, "P-1", as_document=True)
 
@@ -120,13 +112,10 @@ class TestList:
     def test_list_ends_with_how_to_see_more_when_there_are_more(
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        tables.list([7, 6, 5])
+        tables.put(*(ticket_item("P", number, "k") for number in range(5, 9)))
 
         list_tickets(tables.context, "P", limit=2, before=8, as_document=True)
 
-        [query] = tables.asked
-        assert query["ExpressionAttributeValues"][":number"] == {"N": "8"}
-        assert (query["ScanIndexForward"], query["ConsistentRead"]) == (False, True)
         shown = capsys.readouterr()
         numbers = [json.loads(line)["number"] for line in shown.out.splitlines()]
         assert numbers == [7, 6]
@@ -136,7 +125,11 @@ class TestList:
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A page ends at 1 MB, before the limit."""
-        tables.list([3, 2], [1], [])
+        tables.put(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
+        query = tables.dynamodb.query
+        tables.dynamodb = SimpleNamespace(
+            query=lambda **request: query(**request | {"Limit": 2})
+        )
 
         list_tickets(tables.context, "P")
 
@@ -150,16 +143,14 @@ class TestList:
     ) -> None:
         """`grep` finds the end of a long title."""
         title = "T" * 400
-        item: Any = ticket_item("P", 1, "k", title=title)
-        tables.dynamodb.add_response("query", {"Items": [item]})
-        tables.list([])
+        tables.put(ticket_item("P", 1, "k", title=title))
 
         list_tickets(tables.context, "P")
 
         assert title in capsys.readouterr().out
 
     def test_list_fails_when_there_are_no_tickets(self, tables: Tables) -> None:
-        tables.list([])
+        tables.put(ticket_item("P", 9, "k"))
 
         with pytest.raises(NotThereError, match="P has no tickets below 9"):
             list_tickets(tables.context, "P", before=9)
@@ -172,7 +163,8 @@ class TestFind:
         self, tables: Tables, capsys: pytest.CaptureFixture[str]
     ) -> None:
         record = key_item("P", 1, "k", chain=EVIDENCE[CHAIN])
-        tables.hold(*[record, ticket_item("P", 1, "k", **EVIDENCE)] * 2)
+        tables.dynamodb.put_item(TableName="keys", Item=record)
+        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
 
         find(tables.context, "P", "k")
         without = capsys.readouterr().out
@@ -203,7 +195,10 @@ class TestFind:
     def test_find_fails_when_record_and_ticket_do_not_match(
         self, tables: Tables, record: Item | None, ticket: Item | None, why: str
     ) -> None:
-        tables.hold(record, ticket)
+        if record:
+            tables.dynamodb.put_item(TableName="keys", Item=record)
+        if ticket:
+            tables.put(ticket)
 
         with pytest.raises(NotThereError, match=why):
             find(tables.context, "P", "k")

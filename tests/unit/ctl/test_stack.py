@@ -23,6 +23,7 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
+from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ctl
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
@@ -104,11 +105,6 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
         ],
     }
     return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
-
-
-def refusal(code: str, message: str = "said\nso") -> ClientError:
-    said = {"Error": {"Code": code, "Message": message}}
-    return ClientError(said, "DescribeStacks")  # type: ignore[arg-type]
 
 
 class TestStack:
@@ -214,10 +210,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (refusal("ExpiredToken"), "aws sso login"),
-            (refusal("UnrecognizedClientException"), "--profile"),
-            (refusal("AccessDenied"), "(AccessDenied) when calling the DescribeStacks"),
-            (refusal("Throttling"), "said so"),
+            (client_error("ExpiredToken"), "aws sso login"),
+            (client_error("UnrecognizedClientException"), "--profile"),
+            (client_error("AccessDenied"), "(AccessDenied) when calling the Query"),
+            (client_error("Throttling", message="said\nso"), "said so"),
             (sdk.NoCredentialsError(), "aws sso login"),
             (sdk.PartialCredentialsError(provider="env", cred_var="x"), "--profile"),
             (sdk.CredentialRetrievalError(provider="p", error_msg="x"), "--profile"),
@@ -247,7 +243,7 @@ class TestErrors:
         ["NoSuch", "AWS.SimpleQueueService.NoSuch", "com.amazonaws.sqs#NoSuch"],
     )
     def test_code_is_the_same_in_each_protocol_of_sqs(self, code: str) -> None:
-        assert error_code(refusal(code)) == "NoSuch"
+        assert error_code(client_error(code)) == "NoSuch"
 
 
 @contextmanager
@@ -282,7 +278,7 @@ class TestCommand:
             (NotThereError("why"), 1),
             (InputError("why"), 2),
             (OSError(28, "No space left on device"), 2),
-            (refusal("Throttling", "why"), 3),
+            (client_error("Throttling", message="why"), 3),
             (sdk.NoRegionError(), 3),
         ],
     )
