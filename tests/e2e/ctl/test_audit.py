@@ -39,7 +39,8 @@ def test_project_is_clean_after_the_main_job(
     document = ctl("audit", "--project", project, "--json")
 
     assert (text.status, document.status) == (0, 0)
-    assert "1 project, 5 items and 5 keys read consistently" in text.out
+    assert "1 project: 5 items of " in text.out
+    assert "and 5 keys of " in text.out
     assert "keys without a ticket were not looked for" in text.out
     assert text.out.rstrip().endswith("clean")
     assert document.json["clean"] is True
