@@ -13,18 +13,23 @@ from induction.steps import STEPS, Rules
 def main() -> Iterator[str]:
     """Print the axioms, the sums and the histories; yield what is red."""
     for number, axiom in enumerate(AXIOMS, 1):
-        print(f"axiom {number}, {source()}: {axiom.text} ({axiom.used})")
+        print(f"axiom {number}, {source(axiom)}: {axiom.text} ({axiom.used})")
     for text in OUT:
         print(f"not in the model: {text}")
     proved: Counter[str] = Counter()
+    left_alone = 0
     for obligation in obligations():
         if obligation.is_proved():
             proved[obligation.step] += 1
+            left_alone += obligation.is_known
         else:
             yield f"not proved: {obligation.step}: {obligation.name}"
     for step, count in proved.items():
         print(f"{step}: {count} obligations proved")
-    print(f"together: {proved.total()} obligations proved")
+    print(
+        f"together: {proved.total()} obligations proved, "
+        f"{left_alone} of them about what a step leaves alone"
+    )
     taken = {
         step
         for schedule in PATHS

@@ -12,34 +12,45 @@ REPORTS: Final = Path(__file__).parents[2] / "docs" / "aws"
 
 @dataclass(frozen=True)
 class Axiom:
-    """A fact, and where the model relies on it."""
+    """A fact, where the model relies on it, and how it is known before a report."""
 
     text: str
     used: str
+    source: str
 
+
+_GUIDE: Final = (
+    "documented in the DynamoDB developer guide, "
+    '"Amazon DynamoDB Transactions: How it works"'
+)
 
 AXIOMS: Final[Sequence[Axiom]] = (
     Axiom(
         "A transaction takes effect as a whole, and only if all of its conditions hold "
         "at that moment.",
         "a block and an import are one step each",
+        _GUIDE,
     ),
     Axiom(
         "No read shows a write that is not decided.",
         "the state has decided items only",
+        _GUIDE,
     ),
     Axiom(
         "`ConditionalCheckFailed` on a put that is conditional on absence says that "
         "the item exists, committed.",
         "a worker learns of a ticket that has the number",
+        "documented in the API reference of DynamoDB, TransactWriteItems",
     ),
     Axiom(
         "No other program puts a number or deletes a ticket",
         "there are no other steps",
+        "a condition, not a fact about AWS",
     ),
     Axiom(
         "A query returns the highest item of one moment, but for blocks just decided.",
         "above what it shows there may be tickets, and no external item",
+        _GUIDE,
     ),
 )
 
@@ -55,10 +66,12 @@ OUT: Final[Sequence[str]] = (
 """What the model leaves out."""
 
 
-def source(reports: Path = REPORTS) -> str:
-    """Return how the axioms are known: documented, or observed by a report."""
-    for path in sorted(reports.glob("*.json"), reverse=True):
+def source(axiom: Axiom, reports: Path = REPORTS) -> str:
+    """Return how an axiom is known, or that the newest report observed it."""
+    for path in sorted(reports.glob("*.json"))[-1:]:
         report = json.loads(path.read_text(encoding="utf-8"))
-        if not report["contradicted"] and not report["cannot_show"]:
+        seen = {row["axiom"] for row in report.get("axioms", ())}
+        wrong = report["contradicted"] or report["cannot_show"]
+        if axiom.text in seen and not wrong:
             return f"observed on {report['time'][:10]}"
-    return "documented"
+    return axiom.source

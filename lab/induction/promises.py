@@ -101,7 +101,8 @@ CHAIN: Final = _of_state(
 DATES: Final = _of_state("7 dates do not run back", invariant.no_date_runs_back)
 NOTHING_BETWEEN: Final = Promise("nothing comes into a finished gap", _nothing_between)
 
-OF_STEPS: Final[Sequence[Promise]] = (GAPLESS, A_NUMBER_STAYS, REFUSALS_STAND)
+PROMISE_1: Final[Sequence[Promise]] = (GAPLESS, A_NUMBER_STAYS)
+OTHERS_OF_STEPS: Final[Sequence[Promise]] = (REFUSALS_STAND,)
 OF_STATES: Final[Sequence[Promise]] = (
     *(ONE_NUMBER, CAPS, CHAIN, DATES, NOTHING_BETWEEN),
 )

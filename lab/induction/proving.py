@@ -8,7 +8,7 @@ import z3
 
 from induction.domain import NUMBER, Domain, SmallDomain, Term
 from induction.invariant import NUMBERS, OTHERS, Property
-from induction.promises import OF_STATES, OF_STEPS, Promise, is_end
+from induction.promises import OF_STATES, OTHERS_OF_STEPS, PROMISE_1, Promise, is_end
 from induction.rules import Rule
 from induction.state import DAY, State, any_state, empty_tables
 from induction.steps import STEPS, Rules
@@ -20,6 +20,10 @@ WITHOUT_KEYS: Final = frozenset({"a key if it has no record", "no import over a 
 """Promise 1 needs no key records: its obligations drop their conditions."""
 
 
+class UndecidedError(Exception):
+    """Z3 found neither a path nor that there is none."""
+
+
 @dataclass(frozen=True)
 class Obligation:
     """A formula that must follow from what is known."""
@@ -29,9 +33,14 @@ class Obligation:
     known: Sequence[Term]
     goal: Term
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known as it stands: the step leaves it alone."""
+        return any(map(self.goal.eq, self.known))
+
     def is_proved(self) -> bool:
-        """Return whether it does; what a step leaves alone is known."""
-        if any(map(self.goal.eq, self.known)):
+        """Return whether it does."""
+        if self.is_known:
             return True
         return bool(decide([*self.known, z3.Not(self.goal)]).check() == z3.unsat)
 
@@ -57,9 +66,12 @@ def obligations() -> Iterator[Obligation]:
     for name, action in STEPS.items():
         step = action(s, d, Rules(WITHOUT_KEYS))
         yield from _all_hold(name, NUMBERS, step.after, d, [*numbers, step.guard])
+        for promise in PROMISE_1:
+            kept = promise.holds(s, step.after, d, Rules())
+            yield Obligation(name, promise.name, [*numbers, step.guard], kept)
         step = action(s, d, Rules())
         yield from _all_hold(name, OTHERS, step.after, d, [*everything, step.guard])
-        for promise in OF_STEPS:
+        for promise in OTHERS_OF_STEPS:
             kept = promise.holds(s, step.after, d, Rules())
             yield Obligation(name, promise.name, [*known, step.guard], kept)
     for promise in OF_STATES:
@@ -114,6 +126,9 @@ def path(
         schedule: The names of the steps.
         rules: The rules that they keep.
         breaks: The promise that the last step breaks, if it must.
+
+    Raises:
+        UndecidedError: The limit of resources is too low.
     """
     d = SmallDomain()
     before = s = empty_tables(d)
@@ -126,7 +141,10 @@ def path(
     if breaks:
         formulas.append(z3.Not(breaks.holds(before, s, d, rules)))
     solver = decide([*d.bounds, *formulas])
-    if solver.check() != z3.sat:
+    outcome = solver.check()
+    if outcome == z3.unknown:
+        raise UndecidedError(schedule)
+    if outcome == z3.unsat:
         return None
     model = solver.model()
     return [

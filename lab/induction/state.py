@@ -77,7 +77,7 @@ class State:
     clock: Callable[[], Term] = of(start=z3.IntVal(0))
     """The earliest reading of any clock; the latest one is a day later."""
 
-    # Ghosts, which no guard reads.
+    # Ghosts, which no guard reads, but `lost`: a reserved item with a chain shows it.
     finished: Of = of(NUMBER, sort=BOOLEAN, start=NO)
     """Whether the seed that ends at a number is finished."""
     base: Of = of(NUMBER)

@@ -30,11 +30,12 @@ from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_t
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore, serialized
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.block import Block, NewTicket
 from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
 from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.field_types import timestamp
+from ticket_numbering.contract.messages import Assignment
 from ticketctl.sequences.seeding import Seeded
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
@@ -304,6 +305,7 @@ FRESH: list[tuple[Check, list[Step]]] = [
         [SEND, call("reserve", 5), COMMIT, call("reserve", 2), call("seeded", 5)],
     ),
     (Check.SEED_LEFT_OPEN, [call("reserve", 5), call("seeded", 5)]),
+    (Check.SEED_LEFT_OPEN, [call("reserve", 5), FINISH]),
     (Check.RESERVED_TWICE, [call("reserve", 5), call("reserve", 5)]),
     (Check.TICKET_OVERWRITTEN, [SEND, COMMIT, call("reserve", 1)]),
     (
@@ -339,6 +341,16 @@ class TestBrokenPromises:
         assert caught.value.check is check
 
 
+def written(new: NewTicket, assignment: Assignment) -> dict[Address, Item | None]:
+    """Return the items of a ticket and of its key."""
+    item = ticket_item(new.request, assignment, new.salt)
+    record = key_item(new.request, assignment, expires_at=None)
+    return {
+        Address(TICKETS, ("PROJ", Decimal(assignment.number))): serialized(item),
+        Address(KEYS, (record["id"],)): serialized(record),
+    }
+
+
 class TestDates:
     """A date runs back only where two clocks differ by more than a day."""
 
@@ -353,14 +365,7 @@ class TestDates:
             block = block_of([create_ticket()], number, timestamp(assigned_at), chain)
             chain = block.last.chain
             [new] = block.tickets
-            item = ticket_item(new.request, new.assignment, new.salt)
-            record = key_item(new.request, new.assignment, expires_at=None)
-            chains.decided(
-                {
-                    Address(TICKETS, ("PROJ", Decimal(number))): serialized(item),
-                    Address(KEYS, (record["id"],)): serialized(record),
-                }
-            )
+            chains.decided(written(new, new.assignment))
         return chains
 
     def test_date_may_run_back_when_clocks_differ_by_more_than_a_day(self) -> None:
@@ -376,6 +381,29 @@ class TestDates:
             self.dated_back(timedelta(hours=hours_back), timedelta(hours=hours_apart))
 
         assert caught.value.check is Check.DATE
+
+
+class TestChains:
+    """Each new ticket has a chain, and a date of the documented form."""
+
+    @pytest.mark.parametrize(
+        ("changes", "check"),
+        [
+            ({"chain": None}, Check.CHAIN),
+            ({"assigned_at": "2026-11-21T06:00:00Z"}, Check.DATE),
+        ],
+    )
+    def test_violation_is_seen_when_the_ticket_lacks_it(
+        self, changes: dict[str, Any], check: Check
+    ) -> None:
+        scene, block = Scene(), block_of([create_ticket()])
+        [new] = block.tickets
+        assignment = replace(new.assignment, **changes)
+
+        with pytest.raises(Violation) as caught:
+            Chains(scene.monitor, timedelta()).decided(written(new, assignment))
+
+        assert caught.value.check is check
 
 
 class RefusesAll(SNSPublisher):

@@ -216,6 +216,19 @@ class CreatingTickets(Wrapping):
         return self.real.update_item(**request | {"Key": key})
 
 
+class ChangingTitles(Wrapping):
+    """An operator's client that voids a ticket, and changes its text."""
+
+    def update_item(self, **request: Any) -> Any:
+        """Set the title, too."""
+        change = request["UpdateExpression"] + ", title = :title"
+        values = request["ExpressionAttributeValues"] | {":title": {"S": "changed"}}
+        return self.real.update_item(
+            **request
+            | {"UpdateExpression": change, "ExpressionAttributeValues": values}
+        )
+
+
 class ForgettingOrigin(Wrapping):
     """An operator's client that makes a number from elsewhere look like a worker's."""
 
@@ -249,6 +262,11 @@ def forget_record(actions: list[Any]) -> None:
 def commit_to_nothing(actions: list[Any]) -> None:
     """Erase the ticket so that its chain does not fit."""
     actions[0]["Put"]["Item"].pop("commitment", None)
+
+
+def lose_chain(actions: list[Any]) -> None:
+    """Erase the ticket, and the link of the next one."""
+    actions[0]["Put"]["Item"].pop("chain", None)
 
 
 def keep_salt(actions: list[Any]) -> None:
@@ -402,6 +420,8 @@ OPERATORS: Final[Sequence[tuple[Wrapper, Check]]] = (
     (partial(ErasingWrongly, change=forget_record), Check.ERASED_RECORD),
     (partial(ErasingWrongly, change=commit_to_nothing), Check.ERASED_TEXT),
     (partial(ErasingWrongly, change=keep_salt), Check.ERASED_TEXT),
+    (partial(ErasingWrongly, change=lose_chain), Check.MARK_CHANGED),
+    (ChangingTitles, Check.MARK_CHANGED),
 )
 """Known-bad operators, and what each of them breaks first."""
 

@@ -13,7 +13,9 @@ SEEN: dict[str, Any] = {
     "time": "2027-01-02T03:04:05+00:00",
     "contradicted": [],
     "cannot_show": [],
+    "axioms": [{"axiom": AXIOMS[0].text}],
 }
+WRONG = SEEN | {"contradicted": ["a fact"]}
 
 
 def test_page_states_each_axiom() -> None:
@@ -23,18 +25,19 @@ def test_page_states_each_axiom() -> None:
 
 
 @pytest.mark.parametrize(
-    ("report", "said"),
+    ("reports", "said"),
     [
-        (SEEN, "observed on 2027-01-02"),
-        (SEEN | {"contradicted": ["a fact"]}, "documented"),
-        (SEEN | {"cannot_show": ["conflicts"]}, "documented"),
-        (None, "documented"),
+        ([WRONG, SEEN], "observed on 2027-01-02"),
+        ([SEEN, WRONG], AXIOMS[0].source),
+        ([SEEN | {"cannot_show": ["conflicts"]}], AXIOMS[0].source),
+        ([SEEN | {"axioms": []}], AXIOMS[0].source),
+        ([], AXIOMS[0].source),
     ],
 )
-def test_axioms_are_observed_when_a_report_from_aws_contradicts_none(
-    tmp_path: Path, report: dict[str, Any] | None, said: str
+def test_axiom_is_observed_when_the_newest_report_from_aws_has_seen_it(
+    tmp_path: Path, reports: list[dict[str, Any]], said: str
 ) -> None:
-    if report:
-        (tmp_path / "report.json").write_text(json.dumps(report))
+    for place, report in enumerate(reports):
+        (tmp_path / f"{place}.json").write_text(json.dumps(report))
 
-    assert source(tmp_path) == said
+    assert source(AXIOMS[0], tmp_path) == said
