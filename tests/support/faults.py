@@ -57,10 +57,7 @@ _IN_PART: Final = {Fault.PARTIAL: 6, Fault.GARBLED: 1}
 DECKS: Final[Mapping[str, tuple[int, Mapping[Fault, int]]]] = {
     QUERY: (300, _usual(4) | _CUT),
     LOOKUP: (30, _usual(1) | _IN_PART),
-    WRITE: (
-        320,
-        _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | {Fault.KILLED_DURING: 1},
-    ),
+    WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | _DURING),
     PUBLISH: (100, _usual(2) | _AFTERWARDS | _IN_PART),
     DEAD_LETTER: (50, _usual(1) | _AFTERWARDS | _IN_PART),
 }

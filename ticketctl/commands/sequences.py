@@ -145,7 +145,8 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
         int, typer.Option("--from", min=1, help="The first number.", show_default=False)
     ],
     last: Annotated[
-        int | None, typer.Option("--to", min=1, help="The last one; default: the last.")
+        int | None,
+        typer.Option("--to", min=1, help="The last one; default: the project's last."),
     ] = None,
     imported: Annotated[
         bool,
@@ -167,16 +168,15 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
     as erased. Reserved numbers have no event; imported ones had none.
 
     Run it again from the number that it names, if it was interrupted. Ends with status
-    1 if a number of the range is missing, or malformed and could not be announced.
+    1 if a number of the range is missing, malformed or changed, and not announced.
     """
     checked_project(project)
     stack = stack_of(ctx)
     highest = last_number(stack, project)
     last = highest if last is None else last
     if not first <= last <= highest:
-        raise InputError(
-            f"no such range: {project} has the numbers up to {highest or 'none yet'}"
-        )
+        numbers = f"the numbers up to {highest}" if highest else "no numbers"
+        raise InputError(f"no such range: {project} has {numbers}")
     repeat = Repeat(stack, project, first, last, stack.number_padding, imported)
     if not dry_run:
         confirm(

@@ -19,6 +19,8 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticketctl.audit.chain import Link, chain_problem, link_of
+from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS
@@ -57,11 +59,16 @@ class Repeat:
     """Of the events by their types, and of the numbers that are left out."""
     problems: int = 0
     """Remarks about numbers that should have had an event."""
+    before: Link = field(default_factory=Link)
+    """The last item that was read: the next ticket's hash covers its hash."""
 
     def tickets(self) -> Iterator[Ticket]:
         """Yield the items of the range."""
         due = self.first
-        for found in self._above(due - 1):
+        for found in self._above(max(due - 2, 0)):
+            if found.number < self.first:
+                self.before = link_of(found)
+                continue
             end = min(found.number, self.last + 1)
             if due < end and found.explains_a_gap:
                 self.counts[_NOT_HERE] += end - due
@@ -77,6 +84,11 @@ class Repeat:
     def envelopes(self, tickets: Iterable[Ticket]) -> Iterator[Envelope]:
         """Yield the events of tickets, and count what has none."""
         for found in tickets:
+            before, self.before = self.before, link_of(found)
+            if _is_changed(found, before):
+                key = found.ticket_key
+                self._remark(f"{key} is not as it was announced; see: ticketctl audit")
+                continue
             try:
                 envelopes = [
                     envelope_of(event, found, replayed=True)
@@ -138,6 +150,13 @@ class Repeat:
 
     def _above(self, number: int) -> Iterator[Ticket]:
         return tickets_above(self.stack, self.project_id, number)
+
+
+def _is_changed(found: Ticket, before: Link) -> bool:
+    """Tell whether a ticket contradicts its hash; that needs the one before it."""
+    if not found.chain or found.status == RESERVED or before.number + 1 != found.number:
+        return False
+    return chain_problem(found, before) is Kind.CHANGED
 
 
 def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:

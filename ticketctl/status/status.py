@@ -163,8 +163,8 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         on, well = states.count("ALARM"), states.count("OK")
         yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
-    if status["problems"]:
-        yield "docs/on-call.md says what to do about each"
+    if any(alarm["state"] == "ALARM" for alarm in status["alarms"] or ()):
+        yield "docs/on-call.md says what to do about each alarm"
     if status["dead_letters"]:
         yield "`ticketctl dead-letters list` says why"
 

@@ -32,11 +32,11 @@ def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
     outputs = [*NEEDED_OUTPUTS, *limits]
     named = {variable_of(output): stack.outputs[output] for output in outputs}
     named["TICKETCTL_STACK"] = stack.name
-    named[UNSET] = " ".join(["unset", *named, UNSET])
+    named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
     if profile:
         yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
         named["AWS_PROFILE"] = profile
-    named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
+    named[UNSET] = " ".join(["unset", *named, UNSET])
     for name, value in named.items():
         yield f"export {name}={shlex.quote(value)}"
 

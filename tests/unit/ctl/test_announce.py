@@ -228,6 +228,24 @@ class TestRange:
         assert "PROJ-2 is malformed; see: ticketctl show PROJ-2" in ended.err
         assert ended.status == Status.FOUND
 
+    @pytest.mark.parametrize("first", [1, 2])
+    def test_ticket_that_contradicts_its_hash_is_told_and_not_announced(
+        self, site: Site, first: int
+    ) -> None:
+        """Its number and id would come with another text."""
+        previous = ""
+        for number in (1, 2, 3):
+            request = create_ticket("PROJ", f"k-{number}")
+            site.give(request, number, previous)
+            previous = site.tickets()[number]["chain"]
+        site.change_ticket(2, title="changed")
+
+        ended = announce(site, first)
+
+        assert ids(site.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
+        assert "PROJ-2 is not as it was announced; see: ticketctl audit" in ended.err
+        assert ended.status == Status.FOUND
+
 
 class TestConsent:
     """Nothing goes to every subscriber by mistake."""
@@ -278,7 +296,7 @@ class TestConsent:
 
         with pytest.raises(KeyboardInterrupt):
             announce(site)
-        with pytest.raises(InputError, match="has the numbers up to none yet"):
+        with pytest.raises(InputError, match="has no numbers"):
             announce(site, project="EMPTY", dry_run=True)
 
         assert "announced: nothing; " in site.printed.readouterr().err
