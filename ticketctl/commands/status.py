@@ -1,5 +1,6 @@
 """The commands that show the state of the system, and lead a shell to it."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -70,4 +71,4 @@ def env(ctx: typer.Context) -> None:
     anywhere: what this prints is whole, or it prints nothing.
     """
     profile = ctx.find_root().params.get("profile")
-    typer.echo("\n".join(shell_lines(stack_of(ctx), profile)))
+    typer.echo("\n".join(shell_lines(stack_of(ctx), profile, os.environ)))

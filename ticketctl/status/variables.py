@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack
@@ -18,8 +18,13 @@ _STRONGER_THAN_A_PROFILE: Final = (
 )
 """The variables that boto3 looks at before `AWS_PROFILE`."""
 
+_WITH_THE_STACK: Final = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE")
+"""The variables that lead to a stack, and that a shell can have of its own."""
 
-def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
+
+def shell_lines(
+    stack: Stack, profile: str | None, shell: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the lines that lead a shell to a stack, and to no other.
 
     Region and profile go with its name, which several accounts and Regions can have.
@@ -27,6 +32,7 @@ def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
     Args:
         stack: The stack.
         profile: The profile that found it, if one was named.
+        shell: The shell's own variables; Region and profile of it come back.
     """
     limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
     outputs = [*NEEDED_OUTPUTS, *limits]
@@ -36,8 +42,13 @@ def shell_lines(stack: Stack, profile: str | None) -> Iterator[str]:
     if profile:
         yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
         named["AWS_PROFILE"] = profile
-    named[UNSET] = " ".join(["unset", *named, UNSET])
-    for name, value in named.items():
+    own = {name: shell[name] for name in _WITH_THE_STACK if name in shell}
+    named[UNSET] = "; ".join([" ".join(["unset", *named, UNSET]), *_exports(own)])
+    yield from _exports(named)
+
+
+def _exports(variables: Mapping[str, str]) -> Iterator[str]:
+    for name, value in variables.items():
         yield f"export {name}={shlex.quote(value)}"
 
 

@@ -91,6 +91,37 @@ def test_no_variable_of_the_stack_before_is_left_when_the_next_is_not_found(
     assert said == "+++3"
 
 
+@pytest.mark.parametrize("own", ["", "us-east-1"])
+def test_own_region_comes_back_and_the_profile_goes_when_the_next_is_not_found(
+    own: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    variables = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), own) if own else {}
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    program(before, printed(capsys, "prod"))
+    program(tmp_path, "", status=3)
+    look = 'printf "$AWS_REGION+$AWS_DEFAULT_REGION+$AWS_PROFILE"'
+
+    said = shell(
+        tmp_path,
+        f"PATH={before}:$PATH",
+        LINE,
+        'PATH="${PATH#*:}"',
+        LINE,
+        look,
+        **variables,
+    )
+
+    assert said == f"{own}+{own}+"
+
+
 @pytest.mark.parametrize(
     ("profile", "said"), [(None, "key+mine"), ("prod of us", "+prod of us")]
 )
