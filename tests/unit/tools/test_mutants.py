@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tools.mutants import change, entries, without_tests
+from tools.mutants import change, entries, is_wording, without_tests
 
 SHOWN: Final = """\
 --- src/ticket_numbering/worker/worker.py
@@ -48,6 +48,35 @@ class TestBaseline:
 
     def test_entries_are_the_paragraphs_with_a_change(self) -> None:
         assert len(entries(BASELINE)) == 2
+
+
+class TestWording:
+    """Mutants that no test is asked for."""
+
+    @pytest.mark.parametrize("text", ["XXno keyXX", "NO KEY"])
+    def test_mutant_is_wording_when_only_letters_of_a_sentence_changed(
+        self, text: str
+    ) -> None:
+        assert is_wording(_changed('print("No key")', f'print("{text}")'))
+
+    @pytest.mark.parametrize(
+        ("line", "mutated"),
+        [
+            ('print("no key")', 'print("")'),
+            ('row["key"]', 'row["KEY"]'),
+            ('row["key"] = "no key"', 'row["XXkeyXX"] = "no key"'),
+            ("return True", "return False"),
+            ('print("no key", count + 1)', 'print("no key", count - 1)'),
+        ],
+    )
+    def test_mutant_is_no_wording_when_a_program_may_read_what_changed(
+        self, line: str, mutated: str
+    ) -> None:
+        assert not is_wording(_changed(line, mutated))
+
+
+def _changed(line: str, mutated: str) -> str:
+    return f"--- ticketctl/audit/report.py\n-    {line}\n+    {mutated}"
 
 
 def test_mutant_is_judged_by_no_test_when_pytest_could_not_run_them(
