@@ -145,7 +145,7 @@ class TestRuns:
         tables.page = 100
         tables.scan = unordered  # type: ignore[method-assign]
 
-        assert (Kind.CHANGED, 11, 11) in found(tables)
+        assert found(tables) == [(Kind.CHANGED, 11, 11)]
 
 
 class TestFalseAlarms:
