@@ -132,8 +132,9 @@ class AuditReading:
             self._note_malformed(found.project_id, name)
         if found.has_number:  # Malformed or not, it is not missing.
             numbers = self.projects[found.project_id]
-            is_judged = (check or numbers.chain).follow(found)
-            check_amount(numbers.chain.amount)
+            chain = check or numbers.chain
+            is_judged = chain.follow(found)
+            check_amount(sum(map(len, chain.runs.values())))
             numbers.add(found, is_expired=self._is_expired(found), is_judged=is_judged)
 
     def _read_in_order(self) -> None:
