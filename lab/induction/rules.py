@@ -58,7 +58,7 @@ RULES: Final[Sequence[Rule]] = (
     Rule("no import over a ticket", A_NUMBER_STAYS, "block jump read_above import"),
     Rule("no import over a key", ONE_NUMBER, "block jump read_above import"),
     Rule("an import below a seed's end", GAPLESS, "import query block"),
-    Rule("no mark without a ticket", ONE_NUMBER, "block mark"),
+    Rule("no mark without a ticket", GAPLESS, "block mark"),
     Rule("origin stays", GAPLESS, "jump read_above import mark"),
     Rule("no number above its cap", CAPS, "block"),
     Rule("no refusal of a numbered request", REFUSALS_STAND, "block learn refuse"),

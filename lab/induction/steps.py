@@ -237,7 +237,9 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
     guard = z3.And(
         s.phase(o) == SCANNING, v >= 0, v < top, z3.Or(v == 0, s.item(v)), between
     )
-    return Step(guard, after, {"operator": o, "shows": v})
+    is_due = z3.And(v + 1 < top, is_open)
+    words = {"operator": o, "shows": v, "due": z3.If(is_due, v + 1, 0)}
+    return Step(guard, after, words)
 
 
 def reserve(s: State, d: Domain, rules: Rules) -> Step:
@@ -310,13 +312,12 @@ def import_(s: State, d: Domain, rules: Rules) -> Step:
 def mark(s: State, d: Domain, rules: Rules) -> Step:
     """Void or erase: number, key, chain, date and `origin` stay."""
     n, after = d.fresh(NUMBER), s
+    guard = s.keyed(n)
     if "no mark without a ticket" in rules.broken:
-        after = replace(
-            s, kind=put(s.kind, n + 1, TICKET), key=put(s.key, n + 1, s.key(n))
-        )
-    if "origin stays" in rules.broken:
+        guard = z3.And(n > 0, s.kind(n) == NOTHING)
+    if rules.broken & {"no mark without a ticket", "origin stays"}:
         after = replace(s, kind=put(s.kind, n, TICKET))
-    return Step(s.keyed(n), after, {"number": n})
+    return Step(guard, after, {"number": n})
 
 
 def lose(s: State, d: Domain, rules: Rules) -> Step:
@@ -324,15 +325,15 @@ def lose(s: State, d: Domain, rules: Rules) -> Step:
 
     It says that it ends a seed, of its own number alone.
     """
-    n = d.fresh(NUMBER)
+    n, is_end = d.fresh(NUMBER), rules.keeps("a lost number is an end")
     after = replace(
         s,
         kind=put(s.kind, n, RESERVED),
-        ends=put(s.ends, n, rules.keeps("a lost number is an end")),
+        ends=put(s.ends, n, is_end),
         lost=put(s.lost, n, YES),
         topped=put(s.topped, n, YES),
     )
-    return Step(s.ticket(n), after, {"number": n})
+    return Step(s.ticket(n), after, {"number": n, "is an end": is_end})
 
 
 # Time.

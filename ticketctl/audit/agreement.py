@@ -47,11 +47,9 @@ def of_record(record: KeyRecord) -> Shared:
 
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
     """Return the names of the fields in which they differ."""
-    pairs = zip(of_ticket(ticket), of_record(record), strict=True)
+    own, recorded = of_ticket(ticket), of_record(record)
     return [
-        name
-        for name, (own, recorded) in zip(Shared._fields, pairs, strict=True)
-        if own != recorded
+        name for name in Shared._fields if getattr(own, name) != getattr(recorded, name)
     ]
 
 
@@ -69,8 +67,8 @@ def explains(item: Ticket | None, record: KeyRecord) -> bool:
 
 def difference_kind(ticket: Ticket, record: KeyRecord) -> Kind:
     """Return whether they differ, or may agree for a release that knows more."""
-    version, _, _ = record.fields[FINGERPRINT].partition(":")
-    is_later = version not in {FINGERPRINT_VERSION, ERASED}
+    known = f"{FINGERPRINT_VERSION}:", ERASED_FINGERPRINT
+    is_later = not record.fields[FINGERPRINT].startswith(known)
     if differences(ticket, record) == [FINGERPRINT] and (
         is_later or has_unknown_attributes(ticket)
     ):

@@ -189,8 +189,6 @@ class ChainCheck:
     before: Link = field(default_factory=Link)
     runs: dict[Kind, list[Range]] = field(default_factory=lambda: defaultdict(list))
     """The first and the last number of tickets with a problem, by its kind."""
-    amount: int = 0
-    """The count of runs."""
     is_behind_gap: bool = False
     """Whether the number before the last item's is missing."""
     is_out_of_order: bool = False
@@ -215,7 +213,6 @@ class ChainCheck:
         """Add the runs of a check of tickets that showed later."""
         for kind, ends in later.suspects():
             self.runs[kind].append(ends)
-            self.amount += 1
 
     def suspects(self) -> Iterator[tuple[Kind, Range]]:
         """Yield the runs."""
@@ -237,4 +234,3 @@ class ChainCheck:
             runs[-1] = runs[-1][0], number
         else:
             runs.append((number, number))
-            self.amount += 1

@@ -67,12 +67,12 @@ def add_heads(path: str, heads: Iterable[Head]) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    lines = [json.dumps(asdict(head)) + "\n" for head in heads]
+    lines = [json.dumps(asdict(head)).encode() + b"\n" for head in heads]
     there = Path(path)
     try:
         is_ended = not there.is_file() or there.read_bytes()[-1:] in {b"", b"\n"}
-        with there.open("a", encoding="utf-8") as file:
-            file.writelines(lines if is_ended or not lines else ["\n", *lines])
+        with there.open("ab") as file:
+            file.writelines(lines if is_ended or not lines else [b"\n", *lines])
     except OSError as error:
         raise InputError(
             f"{shown_name(path)}: cannot be written: {error.strerror}"
@@ -101,9 +101,9 @@ def heads_of(
     reader: TableReader, table: str, places: Iterable[Place], when: str
 ) -> Iterator[Head]:
     """Yield the heads of the tickets that fit the chain."""
-    for (project_id, number), ticket, before in _with_links(reader, table, places):
-        head = Head(project_id, number, ticket.chain if ticket else "", when)
-        if not _failure(head, ticket, before):
+    for place, ticket, before in _with_links(reader, table, places):
+        head = ticket and Head(*place, ticket.chain, when)
+        if head and not _failure(head, ticket, before):
             yield head
 
 

@@ -92,7 +92,7 @@ class ProjectNumbers:
 
     def unmatched(self) -> Iterator[int]:
         """Yield the tickets without a record of their keys."""
-        for number, flags in zip(self.numbers, self.flags, strict=True):
+        for number, flags in self._items():
             if not flags & _MATCHED:
                 yield number
 
@@ -104,7 +104,7 @@ class ProjectNumbers:
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
         before, flags_before = self.start, 0
-        for after, flags in zip(self.numbers, self.flags, strict=True):
+        for after, flags in self._items():
             if after - before > 1:
                 kind: Kind | None = Kind.GAP
                 if flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL:
@@ -116,7 +116,7 @@ class ProjectNumbers:
     def unchained(self) -> Iterator[Range]:
         """Yield the first and the last number of each segment without a chain."""
         first = last = 0
-        for number, flags in zip(self.numbers, self.flags, strict=True):
+        for number, flags in self._items():
             if not flags & _CHAINED:
                 first, last = first or number, number
             elif first:
@@ -127,19 +127,23 @@ class ProjectNumbers:
 
     def lost(self) -> Iterator[int]:
         """Yield the numbers of lost tickets."""
-        for number, flags in zip(self.numbers, self.flags, strict=True):
+        for number, flags in self._items():
             if flags & _LOST:
                 yield number
 
     def ends(self) -> Iterator[int]:
         """Yield the last ticket of each segment of the chain, or of a part of one."""
-        items = zip(self.numbers, self.flags, strict=True)
         for (number, flags), (after, flags_after) in itertools.pairwise(
-            itertools.chain(items, [(0, 0)])
+            itertools.chain(self._items(), [(0, 0)])
         ):
             is_inside = after == number + 1 and _is_ticket_of_chain(flags_after)
             if _is_ticket_of_chain(flags) and not is_inside:
                 yield number
+
+    def _items(self) -> Iterator[tuple[int, int]]:
+        """Yield each number with its flags."""
+        for place, number in enumerate(self.numbers):
+            yield number, self.flags[place]
 
 
 def _is_ticket_of_chain(flags: int) -> bool:

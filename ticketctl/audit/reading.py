@@ -66,10 +66,9 @@ class AuditReading:
         if not self.plan.projects:
             for page in self.reader.scan(self.plan.tickets_table):
                 self._add(page)
-            self._sort()
+            self._read_in_order()
             for page in self.reader.scan(self.plan.keys_table):
                 self._match(page)
-        self._follow_again()
 
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
         """Look again for missing numbers."""
@@ -78,7 +77,8 @@ class AuditReading:
             for found in self.tickets_between(project_id, ends, check):
                 self._take(found, check)
             numbers.chain.add_suspects(check)
-        self._sort()
+        for numbers in self.projects.values():
+            numbers.sort()
 
     def tickets_between(
         self, project_id: str, ends: Range, check: ChainCheck
@@ -132,23 +132,18 @@ class AuditReading:
             self._note_malformed(found.project_id, name)
         if found.has_number:  # Malformed or not, it is not missing.
             numbers = self.projects[found.project_id]
-            is_judged = (check or numbers.chain).follow(found)
-            check_amount(numbers.chain.amount)
+            chain = check or numbers.chain
+            is_judged = chain.follow(found)
+            check_amount(sum(map(len, chain.runs.values())))
             numbers.add(found, is_expired=self._is_expired(found), is_judged=is_judged)
 
-    def _follow_again(self) -> None:
-        """Follow the tickets that came in another order than that of their numbers."""
+    def _read_in_order(self) -> None:
+        """Read again the projects whose tickets did not come in order."""
         for project_id, numbers in self.projects.items():
             if numbers.chain.is_out_of_order:
-                numbers.chain = ChainCheck()
-                ends = numbers.start + 1, HIGHEST
-                for found in self.tickets_between(project_id, ends, numbers.chain):
-                    if found.has_number:
-                        numbers.chain.follow(found)
-
-    def _sort(self) -> None:
-        for numbers in self.projects.values():
-            numbers.sort()
+                self.projects[project_id] = ProjectNumbers()
+                for page in self.reader.project(self.plan.tickets_table, project_id):
+                    self._add(page)
 
     def _match(self, page: Sequence[Item]) -> None:
         """Match records with their tickets."""

@@ -70,7 +70,7 @@ def print_projects(projects: Iterable[ProjectAudit]) -> None:
             Text(visible(project.project_id)),
             f"{project.tickets:,}",
             str(project.last),
-            _ranges(gaps),
+            _first([f"{first}-{last}" for first, last in gaps], _MAX_GAPS) or "0",
             f"{len(project.findings) - len(gaps):,}",
             f"{project.external:,}",
             f"{project.no_ticket:,}",
@@ -137,9 +137,13 @@ def _extent(plan: AuditPlan) -> Iterator[str]:
 def _named(text: str, names: Sequence[str]) -> Iterator[str]:
     """Yield a line that names the first few, if there are any."""
     if names:
-        more = len(names) - _MAX_NAMED
-        shown = ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" * (more > 0))
-        yield f"{text}: {shown}"
+        yield f"{text}: {_first(names, _MAX_NAMED)}"
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """Return the first few names, and how many more there are."""
+    shown, more = ", ".join(names[:most]), len(names) - most
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _range_of(project_id: str, ends: Range) -> str:
@@ -153,13 +157,6 @@ def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:
         for place, project in enumerate(projects)
         if place < _MAX_ROWS or not project.is_clean
     ]
-
-
-def _ranges(ranges: Sequence[Range]) -> str:
-    shown = [f"{first}-{last}" for first, last in ranges[:_MAX_GAPS]]
-    if more := len(ranges) - len(shown):
-        shown.append(f"and {more} more")
-    return ", ".join(shown) or "0"
 
 
 def _project_json(project: ProjectAudit) -> dict[str, Any]:

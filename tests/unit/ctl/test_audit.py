@@ -3,7 +3,7 @@
 import pickle
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Barrier
@@ -26,12 +26,18 @@ from tests.support.audit_tables import (
 from tests.support.canned_aws import aws_client
 from tests.support.cases import plain_id
 from tests.support.fakes import Clock
-from ticket_numbering.contract.dynamodb_items import ERASED, RESERVED, VOIDED
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED,
+    EXTERNAL,
+    RESERVED,
+    VOIDED,
+)
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
 from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Finding, Kind
+from ticketctl.audit.heads import Head
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
-from ticketctl.audit.report import print_report, report_json
+from ticketctl.audit.report import print_projects, print_report, report_json
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
@@ -130,19 +136,14 @@ def reserved_for(tables: Tables, number: int, key: str) -> None:
 
 
 # Each has one fault; the finding that the audit must have.
-Flaw = tuple[Callable[[Tables], None], Kind, tuple[int, ...], str]
-FLAWS: dict[str, Flaw] = {
+FLAWS: dict[str, tuple[Callable[[Tables], None], Finding]] = {
     "second ticket": (
         lambda tables: tables.ticket("A", 3, "key-2"),
-        Kind.DUPLICATE,
-        (2, 3),
-        "key-2",
+        Finding(Kind.DUPLICATE, "A", (2, 3), "key-2"),
     ),
     "no key": (
         lambda tables: tables.ticket("A", 3, "lone"),
-        Kind.TICKET_WITHOUT_KEY,
-        (3,),
-        "lone",
+        Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone"),
     ),
     **{
         f"no key, {status}": (
@@ -154,41 +155,29 @@ FLAWS: dict[str, Flaw] = {
                 status=status,
                 title=ERASED_TITLE,
             ),
-            Kind.TICKET_WITHOUT_KEY,
-            (3,),
-            "lone",
+            Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone"),
         )
         for status in (VOIDED, ERASED)
     },
     "another's number": (
         lambda tables: tables.key("A", 1, "key-2"),
-        Kind.MISMATCH,
-        (2,),
-        "key-2",
+        Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=1),
     ),
     "a number that is not there": (
         lambda tables: tables.key("A", 9, "key-2"),
-        Kind.MISMATCH,
-        (2,),
-        "key-2",
+        Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=9),
     ),
     "no ticket": (
         lambda tables: tables.key("A", 9, "lone"),
-        Kind.KEY_WITHOUT_TICKET,
-        (9,),
-        "lone",
+        Finding(Kind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
     ),
     "a reserved number": (
         lambda tables: reserved_for(tables, 3, "lone"),
-        Kind.KEY_WITHOUT_TICKET,
-        (3,),
-        "lone",
+        Finding(Kind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
     ),
     "a ticket of another key": (
         lambda tables: tables.key("A", 2, "lone"),
-        Kind.GIVEN_TWICE,
-        (2,),
-        "lone",
+        Finding(Kind.GIVEN_TWICE, "A", (2,), "lone"),
     ),
 }
 
@@ -197,22 +186,21 @@ class TestKeys:
     """Each key has one ticket, and each names the other."""
 
     @BOTH_WAYS
-    @pytest.mark.parametrize("flaw", FLAWS.values(), ids=FLAWS)
+    @pytest.mark.parametrize(("spoil", "expected"), FLAWS.values(), ids=FLAWS)
     def test_audit_finds_what_is_wrong_once(
-        self, flaw: Flaw, projects: tuple[str, ...]
+        self,
+        spoil: Callable[[Tables], None],
+        expected: Finding,
+        projects: tuple[str, ...],
     ) -> None:
         """A single project's tickets do not show a key that names none of them."""
-        spoil, *expected = flaw
         tables = sequence(1, 2)
         tables.both("B", 1)
         spoil(tables)
 
-        found = [
-            [finding.kind, finding.numbers, finding.idempotency_key]
-            for finding in audited(tables, *projects).findings
-        ]
+        found = audited(tables, *projects).findings
 
-        is_of_key = expected[0] in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
+        is_of_key = expected.kind in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
         is_seen = not (projects and is_of_key)
         assert found == ([expected] if is_seen else [])
 
@@ -345,6 +333,14 @@ class TestLiveSystem:
         assert only(report).numbers == (1, 2, 3)
         assert not report.findings
 
+    def test_last_transaction_is_no_finding_when_its_record_showed_first(self) -> None:
+        """No number behind it says that one is missing."""
+        tables = sequence(1)
+        tables.key("A", 2, "key-2")
+        tables.on_pause = lambda: tables.both("A", 2)
+
+        assert not audited(tables).findings
+
     def test_malformed_ticket_is_found_when_it_shows_late(self) -> None:
         tables = sequence(1, 3)
         tables.on_pause = lambda: tables.ticket("A", 2, None)
@@ -451,6 +447,15 @@ def report_of(*projects: ProjectAudit) -> AuditReport:
     return AuditReport(reading, projects, datetime.now(UTC))
 
 
+def seeded(lost: int) -> Tables:
+    """Return tables with everything that a row counts, and a lost ticket at the end."""
+    tables = sequence(1, 2, 5, seeds=[(6, 9), (9, 9)])
+    tables.both("A", 4, status=VOIDED)
+    tables.both("A", 7, origin=EXTERNAL)
+    tables.ticket("A", lost, None, status=RESERVED, origin=EXTERNAL, chain="v1:a")
+    return tables
+
+
 class TestReport:
     """People see a summary, and scripts everything."""
 
@@ -470,6 +475,7 @@ class TestReport:
         assert "049" in table
         assert "050" not in table
         for name in (
+            "project",
             "gaps",
             "other",
             "count",
@@ -504,6 +510,129 @@ class TestReport:
         assert all(name in said for name in names)
         assert all(str(finding) in said for finding in findings)
 
+    def test_scripts_get_the_whole_report(self) -> None:
+        gap = Finding(Kind.GAP, "A", (3, 3))
+        plan = AuditPlan("t", "k", ("A",), heads=[Head("A", 1, "v1")], since={"A": 0})
+        started = datetime(2027, 1, 2, tzinfo=UTC)
+        reading = AuditReading(TableReader(None, units=5.5), plan, started=started)
+        reading.tickets_read, reading.keys_read = 8, 5
+        projects = audited(seeded(lost=10)).projects
+
+        report = AuditReport(reading, projects, started + timedelta(seconds=1))
+
+        assert report_json(report, "here") == {
+            "clean": False,
+            "region": "here",
+            "tickets_table": "t",
+            "keys_table": "k",
+            "single_projects": ["A"],
+            "since": {"A": 0},
+            "heads_checked": 1,
+            "started_at": "2027-01-02T00:00:00Z",
+            "ended_at": "2027-01-02T00:00:01Z",
+            "tickets_read": 8,
+            "keys_read": 5,
+            "read_units": 5.5,
+            "findings": [
+                {
+                    "kind": "gap",
+                    "project_id": "A",
+                    "numbers": (3, 3),
+                    "idempotency_key": "",
+                    "recorded": None,
+                    "item": "",
+                    "detail": "",
+                    "message": str(gap),
+                }
+            ],
+            "projects": [
+                {
+                    "project_id": "A",
+                    "count": 5,
+                    "first": 1,
+                    "last": 10,
+                    "next": 11,
+                    "external": 5,
+                    "no_ticket": 4,
+                    "voided": 1,
+                    "gaps": [[3, 3]],
+                    "unchained": [[1, 9]],
+                    "lost": [10],
+                    "findings": 1,
+                }
+            ],
+        }
+
+    def test_numbers_of_the_table_are_whole_when_the_terminal_is_narrow(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """They stand to the right, on one line; other texts are folded, not cut."""
+        monkeypatch.setenv("COLUMNS", "80")
+        last = 1_000_000_000
+        project = replace(only(audited(seeded(lost=last))), project_id="P" * 64)
+
+        print_projects([project])
+
+        lines = capsys.readouterr().out.splitlines()
+        rows = [line.strip("│").split("│") for line in lines if line[0] == "│"]
+        name, count, end, gaps, *others = zip(*rows, strict=True)
+        assert "".join(map(str.strip, name)) == project.project_id
+        assert "".join(map(str.strip, gaps)) == f"3-3,10-{last - 1}"
+        numbers = [cell[0].removesuffix(" ").lstrip() for cell in (count, end, *others)]
+        assert numbers == ["5", f"{last}", "0", "5", "4", "1"]
+
+    @pytest.mark.parametrize(
+        ("gaps", "shown"),
+        [
+            ([], "0"),
+            ([(1, 1), (3, 4), (6, 6)], "1-1, 3-4, 6-6"),
+            ([(1, 1), (3, 4), (6, 6), (8, 8)], "1-1, 3-4, 6-6 and 1 more"),
+        ],
+        ids=["none", "all", "more"],
+    )
+    def test_first_gaps_are_in_the_table(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        gaps: list[tuple[int, int]],
+        shown: str,
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "200")
+        found = tuple(Finding(Kind.GAP, "A", ends) for ends in gaps)
+
+        print_projects([ProjectAudit("A", findings=found)])
+
+        *_, row, _ = capsys.readouterr().out.splitlines()
+        assert row.split("│")[4].strip() == shown
+
+    @pytest.mark.parametrize("kinds", [(), (Kind.NO_TICKETS,)], ids=["clean", "not"])
+    def test_each_line_has_a_style_on_a_terminal(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        kinds: tuple[Kind, ...],
+    ) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        findings = tuple(Finding(kind, "A") for kind in kinds)
+
+        print_report(report_of(ProjectAudit("A", findings=findings)), "here")
+
+        _, _, below = capsys.readouterr().out.partition("┘\n")
+        lines = Text.from_ansi(below).split()
+        assert len(lines) > len(findings)
+        assert [line.plain for line in lines if not line.spans] == []
+
+    @pytest.mark.parametrize(
+        ("finding", "named"),
+        [
+            (Finding(Kind.DUPLICATE, "A", (2, 3), "key"), "A-2, A-3"),
+            (Finding(Kind.MISMATCH, "A", (2,), "key", recorded=9), "A-9"),
+        ],
+    )
+    def test_finding_names_each_ticket(self, finding: Finding, named: str) -> None:
+        assert named in str(finding)
+
     def test_finding_cannot_drive_the_terminal(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -534,3 +663,17 @@ def test_tables_are_refused_before_they_are_read_when_they_have_other_keys(
         with pytest.raises(InputError, match=f"key is {', '.join(keys[-1])}, not"):
             audit_stack(stack, AuditPlan("tickets", "keys"))
     client.close()
+
+
+def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is() -> None:
+    clients = {"dynamodb": sequence(1, 2)}
+    stack = Stack("numbers", "x", {}, {}, boto3.Session(), clients)
+    said: list[str] = []
+
+    for projects in ((), ("A",)):
+        plan = AuditPlan("tickets", "keys", projects)
+        report = audit_stack(stack, plan, 5_000, said.append)
+        assert report.reading.reader.limiter.rate == 5_000
+
+    whole, single = said[SEGMENTS * 2 + 1], said[-1]
+    assert whole == f"{single} of about 2 and 2"

@@ -21,6 +21,7 @@ from tests.support.builders import (
     create_ticket,
     create_tickets,
 )
+from tests.support.cases import plain_id
 from tests.support.command_site import Site
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.evidence import VERIFIER, verifier
@@ -35,8 +36,9 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED,
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.chain import ERASED_TITLE
-from ticketctl.audit.findings import Kind
+from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.heads import Head, add_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
@@ -92,6 +94,10 @@ def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
     return [(finding.kind, *finding.numbers) for finding in findings]
 
 
+def chain_of(tables: Tables, number: int) -> str:
+    return str(ticket_of(tables, number)[CHAIN]["S"])
+
+
 def heads_of(tables: Tables) -> list[Head]:
     return audited(tables).heads()
 
@@ -105,7 +111,7 @@ class TestRuns:
         self, projects: tuple[str, ...], page: int
     ) -> None:
         tables = chained(7)
-        last = ticket_of(tables, 7)[CHAIN]["S"]
+        last = chain_of(tables, 7)
         add_block(tables, 4, 8, last, labels=["b", "a"], attributes={"z": "", "a": "1"})
         tables.page = page
 
@@ -145,7 +151,7 @@ class TestRuns:
         tables.page = 100
         tables.scan = unordered  # type: ignore[method-assign]
 
-        assert (Kind.CHANGED, 11, 11) in found(tables)
+        assert found(tables) == [(Kind.CHANGED, 11, 11)]
 
 
 class TestFalseAlarms:
@@ -274,7 +280,7 @@ class TestFalseAlarms:
 def lose(tables: Tables, number: int) -> None:
     """Put a reserved item with its hash in place of a ticket."""
     marks = {"status": RESERVED, "origin": EXTERNAL}
-    lost = ticket_of(tables, number)[CHAIN]["S"]
+    lost = chain_of(tables, number)
     tables.ticket("A", number, None, **marks, chain=lost)
 
 
@@ -458,7 +464,7 @@ class TestVerifier:
 
 def head_of(tables: Tables, number: int) -> dict[str, Any]:
     """Return the head that ends at a ticket of the project A."""
-    chain = ticket_of(tables, number)[CHAIN]["S"]
+    chain = chain_of(tables, number)
     return {"project_id": "A", "number": number, "chain": chain}
 
 
@@ -600,19 +606,22 @@ class TestDamage:
 
         assert verified(tables) == ["A-1: erased, but it has text"]
 
-    @pytest.mark.parametrize("name", ["assigned_at", CHAIN])
+    @pytest.mark.parametrize(
+        "names", [("assigned_at",), (CHAIN,), ("assigned_at", CHAIN)], ids=plain_id
+    )
     @BOTH_WAYS
     def test_record_differs_when_one_side_was_changed(
-        self, name: str, projects: tuple[str, ...]
+        self, names: tuple[str, ...], projects: tuple[str, ...]
     ) -> None:
         tables = chained(2)
-        change(key_of(tables, 2), **{name: "v1:other"})
+        record, detail = key_of(tables, 2), ", ".join(names)
+        change(record, **dict.fromkeys(names, "v1:other"))
 
         [finding] = audited(tables, *projects).findings
 
-        assert (finding.kind, finding.numbers) == (Kind.DIFFERING, (2,))
-        assert finding.detail == name
-        assert f"differ in {name};" in str(finding)
+        key = record["idempotency_key"]["S"]
+        assert finding == Finding(Kind.DIFFERING, "A", (2,), key, detail=detail)
+        assert f"differ in {detail};" in str(finding)
 
     def test_record_differs_when_it_may_have_expired(self) -> None:
         """It need not be there; but where it is, it agrees."""
@@ -640,7 +649,12 @@ class TestHeads:
         tables = chained(5)
         remove(tables, 3)
 
-        assert [head.number for head in heads_of(tables)] == [2, 5]
+        report = audited(tables)
+
+        when = timestamp(report.reading.started)
+        assert report.heads() == [
+            Head("A", number, chain_of(tables, number), when) for number in (2, 5)
+        ]
 
     def test_broken_end_is_no_head(self) -> None:
         tables = chained(3)
@@ -680,7 +694,7 @@ class TestHeads:
         """Somebody put the hash of the ticket before back: the head says no more."""
         tables = chained(1)
         add_block(tables, 1, 2)
-        head = Head("A", 2, ticket_of(tables, 2)[CHAIN]["S"])
+        head = Head("A", 2, chain_of(tables, 2))
 
         assert found(tables, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
 
@@ -693,7 +707,7 @@ class TestHeads:
 
     def test_every_head_is_looked_up_when_there_are_many(self) -> None:
         tables = chained(130)
-        chains = [ticket_of(tables, number)[CHAIN]["S"] for number in range(1, 131)]
+        chains = [chain_of(tables, number) for number in range(1, 131)]
         heads = [Head("A", number, chain) for number, chain in enumerate(chains, 1)]
         change(ticket_of(tables, 129), title="Changed")
 
@@ -704,23 +718,29 @@ class TestHeadFiles:
     """A file of heads is only added to."""
 
     def test_heads_are_read_as_they_were_added(self, tmp_path: Path) -> None:
-        file = str(tmp_path / "heads.jsonl")
+        """Whatever the file is named; without an empty line before or between."""
+        path = tmp_path / "heads.csv"
+        path.touch()
+        file = str(path)
         first, second = Head("A", 3, "v1:a", "now"), Head("B", 1, "v1:b", "now")
 
         add_heads(file, [first])
         add_heads(file, [second])
 
         assert read_heads(file) == [first, second]
+        assert len(path.read_bytes().splitlines()) == 2
         assert read_heads(file, ["B"]) == [second]
 
     def test_heads_are_read_when_the_last_line_was_not_ended(
         self, tmp_path: Path
     ) -> None:
         file = tmp_path / "heads.jsonl"
-        file.write_text('{"project_id": "A", "number": 2, "chain": "v1:a"}')
+        line = '{"project_id": "A", "number": 2, "chain": "v1:a"}'
+        file.write_text(line)
         second = Head("B", 1, "v1:b", "now")
 
         add_heads(str(file), [])
+        assert file.read_text() == line
         add_heads(str(file), [second])
 
         assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
@@ -783,7 +803,7 @@ class TestSince:
 
     def test_only_later_tickets_are_read(self) -> None:
         tables = chained(50)
-        add_block(tables, 3, 51, ticket_of(tables, 50)[CHAIN]["S"])
+        add_block(tables, 3, 51, chain_of(tables, 50))
         tables.page = 100
         tables.on_pause = pytest.fail
 
@@ -817,7 +837,7 @@ class TestSince:
         self, spoil: Callable[[Tables], None], expected: tuple[Any, ...]
     ) -> None:
         tables = chained(3)
-        add_block(tables, 2, 4, ticket_of(tables, 3)[CHAIN]["S"])
+        add_block(tables, 2, 4, chain_of(tables, 3))
         spoil(tables)
 
         assert expected in found(tables, "A", since={"A": 3})
