@@ -81,7 +81,7 @@ class Import:
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(tickets), _AT_A_TIME):
                 some = tickets[start : start + _AT_A_TIME]
-                yield from zip(some, pool.map(self.write, some), strict=True)
+                yield from pool.map(lambda ticket: (ticket, self.write(ticket)), some)
 
     def write(self, ticket: Existing) -> str:
         """Write a ticket; return the result: `WRITTEN`, `ALREADY`, or why not."""
