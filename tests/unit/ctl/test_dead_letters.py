@@ -275,7 +275,7 @@ class TestShown:
     ) -> None:
         [found] = dead_letters(1)
 
-        print_table(Console(width=80, force_terminal=True), [found])
+        print_table(Console(width=200, force_terminal=True), [found])
 
         out = capsys.readouterr().out
         assert found.message_id.split("-")[0] in out
