@@ -1,5 +1,6 @@
 """The command line, called as a person would, on the deployed system."""
 
+import io
 import json
 import os
 import sys
@@ -39,6 +40,13 @@ class Ended:
     def json_lines(self) -> list[Any]:
         """The result, where it is a JSON document a line."""
         return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Terminal(io.StringIO):
+    """A person, who types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ticket_numbering.adapters.dynamodb_store import serialized
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/create-ticket"
+DEAD = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
 
 _serial = count(1)
 
@@ -90,9 +91,9 @@ class Sqs:
                     "MessageId": one.message_id,
                     "ReceiptHandle": one.message_id,
                     "Body": one.body,
-                    "MessageAttributes": one.attributes,
-                    "Attributes": one.system,
                 }
+                | ({"MessageAttributes": one.attributes} if one.attributes else {})
+                | ({"Attributes": one.system} if one.system else {})
                 for one in given
             ]
         }
@@ -101,11 +102,12 @@ class Sqs:
         self._call("send")
         if error := self.refused.get(message["MessageBody"]):
             raise error
-        del message["QueueUrl"]
+        assert message.pop("QueueUrl").startswith(QUEUE)
         self.sent.append(message)
 
     def delete_message(self, **call: Any) -> None:
         self._call("delete")
+        assert call["QueueUrl"].startswith(DEAD)
         message_id = call["ReceiptHandle"]
         self.hidden.remove(message_id)
         self.dead_letters = [
@@ -151,7 +153,7 @@ class Site:
     dynamodb: Any = field(default_factory=lambda: keys({}))
     outputs: Mapping[str, str] = field(
         default_factory=lambda: {
-            "DeadLetterQueueUrl": "https://sqs.eu-west-1.amazonaws.com/1/dead",
+            "DeadLetterQueueUrl": DEAD,
             "CreateTicketQueueUrl": QUEUE,
             "DeadLetterQueueArn": "arn:aws:sqs:eu-west-1:123456789012:dead",
             "CreateTicketQueueArn": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",

@@ -1,7 +1,14 @@
-"""Unit tests open no socket."""
+"""Unit tests open no socket, and run far from UTC."""
+
+import os
+import time
 
 import pytest
 from pytest_socket import disable_socket
+
+# A time that is taken as local shows.
+os.environ["TZ"] = "Asia/Kathmandu"
+time.tzset()
 
 
 @pytest.fixture(autouse=True)

@@ -36,8 +36,7 @@ def delete_selected(
     if not yes:
         print_table(notes(), found[:_SHOWN])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
-    chosen = counted(len(found), "dead letter")
-    confirm(f"Delete {chosen} for ever ({kept})?", yes=yes)
+    confirm(f"Delete {counted(len(found), 'dead letter')} for ever ({kept})?", yes=yes)
     if save:
         _save(found, save)
     console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
@@ -48,8 +47,8 @@ def _save(found: Sequence[DeadLetter], path: Path) -> None:
     try:
         # Bodies are whole requests, which others on the machine must not read.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - no path.
-            file.writelines(json.dumps(one.as_json()) + "\n" for one in found)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - no path.
+            file.writelines(json.dumps(one.as_json()).encode() + b"\n" for one in found)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

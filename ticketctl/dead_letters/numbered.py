@@ -15,7 +15,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.aws.items import is_request_key
+from ticketctl.aws.items import is_request_key, plain
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
@@ -28,8 +28,8 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     keys = {one.message_id: key for one in dead_letters if (key := _key(one))}
     reader = TableReader(stack.client("dynamodb"))
     table = stack.outputs["IdempotencyKeysTableName"]
-    found = reader.records(table, {*keys.values()})
-    records = {record[RECORD_ID]["S"]: record for record in found}
+    found = map(plain, reader.records(table, {*keys.values()}))
+    records = {record[RECORD_ID]: record for record in found}
     numbered = [
         (dead_letter, record)
         for dead_letter in dead_letters
@@ -38,10 +38,9 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
         and _is_numbered(dead_letter, record)
     ]
     for dead_letter, record in numbered:
-        number = record.get(NUMBER, {}).get("N", "?")
         remark(
-            f"{dead_letter.message_id}: has {dead_letter.project_id}-{number}, "
-            "perhaps not announced"
+            f"{dead_letter.message_id}: has {dead_letter.project_id}-"
+            f"{record.get(NUMBER)}, perhaps not announced"
         )
     if numbered:
         raise InputError(
@@ -70,4 +69,4 @@ def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:
         request = CreateTicket.parse(dead_letter.body)
     except PoisonMessageError:
         return False
-    return request.matches(record.get(FINGERPRINT, {}).get("S", ""))
+    return request.matches(str(record.get(FINGERPRINT)))

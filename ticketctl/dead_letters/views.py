@@ -84,8 +84,7 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     width = max(map(len, lines)) + 2
     for name, value in lines.items():
         console.print(Text(f"{visible(name):<{width}}{visible(value)}"))
-    console.print(Text("\nbody", style="bold"))
-    console.print(Text(printable(laid_out(dead_letter.body))))
+    console.print(Text(f"\nbody\n{printable(laid_out(dead_letter.body))}"))
 
 
 def reasons(dead_letters: Sequence[DeadLetter]) -> str:

@@ -148,13 +148,12 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
 
 def _mark(fields: Fields, number: int) -> str:
     """Return the command that sets the mark of a line again; "" if it has none."""
-    verb = _MARKS.get(fields.get(STATUS, ""))
-    if not verb:
+    if (status := fields.get(STATUS)) not in _MARKS:
         return ""
-    reason = str(fields.get(REASONS[fields[STATUS]]))
+    reason = str(fields.get(REASONS[status]))
     shown = quote(reason) if reason.isprintable() else "..."
     key = ticket_key(str(fields.get("project_id")), number)
-    return f"ticketctl {verb} {quote(key)} --reason {shown}"
+    return f"ticketctl {_MARKS[status]} {quote(key)} --reason {shown}"
 
 
 def _placed(fields: Fields) -> Fields:

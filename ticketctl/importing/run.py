@@ -132,9 +132,8 @@ def verify_all(stack: System, tickets: Sequence[Existing]) -> bool:
     wrong = [one for one in tickets if there.get(one.ticket_key) != ALREADY]
     for ticket in wrong:
         result = there.get(ticket.ticket_key, MISSING)
-        line = f"line {ticket.line}: {ticket.ticket_key}: {result}"
-        console().print(line, markup=False)
-    console().print(counts_there(tickets, there), markup=False)
+        console().print(f"line {ticket.line}: {ticket.ticket_key}: {result}")
+    console().print(counts_there(tickets, there))
     return not wrong
 
 

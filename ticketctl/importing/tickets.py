@@ -1,10 +1,11 @@
 """Writes tickets that have their numbers already, each with its idempotency key."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -54,11 +55,11 @@ def ticket_item(
 
 def key_item(ticket: Existing, retention_days: int) -> dict[str, Any]:
     """Return the record of its key; its retention begins now."""
-    expiry = datetime.now(UTC) + timedelta(days=retention_days)
+    expiry = time.time() + timedelta(days=retention_days).total_seconds()
     item = dynamodb_items.key_item(
         ticket.request,
         ticket.assignment,
-        expires_at=int(expiry.timestamp()) if retention_days else None,
+        expires_at=int(expiry) if retention_days else None,
     )
     return serialized(item)
 
@@ -81,7 +82,7 @@ class Import:
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(tickets), _AT_A_TIME):
                 some = tickets[start : start + _AT_A_TIME]
-                yield from zip(some, pool.map(self.write, some), strict=True)
+                yield from pool.map(lambda ticket: (ticket, self.write(ticket)), some)
 
     def write(self, ticket: Existing) -> str:
         """Write a ticket; return the result: `WRITTEN`, `ALREADY`, or why not."""

@@ -32,8 +32,6 @@ from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 _EVENTS: Final = [
     kind.__name__ for kind in (TicketNumberAssigned, TicketVoided, TicketErased)
 ]
-_NO_TIME: Final[Any] = None
-"""Of a ticket that another program has changed; the event refuses it."""
 
 _LEFT_OUT: Final = (
     _RESERVED := "reserved",
@@ -57,20 +55,20 @@ class Repeat:
     sleep: Callable[[float], None] = time.sleep
     counts: Counter[str] = field(default_factory=Counter)
     """Of the events by their types, and of the numbers that are left out."""
-    problems: int = 0
-    """Remarks about numbers that should have had an event."""
+    has_problems: bool = False
+    """Whether a number that should have had an event has none."""
     before: Link = field(default_factory=Link)
     """The last item that was read: the next ticket's hash covers its hash."""
 
     def tickets(self) -> Iterator[Ticket]:
         """Yield the items of the range."""
         due = self.first
-        for found in self._above(max(due - 2, 0)):
+        for found in self._above(due - 2):
             if found.number < self.first:
                 self.before = link_of(found)
                 continue
             end = min(found.number, self.last + 1)
-            if due < end and found.explains_a_gap:
+            if found.explains_a_gap:
                 self.counts[_NOT_HERE] += end - due
             elif due < end:
                 yield from self._read_again(due, end - 1)
@@ -123,11 +121,9 @@ class Repeat:
         request = CreateTicket.model_validate(
             {name: found.fields[name] for name in names}
         )
+        date: Any = found.fields.get(ASSIGNED_AT)  # The event refuses None.
         assignment = Assignment(
-            found.number,
-            request.fingerprint,
-            found.fields.get(ASSIGNED_AT, _NO_TIME),
-            found.chain or None,
+            found.number, request.fingerprint, date, found.chain or None
         )
         return TicketNumberAssigned.of(
             request, assignment, source=source, padding=self.padding
@@ -145,7 +141,7 @@ class Repeat:
             self._remark(f"missing: {missing} of {ends}; see: ticketctl audit")
 
     def _remark(self, problem: str) -> None:
-        self.problems += 1
+        self.has_problems = True
         remark(problem)
 
     def _above(self, number: int) -> Iterator[Ticket]:
@@ -176,7 +172,7 @@ def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:
     verb = "announced" if announcer else "to announce"
     events_out = _listed(repeat.counts, _EVENTS)
     left_out = _listed(repeat.counts, _LEFT_OUT)
-    console().print(f"{verb}: {events_out}; no event: {left_out}", markup=False)
+    console().print(f"{verb}: {events_out}; no event: {left_out}")
 
 
 def _listed(counts: Counter[str], names: Iterable[str]) -> str:

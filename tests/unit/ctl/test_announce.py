@@ -1,6 +1,5 @@
 """`ticketctl announce` publishes the events of numbers again."""
 
-import io
 import json
 from collections.abc import Iterable
 from functools import partial
@@ -15,6 +14,7 @@ from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
 from tests.support.cases import cases
 from tests.support.command_site import TOPIC, Site, interrupt, without_sleep
+from tests.support.ctl_process import Terminal
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
@@ -64,8 +64,8 @@ class TestEvents:
         self, site: Site
     ) -> None:
         site.number_padding = 6
-        site.give(REQUEST, 7)
-        [new] = block_of([REQUEST], 7).tickets
+        site.give(REQUEST, 7, "v1:lost")
+        [new] = block_of([REQUEST], 7, previous="v1:lost").tickets
         event = TicketNumberAssigned.of(
             REQUEST, new.assignment, source=SOURCE, padding=6
         )
@@ -114,13 +114,14 @@ class TestEvents:
 
     def test_reserved_number_has_no_event(self, site: Site) -> None:
         site.put(1)
+        site.seed(5).apply()
         site.seed(9).apply()
         site.put(10)
 
         ended = announce(site, 1, 10)
 
         assert ids(site.published) == ["PROJ-1", "PROJ-10"]
-        assert "reserved 2" in ended.out
+        assert ended.out.endswith("reserved 4, imported 0, not here 4\n")
         assert ended.status == Status.OK
 
     def test_fifo_topic_gets_one_at_a_time_with_ids_that_it_does_not_drop(
@@ -160,6 +161,15 @@ class TestRange:
         with pytest.raises(InputError, match="PROJ has the numbers up to 2"):
             announce(site, first, last)
 
+    def test_range_is_read_once_when_none_is_missing(self, site: Site) -> None:
+        site.put(1, 2, 3, 4)
+        slept: list[float] = []
+        repeat = Repeat(site, "PROJ", 2, 3, sleep=slept.append)
+
+        assert [ticket.number for ticket in repeat.tickets()] == [2, 3]
+
+        assert slept == []
+
     @pytest.mark.parametrize("last", [3, 4])
     def test_number_is_read_again_when_a_query_saw_half_of_its_block(
         self, site: Site, last: int
@@ -172,15 +182,15 @@ class TestRange:
         found = [ticket.number for ticket in repeat.tickets()]
 
         assert found == [*range(1, last + 1)]
-        assert repeat.problems == 0
+        assert not repeat.has_problems
 
     @pytest.mark.parametrize(
         ("last", "numbers", "remark"),
         cases(
             {
                 "within": (4, (1, 4), "missing: 2 of PROJ-2 to PROJ-3;"),
-                "at the end": (3, (1,), "missing: 2 of PROJ-2 to PROJ-3;"),
-                "behind all": (6, (1, 4), "missing: 2 of PROJ-5 to PROJ-6;"),
+                "at the end": (2, (1,), "missing: 1 of PROJ-2 to PROJ-2;"),
+                "behind all": (5, (1, 4), "missing: 1 of PROJ-5 to PROJ-5;"),
             }
         ),
     )
@@ -198,7 +208,7 @@ class TestRange:
         assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
 
         assert remark in capsys.readouterr().err
-        assert repeat.problems
+        assert repeat.has_problems
 
     @pytest.mark.parametrize(
         "wrong",
@@ -260,9 +270,7 @@ class TestConsent:
         self, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         site.put(1, 2)
-        terminal = io.StringIO("no\n")
-        monkeypatch.setattr(terminal, "isatty", lambda: True)
-        monkeypatch.setattr("sys.stdin", terminal)
+        monkeypatch.setattr("sys.stdin", Terminal("no\n"))
 
         ended = announce(site, yes=False)
 

@@ -1,6 +1,8 @@
 """Dead letters: their fields, their selection and their display."""
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +17,7 @@ from tests.support.dead_letter_queue import (
 )
 from ticketctl.aws.queues import Receiver
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.commands.dead_letters import list_, redrive, show
+from ticketctl.commands.dead_letters import delete, list_, redrive, show
 from ticketctl.dead_letters.dead_letter_queue import (
     VISIBILITY_SECONDS,
     DeadLetterQueue,
@@ -118,6 +120,20 @@ class TestSelection:
         with pytest.raises(NotThereError, match="dddd in 2 of about 2 dead letters"):
             select(with_ids("aaa0", "aab0"), Selection(["dddd"]))
 
+    @pytest.mark.parametrize(
+        ("command", "options"),
+        [(list_, {}), *[(one, {"everything": True}) for one in (redrive, delete)]],
+    )
+    def test_command_says_so_when_there_is_no_dead_letter(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        command: Callable[..., None],
+        options: dict[str, bool],
+    ) -> None:
+        command(Site(Sqs()).context, **options)
+
+        assert re.search("nothing|empty", capsys.readouterr().out)
+
     def test_nothing_is_redriven_silently_when_another_consumer_holds_all(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -141,6 +157,22 @@ class TestVisibility:
         assert seen == sqs.ids
         assert sqs.hidden == set()
         assert sqs.longest_seconds <= 60
+
+    @pytest.mark.parametrize(
+        ("there", "approximate", "receives"), [(4, 4, 3), (3, 4, 4), (0, 1, 3)]
+    )
+    def test_receiving_ends_when_all_were_seen_or_three_answers_are_empty(
+        self, there: int, approximate: int, receives: int
+    ) -> None:
+        """An empty answer says nothing while more are due."""
+        sqs, seconds = Sqs(dead_letters(there)), iter(range(100))
+        queue = DeadLetterQueue(
+            Receiver(sqs, "dead", 60), approximate, clock=lambda: next(seconds)
+        )
+
+        assert len([*queue.receive()]) == there
+
+        assert sqs.calls == ["receive"] * receives
 
     def test_dead_letter_is_seen_once_when_sqs_delivers_it_twice(self) -> None:
         sqs = Sqs(dead_letters(1))
@@ -189,22 +221,88 @@ class TestShown:
         assert "3 of about 5 dead letters; hidden for up to 60 s: 1\n" in shown.err
         assert sqs.hidden == set(sqs.ids[4:])
 
+    def test_list_says_how_many_there_are_when_it_shows_none(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        list_(Site(Sqs(dead_letters(2))).context, project="OTHER")
+
+        assert "0 of about 2 dead letters\n" in capsys.readouterr().err
+
     def test_list_is_one_json_document_when_a_script_reads(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        reason = "InvalidMessageError"
-        poison = dead_letter("A", ErrorType=reason, ErrorMessage="title: no")
-        poison = replace(poison, system={"SentTimestamp": "1795262430001"})
-        site = Site(Sqs([poison, dead_letter("B")]))
+        why = {"ErrorType": "InvalidMessageError", "ErrorMessage": "title: no"}
+        system = {"SentTimestamp": "1795262430001"}
+        poison = replace(dead_letter("A", **why), system=system)
+        held = dead_letter("C")
+        site = Site(Sqs([poison, dead_letter("B"), held], hidden={held.message_id}))
 
-        list_(site.context, reason=reason, as_json=True)
+        list_(site.context, reason=why["ErrorType"], as_json=True)
 
-        answer = json.loads(capsys.readouterr().out)
-        assert answer["approximate_total"] == 2
-        [found] = answer["dead_letters"]
-        assert (found["reason"], found["project_id"]) == (reason, "A")
-        assert found["sent_at"] == "2026-11-21T12:00:30.001Z"
-        assert found["error_message"] == "title: no"
+        assert json.loads(capsys.readouterr().out) == {
+            "approximate_total": 3,
+            "dead_letters": [
+                {
+                    "message_id": poison.message_id,
+                    "reason": why["ErrorType"],
+                    "error_message": why["ErrorMessage"],
+                    "project_id": "A",
+                    "idempotency_key": poison.idempotency_key,
+                    "sent_at": "2026-11-21T12:00:30.001Z",
+                    "body": poison.body,
+                    "attributes": poison.attributes,
+                    "system_attributes": system,
+                }
+            ],
+        }
+
+    def test_row_has_a_cell_for_each_column_when_nothing_is_known(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        unknown = dead_letter(body="{ü")
+
+        print_table(Console(), [unknown])
+
+        head, row = (
+            re.split(" {2,}", line.strip())
+            for line in capsys.readouterr().out.splitlines()
+        )
+        assert row == [unknown.message_id, *"---3", unknown.reason]
+        assert len(head) == len(row)
+
+    def test_id_is_short_when_a_terminal_shows_it(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        [found] = dead_letters(1)
+
+        print_table(Console(width=200, force_terminal=True), [found])
+
+        out = capsys.readouterr().out
+        assert found.message_id.split("-")[0] in out
+        assert found.message_id not in out
+
+    def test_every_attribute_is_shown_when_one_dead_letter_is(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        binary = {"raw": {"DataType": "Binary", "BinaryValue": b"\x00"}}
+        full = dead_letter(own="text")
+        full = replace(
+            full, attributes={**full.attributes, **binary}, system={"Count": "7"}
+        )
+        bare = dead_letter(body="{")
+
+        for one in (full, bare):
+            show(Site(Sqs([one])).context, one.message_id)
+
+        text = capsys.readouterr().out
+        values = re.findall(r"^\S.* {2,}(\S.*)$", text, re.MULTILINE)
+        key, size = full.idempotency_key, str(len(full.body))
+        assert values == [
+            *(full.message_id, full.reason, "PROJ", key, "-", size),
+            *("text", r"b'\x00'", "7"),
+            *(bare.message_id, bare.reason, *"---1"),
+        ]
+        assert text.endswith("\n{\n")
 
     def test_body_is_exact_when_a_script_reads(
         self, capsys: pytest.CaptureFixture[str]

@@ -120,11 +120,12 @@ class TestEdited:
         reason = {"ErrorType": "InvalidMessageError"}
         sqs = Sqs([dead_letter(body="{", traceparent="00-1", **reason)])
 
-        edit(Site(sqs).context, sqs.ids[0], body=typed(ACCEPTED))
+        body = json.dumps(ticket_fields("PROJ", "[k-1]"))
+        edit(Site(sqs).context, sqs.ids[0], body=typed(body))
 
         [sent] = sqs.sent
         assert sent["MessageAttributes"] == {"traceparent": text("00-1")}
-        assert capsys.readouterr().out == "sent with the idempotency key k-1\n"
+        assert capsys.readouterr().out == "sent with the idempotency key [k-1]\n"
 
     def test_others_can_see_the_dead_letter_while_the_new_body_is_read(self) -> None:
         sqs = Sqs([dead_letter(body="{")])

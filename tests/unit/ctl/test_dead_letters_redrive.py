@@ -2,14 +2,17 @@
 
 import json
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error
+from tests.support.ctl_process import Terminal
 from tests.support.dead_letter_queue import (
     Site,
     Sqs,
@@ -116,11 +119,13 @@ class TestSuccessor:
     def test_attributes_stay_when_the_worker_gave_no_reason(
         self, attributes: dict[str, Any]
     ) -> None:
-        found = replace(dead_letter(body="{"), attributes=attributes)
+        system = {"MessageGroupId": "G"}
+        found = replace(dead_letter(body="{"), attributes=attributes, system=system)
 
         message = successor(found, fifo=False)
 
-        assert message == {"MessageBody": "{", "MessageAttributes": attributes}
+        own = {"MessageBody": "{", "MessageAttributes": attributes}
+        assert message == own | system
 
     def test_groups_are_the_projects_and_no_id_repeats_when_the_queue_is_fifo(
         self,
@@ -166,6 +171,13 @@ class TestAll:
         assert "aws sqs cancel-message-move-task --task-handle handle" in said.out
         assert "3 dead letters will come back unless" in said.err
 
+    def test_first_ones_alone_are_looked_at_when_sqs_moves_them(self) -> None:
+        sqs = Sqs(dead_letters(300))
+
+        redrive(Site(sqs).context, everything=True, yes=True)
+
+        assert sqs.calls.count("receive") < 50
+
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
         sqs = Sqs(dead_letters(5), refused={"move": client_error("InvalidAction")})
 
@@ -191,6 +203,34 @@ class TestAll:
             redrive(Site(sqs).context, project="PROJ", rate=5, yes=True)
 
         assert sqs.calls == []
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "named"),
+    [
+        (redrive, {"project": "PROJ"}, ["2 dead letters", "1 InvalidMessageError"]),
+        (redrive, {"everything": True}, ["all"]),
+        (delete, {"project": "PROJ"}, ["2 dead letters", "--save"]),
+        (delete, {"everything": True, "save": "kept"}, ["3 dead letters", "kept"]),
+    ],
+)
+def test_question_names_what_will_be_done(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: Callable[..., None],
+    options: dict[str, Any],
+    named: list[str],
+) -> None:
+    poison = dead_letter(ErrorType="InvalidMessageError")
+    sqs = Sqs([poison, dead_letter(), dead_letter("OTHER")])
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+
+    with pytest.raises(typer.Exit):
+        command(Site(sqs).context, **options)
+
+    question = capsys.readouterr().err.splitlines()[-1]
+    assert [part for part in named if part not in question] == []
+    assert len(sqs.dead_letters) == 3
 
 
 class TestDeleted:
@@ -268,6 +308,10 @@ class TestAnnounced:
             dead_letter(body="{"),
             dead_letter(body='{"project_id": "PROJ", "idempotency_key": 7}'),
             dead_letter(body='{"project_id": "A#B", "idempotency_key": "k-7"}'),
+            dead_letter(
+                body='{"project_id": "PROJ", "idempotency_key": "k-7"}',
+                ErrorType="InvalidMessageError",
+            ),
         ],
         ids=lambda found: found.body,
     )

@@ -66,7 +66,8 @@ class TestReading:
             (line(project_id=7), "project_id"),
             ({"key": "PROJ", "title": "t"}, "key"),
             ({"key": 7, "title": "t"}, "key"),
-            (line(8, key="PROJ-8"), "key"),
+            ({"key": "PROJ-8", "number": 8, "title": "t"}, "key"),
+            ({"key": "PROJ-8", "project_id": "PROJ", "title": "t"}, "key"),
             ("[]", "body"),
             ("{", "body"),
             ('{"number": 1, "number": 2}', "number"),
@@ -163,7 +164,7 @@ VOIDED: Any = {
     "status": "voided",
     "voided_at": NOW,
     "voided_by": CALLER,
-    "voided_reason": "it's spam",
+    "voided_reason": "it's [spam]",
 }
 ERASED: Any = {
     "status": "erased",
@@ -240,7 +241,7 @@ class TestExports:
             "skipped: 1 reserved number, which count as used\n"
             "without text: 1 erased ticket; the keys are known\n"
             "not imported: 2 marks; to set them again:\n"
-            """ticketctl void PROJ-1 --reason 'it'"'"'s spam'\n"""
+            """ticketctl void PROJ-1 --reason 'it'"'"'s [spam]'\n"""
             "ticketctl erase PROJ-2 --reason 'asked to'\n"
         )
         assert planned.out.endswith(left_out)
@@ -554,10 +555,12 @@ class TestImport:
         """The number was reserved, and is a ticket's by now."""
         site.seed(5).apply()
         site.before("transact_write_items", lambda: site.put(5, title="Theirs"))
+        site.dynamodb.requests["query"].clear()
 
         result = site.importer().write(existing(5))
 
         assert result == "another ticket has this number"
+        assert {query["Limit"] for query in site.dynamodb.requests["query"]} == {1}
         assert site.tickets()[5]["title"] == "Theirs"
 
     def test_hash_of_a_lost_ticket_stays_when_its_number_is_imported(

@@ -19,6 +19,7 @@ from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
+from ticketctl.sequences.ticket_events import MAX_REASON
 from ticketctl.show.lookup import find_ticket
 
 NOW = "2026-11-21T06:30:00.123Z"
@@ -148,6 +149,9 @@ class TestVoid:
                 site.call(sequences.void, key, reason="spam")
 
         assert sorted(site.tickets()) == [2]
+
+    def test_reason_is_taken_when_it_is_of_the_greatest_length(self) -> None:
+        assert checked_reason(longest := "x" * MAX_REASON) == longest
 
     @pytest.mark.parametrize("reason", ["", " ", "a\nb", "\x1b[2J", "x" * 501])
     def test_reason_is_refused_when_it_is_no_line(self, reason: str) -> None:

@@ -5,15 +5,9 @@ import io
 import pytest
 import typer
 
+from tests.support.ctl_process import Terminal
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.prompts import confirm
-
-
-class Terminal(io.StringIO):
-    """A person, who types."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("typed", ["y\n", "YES\n"])

@@ -13,7 +13,7 @@ from tests.support.markdown_commands import ROOT, commands
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
-from ticketctl.sequences.seeding import given_between
+from ticketctl.sequences.seeding import Seeded, given_between
 
 RECOVERY = ROOT / "docs" / "recovery.md"
 
@@ -42,7 +42,9 @@ class TestSeed:
         assert top["reserved_reason"] == "moved"
         assert {item["reserved_by"]["S"] for item in puts} == {CALLER}
         assert site.given() == [*range(1, tickets + 1)]
-        assert seeded.next == last + 1
+        assert seeded == Seeded(
+            "PROJ", last, last + 1, was_already=False, given_within=()
+        )
 
     def test_second_seed_reserves_the_number_after_the_first(self, site: Site) -> None:
         site.seed(4).apply()
@@ -175,6 +177,7 @@ class TestSeed:
         site.interrupt_seed(50, after=8)
 
         assert [*given_between(site, "PROJ", 5, 50)] == [6, 7, 8]
+        assert [*given_between(site, "PROJ", 5, 8)] == [6]
 
     def test_nothing_is_written_when_it_was_not_confirmed(self, site: Site) -> None:
         with pytest.raises(InputError, match="--yes"):
