@@ -11,8 +11,10 @@ BASELINE = Path("tests/mutants-baseline.txt")
 MUTANTS = Path("mutants")
 MUTMUT = ".venv-mutation/bin/mutmut"
 COULD_NOT_RUN = 255
-QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 """The exit status of a run that pytest refused, which mutmut counts as a timeout."""
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+EXPRESSION = re.compile(r"\b(AND|SET|REMOVE)\b|[#:(]\w")
+"""Marks a text as an expression of DynamoDB, which is no sentence."""
 
 
 def survivors() -> Iterator[str]:
@@ -48,10 +50,7 @@ def change(diff: str) -> str:
 
 
 def is_wording(mutant: str) -> bool:
-    """Tell whether only the letters of a text with a space changed.
-
-    A person reads such a text; no program looks for it.
-    """
+    """Tell whether only the letters of a sentence changed, which a person reads."""
     old, new = (
         "\n".join(line[1:] for line in mutant.splitlines()[1:] if line[0] == sign)
         for sign in "-+"
@@ -59,7 +58,7 @@ def is_wording(mutant: str) -> bool:
     texts = zip(QUOTED.findall(old), QUOTED.findall(new), strict=False)
     changed = [was for was, is_now in texts if was != is_now]
     return (
-        all(" " in text for text in changed)
+        all(" " in text and not EXPRESSION.search(text) for text in changed)
         and old.casefold() == new.replace("XX", "").casefold()
     )
 

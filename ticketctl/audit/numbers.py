@@ -141,9 +141,8 @@ class ProjectNumbers:
                 yield number
 
     def _items(self) -> Iterator[tuple[int, int]]:
-        """Yield each number with its flags."""
-        for place, number in enumerate(self.numbers):
-            yield number, self.flags[place]
+        """Return each number with its flags."""
+        return zip(self.numbers, self.flags, strict=True)
 
 
 def _is_ticket_of_chain(flags: int) -> bool:

@@ -75,6 +75,7 @@ class AuditReading:
         for project_id, ends in missing:
             numbers, check = self.projects[project_id], ChainCheck()
             for found in self.tickets_between(project_id, ends, check):
+                self.tickets_read += 1
                 self._take(found, check)
             numbers.chain.add_suspects(check)
         for numbers in self.projects.values():
@@ -118,6 +119,7 @@ class AuditReading:
             if numbers and found.has_number and found.number == numbers.start:
                 numbers.chain.before = link_of(found)
                 continue
+            self.tickets_read += 1
             self._take(found)
             if not found.is_malformed and found.idempotency_key is not None:
                 keys.add(RequestKey(found.project_id, found.idempotency_key))
@@ -126,7 +128,6 @@ class AuditReading:
 
     def _take(self, found: Ticket, check: ChainCheck | None = None) -> None:
         """Add a ticket, and let a check follow it; its project's by default."""
-        self.tickets_read += 1
         if found.is_malformed:
             name = f"the ticket {found.project_id}, {found.fields['number']}"
             self._note_malformed(found.project_id, name)
@@ -143,7 +144,8 @@ class AuditReading:
             if numbers.chain.is_out_of_order:
                 self.projects[project_id] = ProjectNumbers()
                 for page in self.reader.project(self.plan.tickets_table, project_id):
-                    self._add(page)
+                    for found in map(ticket, page):
+                        self._take(found)
 
     def _match(self, page: Sequence[Item]) -> None:
         """Match records with their tickets."""

@@ -40,7 +40,7 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     for dead_letter, record in numbered:
         remark(
             f"{dead_letter.message_id}: has {dead_letter.project_id}-"
-            f"{record.get(NUMBER)}, perhaps not announced"
+            f"{record.get(NUMBER, '?')}, perhaps not announced"
         )
     if numbered:
         raise InputError(

@@ -47,7 +47,7 @@ class Announcer:
         def attempt() -> bool | None:
             nonlocal left
             left = publish(self.stack, left)
-            return not left or None
+            return None if left else True
 
         self.retry.until(attempt, f"SNS did not take {batch[0].event.id} and the next")
 

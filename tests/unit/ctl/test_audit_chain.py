@@ -151,7 +151,11 @@ class TestRuns:
         tables.page = 100
         tables.scan = unordered  # type: ignore[method-assign]
 
-        assert found(tables) == [(Kind.CHANGED, 11, 11)]
+        report = audited(tables)
+
+        [changed] = report.findings
+        assert (changed.kind, *changed.numbers) == (Kind.CHANGED, 11, 11)
+        assert report.reading.tickets_read == 12
 
 
 class TestFalseAlarms:

@@ -300,6 +300,18 @@ class TestAnnounced:
 
         assert len(site.sqs.dead_letters) == 2
 
+    def test_number_is_a_question_mark_when_its_record_has_none(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = asking("k-1")
+        site = Site(Sqs([found]))
+        site.dynamodb.put_item(TableName="keys", Item={"id": {"S": "PROJ#k-1"}})
+
+        with pytest.raises(InputError, match="nothing was done"):
+            delete(site.context, everything=True, yes=True)
+
+        assert "has PROJ-?," in capsys.readouterr().err
+
     @pytest.mark.parametrize(
         "found",
         [

@@ -64,6 +64,8 @@ class TestWording:
         [
             ('print("no key")', 'print("")'),
             ('row["key"]', 'row["KEY"]'),
+            ('" AND ".join(rules)', '" and ".join(rules)'),
+            ('"if #status = :new"', '"IF #STATUS = :NEW"'),
             ('row["key"] = "no key"', 'row["XXkeyXX"] = "no key"'),
             ("return True", "return False"),
             ('print("no key", count + 1)', 'print("no key", count - 1)'),
