@@ -39,7 +39,7 @@ help:  ## Show this list; times are for two idle processors.
 run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict, in half a minute; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
-up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 as above.
+up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 keeps their order.
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
 # Lambda cannot write beside the code, so without bytecode each cold start compiles every module.

@@ -379,7 +379,7 @@ class TestConditions:
     @pytest.mark.parametrize(
         "name",
         [
-            "a cap is refused without a look at its key",
+            "a cap is refused without reading its key",
             "a cap is refused on a half-seen block",
         ],
     )

@@ -64,7 +64,7 @@ def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
 def _of_chains(reading: AuditReading) -> Iterator[Finding]:
     """Yield the runs of tickets that the chain does not confirm this time either.
 
-    Behind a missing number no ticket fits the chain, and the gap is a finding already.
+    After a gap the chain cannot be checked; the gap is reported anyway.
     """
     for project_id, kind, (first, last) in _suspects(reading):
         check = ChainCheck()

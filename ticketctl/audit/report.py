@@ -107,7 +107,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         ],
     )
     yield from _named(
-        "lost tickets, of which a reserved item has the hash; no head after one covers "
+        "lost tickets whose hash a reserved item keeps; no head after one covers "
         "anything before it",
         [
             _range_of(project.project_id, (number, number))

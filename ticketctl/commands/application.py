@@ -91,7 +91,7 @@ def ticketctl(
 ) -> None:
     """Send tickets, watch their numbers, and look after the system that gives them.
 
-    The options that name the stack stand before the command.
+    Put --stack, --region and --profile before the command.
     Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """

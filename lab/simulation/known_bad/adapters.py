@@ -123,7 +123,7 @@ def reading_stale(environment: ExecutionEnvironment) -> Handler:
 
 
 class RefusesUnseen(DynamoDBTicketStore):
-    """Refuses a capped request without a look at its key."""
+    """Refuses a capped request without reading its key."""
 
     def read_keys_in_transaction(
         self, keys: Any

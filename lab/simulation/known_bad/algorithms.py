@@ -106,7 +106,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         allocator=allocation.IgnoresCaps,
     ),
     _with(
-        "a cap is refused without a look at its key",
+        "a cap is refused without reading its key",
         Check.REFUSED_AND_NUMBERED,
         store=adapters.RefusesUnseen,
     ),

@@ -90,7 +90,7 @@ class DatesByItsClock(Allocation):
     """Dates each ticket by the worker's clock alone."""
 
     def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
-        """Return the next block without a look at the last date."""
+        """Return the next block without reading the last date."""
         return Allocation.block(self, replace(head, assigned_at=None), now, salt)
 
 

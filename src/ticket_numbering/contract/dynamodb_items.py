@@ -30,7 +30,7 @@ EXTERNAL: Final = "elsewhere"
 """The `origin` of a number that another system gave."""
 
 STATUS: Final = "status"
-"""Only a ticket that an operator's command wrote or changed has it."""
+"""Set only by operator commands."""
 
 RESERVED: Final = "reserved"
 """The `status` of an item that only stands for an external number."""
@@ -72,7 +72,7 @@ COMMITMENT: Final = "commitment"
 """Only an erased ticket has it: the chain covers it in place of text and salt."""
 
 ERASED_FINGERPRINT: Final = f"{ERASED}:"
-"""Of an erased ticket's key: its version is unknown, so the key alone is trusted."""
+"""Marks the key of an erased ticket; repeats are matched by key alone."""
 
 HEAD_ATTRIBUTES: Final = (NUMBER, ASSIGNED_AT, CHAIN, ORIGIN)
 """The attributes of a ticket that the next one depends on."""

@@ -24,7 +24,7 @@ from ticket_numbering.worker.results import (
 Item = TypeVar("Item")
 
 ANNOUNCED_DELIVERIES: Final = 4
-"""Of poison, in which its event must be out before its dead letter."""
+"""Up to this delivery, poison is not dead-lettered before it was announced."""
 
 
 @dataclass(slots=True)

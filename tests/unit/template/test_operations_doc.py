@@ -133,7 +133,7 @@ def names_below(base: type[Exception]) -> set[str]:
 @pytest.mark.parametrize(
     ("title", "base"),
     [
-        ("`TransientFailuresAlarm`", TransientError),
+        ("`AnnouncementsFailedAlarm`, `TransientFailuresAlarm`", TransientError),
         ("Dead letters", PoisonMessageError),
     ],
 )
