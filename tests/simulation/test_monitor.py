@@ -54,7 +54,7 @@ def record(number: int, key: str = "key") -> Item:
     return {"id": {"S": f"P#{key}"}, **ticket(number, key)}
 
 
-class Scene:
+class Harness:
     """A monitor, what it looks at, and the actions of a history."""
 
     def __init__(self) -> None:
@@ -180,27 +180,27 @@ class Scene:
             step(self)
 
 
-Step = Callable[[Scene], Any]
+Step = Callable[[Harness], Any]
 
 
 @pytest.fixture
-def scene() -> Scene:
-    return Scene()
+def harness() -> Harness:
+    return Harness()
 
 
 @pytest.fixture
-def numbered() -> Scene:
+def numbered() -> Harness:
     """Return a history in which the usual request has number 1."""
-    scene = Scene()
-    scene.send()
-    scene.commit(ticket(1), record(1))
-    return scene
+    harness = Harness()
+    harness.send()
+    harness.commit(ticket(1), record(1))
+    return harness
 
 
 class TestKeptPromises:
     """The monitor accuses no correct history."""
 
-    def test_history_passes_when_every_message_is_done(self, numbered: Scene) -> None:
+    def test_history_passes_when_every_message_is_done(self, numbered: Harness) -> None:
         poison = numbered.send("not JSON")
         numbered.dead_letter()
         numbered.queue.delete(poison.id)
@@ -210,26 +210,26 @@ class TestKeptPromises:
         numbered.finish()
 
     def test_history_passes_when_a_number_follows_a_refusal_beside_a_seed(
-        self, scene: Scene
+        self, harness: Harness
     ) -> None:
-        scene.play([CAPPED, call("reserve", 60), LOOK_UP, COMMIT, REFUSE])
-        scene.end_refusals()
+        harness.play([CAPPED, call("reserve", 60), LOOK_UP, COMMIT, REFUSE])
+        harness.end_refusals()
 
-        assert scene.refusals.contradicted == {"P-1"}
+        assert harness.refusals.contradicted == {"P-1"}
 
     @pytest.mark.parametrize(
         ("given", "closed", "last"), [(2, 3, 1), (1, 6, 60)], ids=["above", "below"]
     )
     def test_seed_need_not_report_a_number_when_another_one_does(
-        self, scene: Scene, given: int, closed: int, last: int
+        self, harness: Harness, given: int, closed: int, last: int
     ) -> None:
         first = min(last, 5)
-        scene.play([SEND, call("reserve", first), call("reserve", 60)])
-        scene.play([call("commit", ticket(given), record(given))])
-        scene.play([call("reserve", closed), call("seeded", last)])
+        harness.play([SEND, call("reserve", first), call("reserve", 60)])
+        harness.play([call("commit", ticket(given), record(given))])
+        harness.play([call("reserve", closed), call("seeded", last)])
 
     def test_history_passes_when_another_request_comes_under_an_erased_key(
-        self, numbered: Scene
+        self, numbered: Harness
     ) -> None:
         numbered.announce()
         numbered.play([RIVAL, ERASE, ANNOUNCE_RIVAL])
@@ -324,7 +324,7 @@ class TestBrokenPromises:
 
     @pytest.mark.parametrize(("check", "steps"), NUMBERED)
     def test_violation_is_seen_when_a_request_had_its_number(
-        self, numbered: Scene, check: Check, steps: Sequence[Step]
+        self, numbered: Harness, check: Check, steps: Sequence[Step]
     ) -> None:
         with pytest.raises(Violation) as caught:
             numbered.play(steps)
@@ -333,10 +333,10 @@ class TestBrokenPromises:
 
     @pytest.mark.parametrize(("check", "steps"), FRESH)
     def test_violation_is_seen_when_nothing_happened_before(
-        self, scene: Scene, check: Check, steps: Sequence[Step]
+        self, harness: Harness, check: Check, steps: Sequence[Step]
     ) -> None:
         with pytest.raises(Violation) as caught:
-            scene.play(steps)
+            harness.play(steps)
 
         assert caught.value.check is check
 
@@ -357,8 +357,8 @@ class TestDates:
     @staticmethod
     def dated_back(by: timedelta, clocks_differ: timedelta) -> Chains:
         """Return the checks after a ticket that is dated before the one before it."""
-        scene = Scene()
-        chains = Chains(scene.monitor, clocks_differ)
+        harness = Harness()
+        chains = Chains(harness.monitor, clocks_differ)
         date = datetime.fromisoformat(ASSIGNED_AT)
         chain = ""
         for number, assigned_at in enumerate((date, date - by), 1):
@@ -396,12 +396,12 @@ class TestChains:
     def test_violation_is_seen_when_the_ticket_lacks_it(
         self, changes: dict[str, Any], check: Check
     ) -> None:
-        scene, block = Scene(), block_of([create_ticket()])
+        harness, block = Harness(), block_of([create_ticket()])
         [new] = block.tickets
         assignment = replace(new.assignment, **changes)
 
         with pytest.raises(Violation) as caught:
-            Chains(scene.monitor, timedelta()).decided(written(new, assignment))
+            Chains(harness.monitor, timedelta()).decided(written(new, assignment))
 
         assert caught.value.check is check
 

@@ -230,7 +230,7 @@ class ChangingTitles(Wrapping):
 
 
 class ForgettingOrigin(Wrapping):
-    """An operator's client that makes a number from elsewhere look like a worker's."""
+    """An operator's client that makes an external number look like a worker's."""
 
     def update_item(self, **request: Any) -> Any:
         """Remove the origin, too."""
@@ -283,7 +283,7 @@ class Blind(Wrapping):
     """Before a write: a seed and an import find time between it and the read."""
 
     def transact_write_items(self, **request: Any) -> Any:
-        """Show numbers from elsewhere as tickets of a worker."""
+        """Show external numbers as tickets of a worker."""
         self.pause()
         try:
             return self.real.transact_write_items(**request)
@@ -296,7 +296,7 @@ class Blind(Wrapping):
 
 
 def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
-    """Return an algorithm that increments past such numbers from elsewhere."""
+    """Return an algorithm that increments past such external numbers."""
 
     def build(environment: ExecutionEnvironment) -> Any:
         def pause() -> None:
@@ -357,10 +357,10 @@ class TestSeedAmongWorkers:
     def test_tickets_are_marked_when_workers_number_their_project(self) -> None:
         played = first_histories()
 
-        assert played.marked["voided here"] > SEEDS / 2
-        assert played.marked["erased here"] > SEEDS / 2
-        assert played.marked["voided elsewhere"] > SEEDS / 20
-        assert played.marked["erased elsewhere"] > SEEDS / 20
+        assert played.marked["voided assigned"] > SEEDS / 2
+        assert played.marked["erased assigned"] > SEEDS / 2
+        assert played.marked["voided external"] > SEEDS / 20
+        assert played.marked["erased external"] > SEEDS / 20
         assert played.outcomes["void: refused"] > SEEDS / 20
         assert played.outcomes["erase: refused"] > SEEDS / 20
 
@@ -445,7 +445,7 @@ class TestKnownBad:
         ],
         ids=lambda algorithm: algorithm.name,
     )
-    def test_worker_is_caught_when_it_increments_past_a_number_from_elsewhere(
+    def test_worker_is_caught_when_it_increments_past_an_external_number(
         self, algorithm: Algorithm
     ) -> None:
         [first] = play(BUSY_DAYS, algorithm).violations

@@ -146,7 +146,7 @@ def keys(numbers: Mapping[str, int], fingerprint: str = "v1:of-another-ticket") 
 
 
 @dataclass(frozen=True)
-class Site:
+class Harness:
     """A deployed system that is its queues and its keys alone."""
 
     sqs: Any
@@ -170,6 +170,6 @@ class Site:
         """The context of a command that finds this system."""
         return SimpleNamespace(obj=lambda: self)
 
-    def fifo(self) -> "Site":
+    def fifo(self) -> "Harness":
         urls = {name: f"{url}.fifo" for name, url in self.outputs.items()}
         return replace(self, outputs=urls)

@@ -103,7 +103,7 @@ class FakeTicketStore:
     keys: dict[RequestKey, Assignment] = field(default_factory=dict)
     damaged: set[RequestKey] = field(default_factory=set)
     """Keys whose records are malformed."""
-    elsewhere: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    external: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Numbers that a seed or an import took."""
     calls: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
@@ -131,7 +131,7 @@ class FakeTicketStore:
     def head(self, project_id: str) -> Head:
         """Return the item with the highest number; see `TicketStore`."""
         self._read("head")
-        taken = self.tickets[project_id].keys() | self.elsewhere[project_id]
+        taken = self.tickets[project_id].keys() | self.external[project_id]
         last = max(taken, default=0)
         return self.heads[project_id].get(last, Head(last))
 
@@ -188,13 +188,13 @@ class FakeTicketStore:
     def _slot(self, project_id: str, number: int, request: CreateTicket) -> Slot:
         failed, none = Reason.CONDITION_FAILED, Reason.NONE
         recorded = self._recorded(request.key)
-        is_elsewhere = number in self.elsewhere[project_id]
-        is_taken = is_elsewhere or number in self.tickets[project_id]
+        is_external = number in self.external[project_id]
+        is_taken = is_external or number in self.tickets[project_id]
         return Slot(
             ticket=failed if is_taken else none,
             key=failed if recorded else none,
             recorded=recorded,
-            taken_by=None if is_elsewhere else self.heads[project_id].get(number),
+            taken_by=None if is_external else self.heads[project_id].get(number),
         )
 
     def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:

@@ -94,7 +94,7 @@ class MarkMonitor(Monitor):
                 Check.MARK_CHANGED,
                 f"{address.key} is voided, and more than that changed",
             )
-        origin = "elsewhere" if "origin" in item else "here"
+        origin = "external" if "origin" in item else "assigned"
         self.marked[f"{status(item)} {origin}"] += 1
 
     def _see_erasure(

@@ -40,14 +40,14 @@ class SeededMonitor(MarkMonitor):
 
     def _see_numbers(self, writes: Mapping[Address, Item | None]) -> None:
         """See a seed, an import, or what a worker wrote."""
-        elsewhere = {
+        external = {
             (str(address.key[0]), int(address.key[1])): item
             for address, item in writes.items()
             if address.table == TICKETS and item and "origin" in item
         }
-        if not elsewhere:
+        if not external:
             super()._see_numbers(writes)
-        for (project, number), item in elsewhere.items():
+        for (project, number), item in external.items():
             if number in self.issued[project] | self.imported[project]:
                 broken(
                     Check.TICKET_OVERWRITTEN,
@@ -141,16 +141,16 @@ class SeededMonitor(MarkMonitor):
         """Check that everything decided was written, and every seed finished."""
         tickets = [item for item in items[TICKETS] if "origin" not in item]
         super()._check_tables({TICKETS: tickets, KEYS: items[KEYS]})
-        elsewhere = defaultdict(set)
+        external = defaultdict(set)
         for item in items[TICKETS]:
             if "origin" in item:
                 project = str(plain(item["project_id"]))
-                elsewhere[project].add(int(plain(item["number"])))
-        for project in {*elsewhere, *self.jumps}:
-            if elsewhere[project] != self.reserved[project] | self.imported[project]:
+                external[project].add(int(plain(item["number"])))
+        for project in {*external, *self.jumps}:
+            if external[project] != self.reserved[project] | self.imported[project]:
                 broken(
                     Check.TABLES_AT_END,
-                    f"{project}: the table lacks a number from elsewhere",
+                    f"{project}: the table lacks an external number",
                 )
             if jumps := self.open_jumps(project):
                 broken(

@@ -121,7 +121,7 @@ def seeded(project: str) -> list[Item]:
 
 
 def imported(project: str) -> list[Item]:
-    """Return these, with 7 from elsewhere."""
+    """Return these, with 7 external."""
     key = key_item(project, 7, "old")
     return [*seeded(project), ticket_item(project, 7, "old", origin=EXTERNAL), key]
 

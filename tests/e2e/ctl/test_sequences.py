@@ -1,4 +1,4 @@
-"""Sequences go on from elsewhere among running workers, and tickets can be voided."""
+"""Sequences go on after external numbers among workers; tickets can be voided."""
 
 import json
 from pathlib import Path

@@ -1,12 +1,12 @@
-"""A site for each test of a command that writes tickets."""
+"""A harness for each test of a command that writes tickets."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_site import Site
+from tests.support.command_harness import Harness
 
 
 @pytest.fixture
-def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
-    return Site(tmp_path, capsys)
+def harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Harness:
+    return Harness(tmp_path, capsys)

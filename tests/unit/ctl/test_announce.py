@@ -13,7 +13,7 @@ from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
 from tests.support.cases import cases
-from tests.support.command_site import TOPIC, Site, interrupt, without_sleep
+from tests.support.command_harness import TOPIC, Harness, interrupt, without_sleep
 from tests.support.ctl_process import Terminal
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.envelope import Envelope
@@ -30,11 +30,11 @@ REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
 
 def announce(
-    site: Site, first: int = 1, last: int | None = None, **options: Any
+    harness: Harness, first: int = 1, last: int | None = None, **options: Any
 ) -> Any:
-    site.published.clear()
+    harness.published.clear()
     options = {"project": "PROJ", "rate": 10**6} | options
-    return site.call(announce_again, first=first, last=last, **options)
+    return harness.call(announce_again, first=first, last=last, **options)
 
 
 def ids(entries: Iterable[Any]) -> list[str]:
@@ -47,40 +47,40 @@ def attributes(entry: Any) -> dict[str, str]:
 
 
 @pytest.fixture
-def mixed(site: Site) -> Site:
-    """Return a site with a ticket of each kind, and their own announcements."""
-    site.call(import_tickets, site.file(1, 4))
-    site.put(5, 6, 7, 8)
+def mixed(harness: Harness) -> Harness:
+    """Return a harness with a ticket of each kind, and their own announcements."""
+    harness.call(import_tickets, harness.file(1, 4))
+    harness.put(5, 6, 7, 8)
     for number in (1, 6, 7):
-        site.call(void, f"PROJ-{number}", reason="spam")
-    site.call(erase, "PROJ-7", reason="asked to")
-    return site
+        harness.call(void, f"PROJ-{number}", reason="spam")
+    harness.call(erase, "PROJ-7", reason="asked to")
+    return harness
 
 
 class TestEvents:
     """A subscriber gets what it lost, and can drop it if it did not."""
 
     def test_event_is_that_of_the_worker_but_marked_as_replayed(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.number_padding = 6
-        site.give(REQUEST, 7, "v1:lost")
+        harness.number_padding = 6
+        harness.give(REQUEST, 7, "v1:lost")
         [new] = block_of([REQUEST], 7, previous="v1:lost").tickets
         event = TicketNumberAssigned.of(
             REQUEST, new.assignment, source=SOURCE, padding=6
         )
         first = Envelope.of_ticket(event, REQUEST.key, priority="high", replayed=False)
 
-        announce(site, 7)
+        announce(harness, 7)
 
-        [entry] = site.published
+        [entry] = harness.published
         assert entry["Message"] == first.message
         assert event.data.chain
         assert attributes(entry) == {**first.attributes, "replayed": "true"}
         assert entry["MessageGroupId"] == first.group
 
     def test_each_fact_of_a_number_is_announced_in_order_when_it_has_several(
-        self, mixed: Site
+        self, mixed: Harness
     ) -> None:
         marked = {
             event_id: entry["Message"]
@@ -106,35 +106,35 @@ class TestEvents:
         )
 
     def test_imported_tickets_are_announced_only_when_they_are_asked_for(
-        self, mixed: Site
+        self, mixed: Harness
     ) -> None:
         announce(mixed, 1, 5, imported=True)
 
         assert ids(mixed.published) == ["PROJ-1", "PROJ-1/voided", "PROJ-4", "PROJ-5"]
 
-    def test_reserved_number_has_no_event(self, site: Site) -> None:
-        site.put(1)
-        site.seed(5).apply()
-        site.seed(9).apply()
-        site.put(10)
+    def test_reserved_number_has_no_event(self, harness: Harness) -> None:
+        harness.put(1)
+        harness.seed(5).apply()
+        harness.seed(9).apply()
+        harness.put(10)
 
-        ended = announce(site, 1, 10)
+        ended = announce(harness, 1, 10)
 
-        assert ids(site.published) == ["PROJ-1", "PROJ-10"]
+        assert ids(harness.published) == ["PROJ-1", "PROJ-10"]
         assert ended.out.endswith("reserved 4, imported 0, not here 4\n")
         assert ended.status == Status.OK
 
     def test_fifo_topic_gets_one_at_a_time_with_ids_that_it_does_not_drop(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """It drops an id that it saw within five minutes."""
-        site.topic += ".fifo"
-        site.put(1, 2, 3)
+        harness.topic += ".fifo"
+        harness.put(1, 2, 3)
 
-        announce(site)
+        announce(harness)
 
-        assert {entry["Id"] for entry in site.published} == {"0"}
-        deduplicated = {entry["MessageDeduplicationId"] for entry in site.published}
+        assert {entry["Id"] for entry in harness.published} == {"0"}
+        deduplicated = {entry["MessageDeduplicationId"] for entry in harness.published}
         assert len(deduplicated) == 3
         assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
 
@@ -142,29 +142,31 @@ class TestEvents:
 class TestRange:
     """The numbers of a range, each accounted for."""
 
-    def test_last_number_ends_the_range_when_none_is_given(self, site: Site) -> None:
-        site.put(*range(1, 13))
+    def test_last_number_ends_the_range_when_none_is_given(
+        self, harness: Harness
+    ) -> None:
+        harness.put(*range(1, 13))
 
-        announce(site, 3, 4)
-        some = ids(site.published)
-        announce(site, 11)
+        announce(harness, 3, 4)
+        some = ids(harness.published)
+        announce(harness, 11)
 
         assert some == ["PROJ-3", "PROJ-4"]
-        assert ids(site.published) == ["PROJ-11", "PROJ-12"]
+        assert ids(harness.published) == ["PROJ-11", "PROJ-12"]
 
     @pytest.mark.parametrize(("first", "last"), [(3, None), (2, 1), (1, 3)])
     def test_range_is_refused_when_it_has_numbers_that_are_not_given(
-        self, site: Site, first: int, last: int | None
+        self, harness: Harness, first: int, last: int | None
     ) -> None:
-        site.put(1, 2)
+        harness.put(1, 2)
 
         with pytest.raises(InputError, match="PROJ has the numbers up to 2"):
-            announce(site, first, last)
+            announce(harness, first, last)
 
-    def test_range_is_read_once_when_none_is_missing(self, site: Site) -> None:
-        site.put(1, 2, 3, 4)
+    def test_range_is_read_once_when_none_is_missing(self, harness: Harness) -> None:
+        harness.put(1, 2, 3, 4)
         slept: list[float] = []
-        repeat = Repeat(site, "PROJ", 2, 3, sleep=slept.append)
+        repeat = Repeat(harness, "PROJ", 2, 3, sleep=slept.append)
 
         assert [ticket.number for ticket in repeat.tickets()] == [2, 3]
 
@@ -172,12 +174,12 @@ class TestRange:
 
     @pytest.mark.parametrize("last", [3, 4])
     def test_number_is_read_again_when_a_query_saw_half_of_its_block(
-        self, site: Site, last: int
+        self, harness: Harness, last: int
     ) -> None:
         """The others of its block come after it all the same."""
-        site.put(1, 4)
-        late = partial(site.put, 2, 3)
-        repeat = Repeat(site, "PROJ", 1, last, sleep=lambda _: late())
+        harness.put(1, 4)
+        late = partial(harness.put, 2, 3)
+        repeat = Repeat(harness, "PROJ", 1, last, sleep=lambda _: late())
 
         found = [ticket.number for ticket in repeat.tickets()]
 
@@ -196,14 +198,14 @@ class TestRange:
     )
     def test_missing_numbers_are_told_when_they_stay_missing(
         self,
-        site: Site,
+        harness: Harness,
         last: int,
         numbers: tuple[int, ...],
         remark: str,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        site.put(1, 4)
-        repeat = Repeat(site, "PROJ", 1, last, sleep=lambda _: None)
+        harness.put(1, 4)
+        repeat = Repeat(harness, "PROJ", 1, last, sleep=lambda _: None)
 
         assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
 
@@ -222,37 +224,37 @@ class TestRange:
         ),
     )
     def test_malformed_ticket_is_told_and_the_others_announced(
-        self, site: Site, wrong: dict[str, str]
+        self, harness: Harness, wrong: dict[str, str]
     ) -> None:
-        site.put(1, 3)
-        site.put(2, **wrong)
+        harness.put(1, 3)
+        harness.put(2, **wrong)
 
-        item = site.tickets()[2]
+        item = harness.tickets()[2]
         if not wrong:
             del item["assigned_at"]
-        site.dynamodb.put_item(TableName="tickets", Item=serialized(item))
+        harness.dynamodb.put_item(TableName="tickets", Item=serialized(item))
 
-        ended = announce(site)
+        ended = announce(harness)
 
-        assert ids(site.published) == ["PROJ-1", "PROJ-3"]
+        assert ids(harness.published) == ["PROJ-1", "PROJ-3"]
         assert "PROJ-2 is malformed; see: ticketctl show PROJ-2" in ended.err
         assert ended.status == Status.FOUND
 
     @pytest.mark.parametrize("first", [1, 2])
     def test_ticket_that_contradicts_its_hash_is_told_and_not_announced(
-        self, site: Site, first: int
+        self, harness: Harness, first: int
     ) -> None:
         """Its number and id would come with another text."""
         previous = ""
         for number in (1, 2, 3):
             request = create_ticket("PROJ", f"k-{number}")
-            site.give(request, number, previous)
-            previous = site.tickets()[number]["chain"]
-        site.change_ticket(2, title="changed")
+            harness.give(request, number, previous)
+            previous = harness.tickets()[number]["chain"]
+        harness.change_ticket(2, title="changed")
 
-        ended = announce(site, first)
+        ended = announce(harness, first)
 
-        assert ids(site.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
+        assert ids(harness.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
         assert "PROJ-2 is not as it was announced; see: ticketctl audit" in ended.err
         assert ended.status == Status.FOUND
 
@@ -260,54 +262,54 @@ class TestRange:
 class TestConsent:
     """Nothing goes to every subscriber by mistake."""
 
-    def test_dry_run_counts_and_publishes_nothing(self, mixed: Site) -> None:
+    def test_dry_run_counts_and_publishes_nothing(self, mixed: Harness) -> None:
         ended = announce(mixed, dry_run=True, yes=False)
 
         assert mixed.published == []
         assert ended.out.startswith("to announce: TicketNumberAssigned 3, ")
 
     def test_question_names_the_stack_and_its_account(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
+        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        site.put(1, 2)
+        harness.put(1, 2)
         monkeypatch.setattr("sys.stdin", Terminal("no\n"))
 
-        ended = announce(site, yes=False)
+        ended = announce(harness, yes=False)
 
         place = "numbers in eu-west-1 of the account 123456789012\n"
         assert place in ended.err
         assert "PROJ-1 to PROJ-2" in ended.err
-        assert site.published == []
+        assert harness.published == []
 
     def test_next_number_is_told_when_it_is_interrupted(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
+        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        site.put(*range(1, 13))
-        publish, calls = site.publish_batch, iter([None, interrupt])
+        harness.put(*range(1, 13))
+        publish, calls = harness.publish_batch, iter([None, interrupt])
 
         def second_fails(**request: Any) -> Any:
             return (next(calls) or publish)(**request)
 
-        monkeypatch.setattr(site, "publish_batch", second_fails)
+        monkeypatch.setattr(harness, "publish_batch", second_fails)
 
         with pytest.raises(KeyboardInterrupt):
-            announce(site)
+            announce(harness)
 
-        said = site.printed.readouterr().err
+        said = harness.printed.readouterr().err
         assert "announced: up to PROJ-10; go on with that number as --from" in said
 
     def test_nothing_is_told_as_announced_when_the_first_call_fails(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
+        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        site.put(1)
-        monkeypatch.setattr(site, "publish_batch", interrupt)
+        harness.put(1)
+        monkeypatch.setattr(harness, "publish_batch", interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            announce(site)
+            announce(harness)
         with pytest.raises(InputError, match="has no numbers"):
-            announce(site, project="EMPTY", dry_run=True)
+            announce(harness, project="EMPTY", dry_run=True)
 
-        assert "announced: nothing; " in site.printed.readouterr().err
+        assert "announced: nothing; " in harness.printed.readouterr().err
 
 
 class PartlyAtFirst(FaultPlan):
@@ -374,13 +376,13 @@ class TestPublishing:
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
             list(Announcer(stack, retry=without_sleep()).publish(envelopes(4)))
 
-    def test_batches_keep_to_the_rate(self, site: Site) -> None:
+    def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
         """A second's share at most in a batch."""
         waited: list[float] = []
         limiter = RateLimiter(4, clock=lambda: 0.0)
-        announcer = Announcer(site, limiter, without_sleep(sleep=waited.append))
+        announcer = Announcer(harness, limiter, without_sleep(sleep=waited.append))
 
         list(announcer.publish(envelopes(10)))
 
         assert waited == [0, 1, 2]
-        assert len(site.published) == 10
+        assert len(harness.published) == 10

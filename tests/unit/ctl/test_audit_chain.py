@@ -22,7 +22,7 @@ from tests.support.builders import (
     create_tickets,
 )
 from tests.support.cases import plain_id
-from tests.support.command_site import Site
+from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl, command_context
 from tests.support.evidence import VERIFIER, verifier
 from tests.support.seed_items import Item, block_items, imported_items
@@ -750,16 +750,16 @@ class TestHeadFiles:
         assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
 
     def test_report_is_printed_when_the_heads_cannot_be_saved(
-        self, site: Site, tmp_path: Path
+        self, harness: Harness, tmp_path: Path
     ) -> None:
-        site.give(create_ticket("PROJ"), 1)
-        site.put(2, status=RESERVED)
+        harness.give(create_ticket("PROJ"), 1)
+        harness.put(2, status=RESERVED)
         path = tmp_path / "no-such-directory" / "heads.jsonl"
 
         with pytest.raises(InputError, match="cannot be written"):
-            audit(command_context(site), save=str(path))
+            audit(command_context(harness), save=str(path))
 
-        assert "the ticket PROJ, 2" in site.printed.readouterr().out
+        assert "the ticket PROJ, 2" in harness.printed.readouterr().out
 
     def test_data_of_an_announcement_is_a_head(self, tmp_path: Path) -> None:
         file = tmp_path / "heads.jsonl"
@@ -851,24 +851,30 @@ class TestKeptHeads:
     """The command checks the heads of its files, and saves each head once."""
 
     @pytest.fixture
-    def kept(self, site: Site, tmp_path: Path) -> Path:
-        """Return a file with the head of the site's only ticket."""
-        site.give(create_ticket("PROJ"), 1)
+    def kept(self, harness: Harness, tmp_path: Path) -> Path:
+        """Return a file with the head of the harness's only ticket."""
+        harness.give(create_ticket("PROJ"), 1)
         path = tmp_path / "heads.jsonl"
-        audit(command_context(site), save=str(path))
+        audit(command_context(harness), save=str(path))
         return path
 
     def test_audit_is_clean_when_nobody_changed_the_ticket(
-        self, site: Site, kept: Path
+        self, harness: Harness, kept: Path
     ) -> None:
-        audit(command_context(site), since=str(kept), check=[str(kept)])
+        audit(command_context(harness), since=str(kept), check=[str(kept)])
 
-        assert "PROJ-1" not in site.printed.readouterr().out
+        assert "PROJ-1" not in harness.printed.readouterr().out
 
     @pytest.mark.parametrize("option", ["since", "check"])
     @pytest.mark.parametrize("is_first", [True, False])
     def test_head_that_the_ticket_contradicts_is_named_beside_those_that_hold(
-        self, site: Site, kept: Path, tmp_path: Path, option: str, *, is_first: bool
+        self,
+        harness: Harness,
+        kept: Path,
+        tmp_path: Path,
+        option: str,
+        *,
+        is_first: bool,
     ) -> None:
         """Of all witnesses of one ticket, in one file and in two, each is checked."""
         heads = [Head("PROJ", 1, "v1:other"), *read_heads(str(kept))]
@@ -877,42 +883,42 @@ class TestKeptHeads:
         since, check = (other, kept) if option == "since" else (kept, other)
 
         with pytest.raises(typer.Exit) as ended:
-            audit(command_context(site), since=str(since), check=[str(check)])
+            audit(command_context(harness), since=str(since), check=[str(check)])
 
         assert ended.value.exit_code == Status.FOUND
-        said = site.printed.readouterr().out
+        said = harness.printed.readouterr().out
         assert "head-does-not-hold: PROJ-1: it has another hash" in said
 
     def test_later_tickets_of_every_project_are_read_since_its_last_head(
-        self, site: Site, kept: Path
+        self, harness: Harness, kept: Path
     ) -> None:
         """The heads of a file are in any order."""
         chain = read_heads(str(kept))[0].chain
-        site.give(create_ticket("PROJ"), 2, chain)
-        site.give(create_ticket("OPS"), 1)
-        audit(command_context(site), save=str(kept))
+        harness.give(create_ticket("PROJ"), 2, chain)
+        harness.give(create_ticket("OPS"), 1)
+        audit(command_context(harness), save=str(kept))
         heads = read_heads(str(kept))
         kept.unlink()
         add_heads(str(kept), reversed(heads))
-        site.give(create_ticket("PROJ"), 3)
-        site.give(create_ticket("OPS"), 2)
-        site.printed.readouterr()
+        harness.give(create_ticket("PROJ"), 3)
+        harness.give(create_ticket("OPS"), 2)
+        harness.printed.readouterr()
 
         with pytest.raises(typer.Exit):
-            audit(command_context(site), since=str(kept), as_document=True)
+            audit(command_context(harness), since=str(kept), as_document=True)
 
-        report = json.loads(site.printed.readouterr().out)
+        report = json.loads(harness.printed.readouterr().out)
         assert report["since"] == {"PROJ": 2, "OPS": 1}
         assert [
             (finding["kind"], finding["project_id"], *finding["numbers"])
             for finding in report["findings"]
         ] == [(Kind.RESTARTED, "OPS", 2, 2), (Kind.RESTARTED, "PROJ", 3, 3)]
 
-    def test_each_head_is_saved_once(self, site: Site, kept: Path) -> None:
-        site.give(create_ticket("OPS"), 1)
+    def test_each_head_is_saved_once(self, harness: Harness, kept: Path) -> None:
+        harness.give(create_ticket("OPS"), 1)
 
         for _ in range(2):
-            audit(command_context(site), save=str(kept))
+            audit(command_context(harness), save=str(kept))
 
         heads = [(head.project_id, head.number) for head in read_heads(str(kept))]
         assert heads == [("PROJ", 1), ("OPS", 1)]

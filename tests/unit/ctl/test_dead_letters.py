@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.dead_letter_queue import (
-    Site,
+    Harness,
     Sqs,
     dead_letter,
     dead_letters,
@@ -27,9 +27,9 @@ from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import age, print_table
 
 
-def with_ids(*starts: str) -> Site:
+def with_ids(*starts: str) -> Harness:
     """Return a queue of dead letters with ids that start so."""
-    return Site(
+    return Harness(
         Sqs([replace(dead_letter(), message_id=f"{start}-1") for start in starts])
     )
 
@@ -56,11 +56,11 @@ class TestSelection:
     def test_selection_is_of_the_first_ones_when_there_is_a_limit(
         self, capsys: pytest.CaptureFixture[str], limit: int | None
     ) -> None:
-        site = Site(Sqs(dead_letters(2)))
+        harness = Harness(Sqs(dead_letters(2)))
 
-        selected = select(site, Selection(everything=True), limit)
+        selected = select(harness, Selection(everything=True), limit)
 
-        assert [one.message_id for one in selected] == site.sqs.ids[:limit]
+        assert [one.message_id for one in selected] == harness.sqs.ids[:limit]
         assert not capsys.readouterr().err
 
     def test_reasons_are_named_as_they_are_typed_when_one_is_misspelt(self) -> None:
@@ -81,15 +81,15 @@ class TestSelection:
     def test_reason_is_refused_when_no_dead_letter_can_have_it(self) -> None:
         """A typo would look like an empty queue."""
         with pytest.raises(InputError, match=r"'Mismatch'.*IdempotencyMismatchError"):
-            list_(Site(Sqs(dead_letters(1))).context, reason="Mismatch")
+            list_(Harness(Sqs(dead_letters(1))).context, reason="Mismatch")
 
     def test_dead_letters_of_one_key_are_listed_when_it_is_named(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         wanted, other = dead_letters(2)
-        site = Site(Sqs([wanted, other]))
+        harness = Harness(Sqs([wanted, other]))
 
-        list_(site.context, project="PROJ", key=wanted.idempotency_key)
+        list_(harness.context, project="PROJ", key=wanted.idempotency_key)
 
         [_, row] = capsys.readouterr().out.splitlines()
         assert row.startswith(f" {wanted.message_id}")
@@ -130,7 +130,7 @@ class TestSelection:
         command: Callable[..., None],
         options: dict[str, bool],
     ) -> None:
-        command(Site(Sqs()).context, **options)
+        command(Harness(Sqs()).context, **options)
 
         assert re.search("nothing|empty", capsys.readouterr().out)
 
@@ -140,7 +140,7 @@ class TestSelection:
         sqs = Sqs(dead_letters(2))
         sqs.hidden = {*sqs.ids}
 
-        redrive(Site(sqs).context, everything=True, yes=True)
+        redrive(Harness(sqs).context, everything=True, yes=True)
 
         assert "hidden for up to 60 s: 2" in capsys.readouterr().err
 
@@ -151,7 +151,7 @@ class TestVisibility:
     def test_every_dead_letter_is_seen_once_and_visible_afterwards(self) -> None:
         sqs = Sqs(dead_letters(25))
 
-        with dead_letter_queue(Site(sqs)) as queue:
+        with dead_letter_queue(Harness(sqs)) as queue:
             seen = [found.message_id for found in queue.receive()]
 
         assert seen == sqs.ids
@@ -200,7 +200,7 @@ class TestVisibility:
         sqs = Sqs(dead_letters(2))
         sqs.never_restored = {sqs.ids[1]}
 
-        list_(Site(sqs).context)
+        list_(Harness(sqs).context)
 
         assert "hidden for up to 60 s: 1 message\n" in capsys.readouterr().err
 
@@ -214,7 +214,7 @@ class TestShown:
         sqs = Sqs(dead_letters(5))
         sqs.hidden = {sqs.ids[4]}
 
-        list_(Site(sqs).context, limit=3)
+        list_(Harness(sqs).context, limit=3)
 
         shown = capsys.readouterr()
         assert len(shown.out.splitlines()) == 1 + 3
@@ -224,7 +224,7 @@ class TestShown:
     def test_list_says_how_many_there_are_when_it_shows_none(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        list_(Site(Sqs(dead_letters(2))).context, project="OTHER")
+        list_(Harness(Sqs(dead_letters(2))).context, project="OTHER")
 
         assert "0 of about 2 dead letters\n" in capsys.readouterr().err
 
@@ -235,9 +235,11 @@ class TestShown:
         system = {"SentTimestamp": "1795262430001"}
         poison = replace(dead_letter("A", **why), system=system)
         held = dead_letter("C")
-        site = Site(Sqs([poison, dead_letter("B"), held], hidden={held.message_id}))
+        harness = Harness(
+            Sqs([poison, dead_letter("B"), held], hidden={held.message_id})
+        )
 
-        list_(site.context, reason=why["ErrorType"], as_json=True)
+        list_(harness.context, reason=why["ErrorType"], as_json=True)
 
         assert json.loads(capsys.readouterr().out) == {
             "approximate_total": 3,
@@ -292,7 +294,7 @@ class TestShown:
         bare = dead_letter(body="{")
 
         for one in (full, bare):
-            show(Site(Sqs([one])).context, one.message_id)
+            show(Harness(Sqs([one])).context, one.message_id)
 
         text = capsys.readouterr().out
         values = re.findall(r"^\S.* {2,}(\S.*)$", text, re.MULTILINE)
@@ -308,9 +310,9 @@ class TestShown:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         body = "\ufeff { \r\t\n\u202e\x1b "
-        site = Site(Sqs([dead_letter(body=body)]))
+        harness = Harness(Sqs([dead_letter(body=body)]))
 
-        show(site.context, site.sqs.ids[0], as_json=True)
+        show(harness.context, harness.sqs.ids[0], as_json=True)
 
         assert json.loads(capsys.readouterr().out)["body"] == body
 
@@ -319,10 +321,10 @@ class TestShown:
     ) -> None:
         evil = "\x1b[2J\x9b\u202e"
         body = json.dumps({"project_id": evil, "title": evil}, ensure_ascii=False)
-        site = Site(Sqs([dead_letter(body=body, ErrorType=evil, own=evil)]))
+        harness = Harness(Sqs([dead_letter(body=body, ErrorType=evil, own=evil)]))
 
-        list_(site.context)
-        show(site.context, site.sqs.ids[0])
+        list_(harness.context)
+        show(harness.context, harness.sqs.ids[0])
 
         out = capsys.readouterr().out
         assert not set("\x1b\x9b\u202e") & set(out)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
-from tests.support.dead_letter_queue import Site, Sqs, dead_letter, keys, text
+from tests.support.dead_letter_queue import Harness, Sqs, dead_letter, keys, text
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
@@ -81,23 +81,23 @@ class TestNewBody:
         file: Any = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
 
         with pytest.raises(InputError, match=reason):
-            edit(Site(sqs).context, sqs.ids[0], body=file)
+            edit(Harness(sqs).context, sqs.ids[0], body=file)
 
         assert sqs.sent == []
         assert sqs.dead_letters == [found]
 
     def test_text_is_refused_when_the_stack_does_not_allow_its_project(self) -> None:
-        site = Site(Sqs([dead_letter(body="{")]))
-        outputs = {**site.outputs, "AllowedProjects": "WEB"}
+        harness = Harness(Sqs([dead_letter(body="{")]))
+        outputs = {**harness.outputs, "AllowedProjects": "WEB"}
 
         with pytest.raises(InputError, match=r"nothing was sent: .* AllowedProjects"):
             edit(
-                replace(site, outputs=outputs).context,
-                site.sqs.ids[0],
+                replace(harness, outputs=outputs).context,
+                harness.sqs.ids[0],
                 body=typed(ACCEPTED),
             )
 
-        assert site.sqs.sent == []
+        assert harness.sqs.sent == []
 
 
 class TestEdited:
@@ -110,7 +110,7 @@ class TestEdited:
         )
         sqs = Sqs([dead_letter(body=capped, ErrorType="SequenceFullError")])
 
-        edit(Site(sqs).context, sqs.ids[0], body=typed(raised))
+        edit(Harness(sqs).context, sqs.ids[0], body=typed(raised))
 
         assert sqs.bodies == [raised]
 
@@ -121,7 +121,7 @@ class TestEdited:
         sqs = Sqs([dead_letter(body="{", traceparent="00-1", **reason)])
 
         body = json.dumps(ticket_fields("PROJ", "[k-1]"))
-        edit(Site(sqs).context, sqs.ids[0], body=typed(body))
+        edit(Harness(sqs).context, sqs.ids[0], body=typed(body))
 
         [sent] = sqs.sent
         assert sent["MessageAttributes"] == {"traceparent": text("00-1")}
@@ -132,7 +132,7 @@ class TestEdited:
         hidden: list[set[str]] = []
         body = typed(ACCEPTED, lambda: hidden.append(set(sqs.hidden)))
 
-        edit(Site(sqs).context, sqs.ids[0], body=body)
+        edit(Harness(sqs).context, sqs.ids[0], body=body)
 
         assert hidden == [set()]
         assert len(sqs.sent) == 1
@@ -142,7 +142,7 @@ class TestEdited:
         body = typed(ACCEPTED, sqs.dead_letters.clear)
 
         with pytest.raises(CloudError, match="has deleted them"):
-            edit(Site(sqs).context, sqs.ids[0], body=body)
+            edit(Harness(sqs).context, sqs.ids[0], body=body)
 
         assert sqs.sent == []
 
@@ -150,10 +150,10 @@ class TestEdited:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         sqs = Sqs([found := dead_letter(body=ACCEPTED)])
-        site = Site(sqs, keys({"PROJ#k-1": 7}))
+        harness = Harness(sqs, keys({"PROJ#k-1": 7}))
 
         with pytest.raises(InputError, match="redrive"):
-            edit(site.context, sqs.ids[0], body=typed(OTHER))
+            edit(harness.context, sqs.ids[0], body=typed(OTHER))
 
         assert sqs.sent == []
         assert sqs.dead_letters == [found]

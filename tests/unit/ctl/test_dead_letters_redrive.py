@@ -14,7 +14,7 @@ from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Terminal
 from tests.support.dead_letter_queue import (
-    Site,
+    Harness,
     Sqs,
     dead_letter,
     dead_letters,
@@ -32,7 +32,7 @@ BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
 def redrive_by_project(sqs: Sqs) -> None:
-    redrive(Site(sqs).context, project="PROJ", yes=True)
+    redrive(Harness(sqs).context, project="PROJ", yes=True)
 
 
 class TestNothingLost:
@@ -85,7 +85,7 @@ class TestNothingLost:
         sqs.dead_letters = [there]
 
         with pytest.raises(CloudError, match="1 of 2 dead letters did not come again"):
-            resend(Site(sqs), [gone, there])
+            resend(Harness(sqs), [gone, there])
 
         assert sqs.bodies == [there.body]
 
@@ -95,7 +95,7 @@ class TestNothingLost:
         sqs = Sqs(dead_letters(5), silent=3)
         bodies = {one.body for one in sqs.dead_letters}
 
-        assert resend(Site(sqs), [*sqs.dead_letters]) == 5
+        assert resend(Harness(sqs), [*sqs.dead_letters]) == 5
 
         assert {*sqs.bodies} == bodies
         assert sqs.dead_letters == []
@@ -132,7 +132,7 @@ class TestSuccessor:
     ) -> None:
         sqs = Sqs([dead_letter("A"), dead_letter("B"), dead_letter(body="{")])
 
-        resend(Site(sqs).fifo(), sqs.dead_letters)
+        resend(Harness(sqs).fifo(), sqs.dead_letters)
 
         assert [message["MessageGroupId"] for message in sqs.sent] == ["A", "B", "-"]
         assert len({message["MessageDeduplicationId"] for message in sqs.sent}) == 3
@@ -158,13 +158,13 @@ class TestAll:
     ) -> None:
         poison = [dead_letter(ErrorType=reason) for reason in COME_BACK]
         sqs = Sqs([*dead_letters(5), *poison])
-        site = Site(sqs)
+        harness = Harness(sqs)
 
-        redrive(site.context, everything=True, rate=rate, yes=True)
+        redrive(harness.context, everything=True, rate=rate, yes=True)
 
         assert sqs.task == {
-            "SourceArn": site.outputs["DeadLetterQueueArn"],
-            "DestinationArn": site.outputs["CreateTicketQueueArn"],
+            "SourceArn": harness.outputs["DeadLetterQueueArn"],
+            "DestinationArn": harness.outputs["CreateTicketQueueArn"],
         } | ({"MaxNumberOfMessagesPerSecond": rate} if rate else {})
         assert sqs.sent == []
         said = capsys.readouterr()
@@ -174,14 +174,14 @@ class TestAll:
     def test_first_ones_alone_are_looked_at_when_sqs_moves_them(self) -> None:
         sqs = Sqs(dead_letters(300))
 
-        redrive(Site(sqs).context, everything=True, yes=True)
+        redrive(Harness(sqs).context, everything=True, yes=True)
 
         assert sqs.calls.count("receive") < 50
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
         sqs = Sqs(dead_letters(5), refused={"move": client_error("InvalidAction")})
 
-        redrive(Site(sqs).context, everything=True, yes=True)
+        redrive(Harness(sqs).context, everything=True, yes=True)
 
         assert len(sqs.sent) == 5
         assert sqs.dead_letters == []
@@ -191,7 +191,7 @@ class TestAll:
         sqs = Sqs(dead_letters(2), refused={"move": (error := client_error(code))})
 
         with pytest.raises(type(error)):
-            redrive(Site(sqs).context, everything=True, yes=True)
+            redrive(Harness(sqs).context, everything=True, yes=True)
 
         assert sqs.sent == []
         assert len(sqs.dead_letters) == 2
@@ -200,7 +200,7 @@ class TestAll:
         sqs = Sqs(dead_letters(1))
 
         with pytest.raises(InputError, match="--rate goes with --all"):
-            redrive(Site(sqs).context, project="PROJ", rate=5, yes=True)
+            redrive(Harness(sqs).context, project="PROJ", rate=5, yes=True)
 
         assert sqs.calls == []
 
@@ -226,7 +226,7 @@ def test_question_names_what_will_be_done(
     monkeypatch.setattr("sys.stdin", Terminal("no\n"))
 
     with pytest.raises(typer.Exit):
-        command(Site(sqs).context, **options)
+        command(Harness(sqs).context, **options)
 
     question = capsys.readouterr().err.splitlines()[-1]
     assert [part for part in named if part not in question] == []
@@ -244,7 +244,7 @@ class TestDeleted:
         found = replace(found, attributes={**found.attributes, "raw": BINARY})
         sqs, file = Sqs([found, dead_letter("OTHER")]), tmp_path / "saved.jsonl"
 
-        delete(Site(sqs).context, reason=reason, save=file, yes=True)
+        delete(Harness(sqs).context, reason=reason, save=file, yes=True)
 
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
@@ -263,7 +263,9 @@ class TestDeleted:
         sqs = Sqs(dead_letters(2))
 
         with pytest.raises(InputError, match="nothing was deleted"):
-            delete(Site(sqs).context, everything=True, save=tmp_path / name, yes=True)
+            delete(
+                Harness(sqs).context, everything=True, save=tmp_path / name, yes=True
+            )
 
         assert len(sqs.dead_letters) == 2
         assert (tmp_path / "there").read_text() == "another backup"
@@ -274,7 +276,7 @@ class TestDeleted:
         sqs = Sqs(dead_letters(1))
 
         with pytest.raises(InputError, match="--yes"):
-            delete(Site(sqs).context, everything=True)
+            delete(Harness(sqs).context, everything=True)
 
         assert len(sqs.dead_letters) == 1
         assert sqs.ids[0] in capsys.readouterr().err
@@ -293,22 +295,24 @@ class TestAnnounced:
         """A redrive by SQS keeps the reason of an earlier refusal."""
         found = asking("k-1", ErrorType="InvalidMessageError")
         fingerprint = CreateTicket.parse(found.body).fingerprint
-        site = Site(Sqs([asking("k-2"), found]), keys({"PROJ#k-1": 7}, fingerprint))
+        harness = Harness(
+            Sqs([asking("k-2"), found]), keys({"PROJ#k-1": 7}, fingerprint)
+        )
 
         with pytest.raises(InputError, match="nothing was done"):
-            delete(site.context, everything=True, yes=True)
+            delete(harness.context, everything=True, yes=True)
 
-        assert len(site.sqs.dead_letters) == 2
+        assert len(harness.sqs.dead_letters) == 2
 
     def test_number_is_a_question_mark_when_its_record_has_none(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         found = asking("k-1")
-        site = Site(Sqs([found]))
-        site.dynamodb.put_item(TableName="keys", Item={"id": {"S": "PROJ#k-1"}})
+        harness = Harness(Sqs([found]))
+        harness.dynamodb.put_item(TableName="keys", Item={"id": {"S": "PROJ#k-1"}})
 
         with pytest.raises(InputError, match="nothing was done"):
-            delete(site.context, everything=True, yes=True)
+            delete(harness.context, everything=True, yes=True)
 
         assert "has PROJ-?," in capsys.readouterr().err
 
@@ -330,8 +334,8 @@ class TestAnnounced:
     def test_dead_letter_is_deleted_when_its_request_has_no_number(
         self, found: DeadLetter
     ) -> None:
-        site = Site(Sqs([found]), keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
+        harness = Harness(Sqs([found]), keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
 
-        delete(site.context, everything=True, yes=True)
+        delete(harness.context, everything=True, yes=True)
 
-        assert site.sqs.dead_letters == []
+        assert harness.sqs.dead_letters == []

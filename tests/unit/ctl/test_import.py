@@ -12,7 +12,7 @@ import typer
 
 from tests.support.builders import CALLER, create_ticket
 from tests.support.cases import plain_id
-from tests.support.command_site import Site, cancel, fail, line
+from tests.support.command_harness import Harness, cancel, fail, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
 from ticketctl.aws.items import plain
@@ -227,15 +227,15 @@ class TestExports:
         assert wrong == [(2, "number: line 1 has it, too")]
 
     def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """The next number follows the highest, which is no ticket's."""
-        path = site.file(
+        path = harness.file(
             line(1) | VOIDED, line(2) | ERASED, 3, RESERVED_LINE | {"number": 4}
         )
 
-        planned = site.call(import_tickets, path, dry_run=True)
-        ended = site.call(import_tickets, path)
+        planned = harness.call(import_tickets, path, dry_run=True)
+        ended = harness.call(import_tickets, path)
 
         left_out = (
             "skipped: 1 reserved number, which count as used\n"
@@ -248,64 +248,70 @@ class TestExports:
         assert "PROJ: 3 tickets up to 4;" in planned.out
         counts = "imported 3, there already 0, refused 0; not announced\n"
         assert ended.out == counts + left_out
-        assert site.given() == [1, 2, 3]
-        site.put(5)
-        assert site.call(import_tickets, path).status == Status.OK
+        assert harness.given() == [1, 2, 3]
+        harness.put(5)
+        assert harness.call(import_tickets, path).status == Status.OK
 
     def test_request_of_an_erased_ticket_gets_no_second_number(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """Its key is known at once, and trusted by itself once it is erased again."""
-        path = site.file(line(1, idempotency_key="k") | ERASED)
+        path = harness.file(line(1, idempotency_key="k") | ERASED)
 
-        site.call(import_tickets, path)
-        known = site.records()["k"]["number"]
-        site.call(sequences.erase, "PROJ-1", reason="asked to")
+        harness.call(import_tickets, path)
+        known = harness.records()["k"]["number"]
+        harness.call(sequences.erase, "PROJ-1", reason="asked to")
 
         assert known == 1
-        assert site.records()["k"]["fingerprint"] == "erased:"
-        assert "there already 1" in site.call(import_tickets, path).out
+        assert harness.records()["k"]["fingerprint"] == "erased:"
+        assert "there already 1" in harness.call(import_tickets, path).out
 
     def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """The printed command erases it again."""
-        site.put(1)
-        path = site.file(line(1, idempotency_key="key-1") | ERASED)
-        other = site.file(line(1, idempotency_key="other") | ERASED)
+        harness.put(1)
+        path = harness.file(line(1, idempotency_key="key-1") | ERASED)
+        other = harness.file(line(1, idempotency_key="other") | ERASED)
 
-        refused = site.call(import_tickets, other)
-        site.file(line(1, idempotency_key="key-1") | ERASED)
-        ended = site.call(import_tickets, path)
+        refused = harness.call(import_tickets, other)
+        harness.file(line(1, idempotency_key="key-1") | ERASED)
+        ended = harness.call(import_tickets, path)
 
         assert "refused 1" in refused.out
         assert "there already 1, refused 0" in ended.out
         assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
 
-    def test_parts_of_a_file_are_imported_one_after_the_other(self, site: Site) -> None:
-        site.put(1, 2)
+    def test_parts_of_a_file_are_imported_one_after_the_other(
+        self, harness: Harness
+    ) -> None:
+        harness.put(1, 2)
         workers = [
             line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
             for number in (1, 2)
         ]
         for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
-            assert site.call(import_tickets, site.file(*part)).status == Status.OK
+            assert harness.call(import_tickets, harness.file(*part)).status == Status.OK
 
-        assert site.given() == [1, 2, 3, 5, 6]
-        assert max(site.tickets()) == 6
+        assert harness.given() == [1, 2, 3, 5, 6]
+        assert max(harness.tickets()) == 6
 
-    def test_sequence_goes_on_when_all_numbers_are_reserved(self, site: Site) -> None:
-        ended = site.call(import_tickets, site.file(RESERVED_LINE))
-        planned = site.call(import_tickets, site.file(RESERVED_LINE), dry_run=True)
+    def test_sequence_goes_on_when_all_numbers_are_reserved(
+        self, harness: Harness
+    ) -> None:
+        ended = harness.call(import_tickets, harness.file(RESERVED_LINE))
+        planned = harness.call(
+            import_tickets, harness.file(RESERVED_LINE), dry_run=True
+        )
 
         assert "skipped: 1 reserved number" in ended.out
-        assert max(site.tickets()) == 9
+        assert max(harness.tickets()) == 9
         assert "there already" not in planned.out
 
-    def test_reason_drives_no_terminal_when_it_is_shown(self, site: Site) -> None:
-        path = site.file(line(1) | VOIDED | {"voided_reason": "\x1b[2J"})
+    def test_reason_drives_no_terminal_when_it_is_shown(self, harness: Harness) -> None:
+        path = harness.file(line(1) | VOIDED | {"voided_reason": "\x1b[2J"})
 
-        ended = site.call(import_tickets, path)
+        ended = harness.call(import_tickets, path)
 
         assert ended.out.endswith("ticketctl void PROJ-1 --reason ...\n")
 
@@ -317,13 +323,13 @@ def shown_imports() -> list[Shown]:
     return [one for one in shown if one.words[0] == "import"]
 
 
-def call_as_shown(site: Site, shown: Shown) -> None:
+def call_as_shown(harness: Harness, shown: Shown) -> None:
     """Call a command of the page on the sample of its file's name."""
     name, file, *options = shown.words
     groups: Any = typer.main.get_command(app)
     words = [str(SAMPLES / file), *options, "--yes"]
     context = groups.commands[name].make_context(
-        name, words, parent=command_context(site)
+        name, words, parent=command_context(harness)
     )
     with context:
         context.command.invoke(context)
@@ -333,13 +339,13 @@ class TestOtherSystems:
     """The commands of the page read exports as these systems write them."""
 
     def test_exports_are_tickets_when_the_commands_of_the_page_read_them(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """Of Jira, Linear and GitHub: cells of several lines, two columns of labels."""
         for shown in shown_imports():
-            call_as_shown(site, shown)
+            call_as_shown(harness, shown)
 
-        stored = [*map(plain, site.services.tables.items("tickets"))]
+        stored = [*map(plain, harness.services.tables.items("tickets"))]
         found = {item["idempotency_key"]: item for item in stored if "title" in item}
         jira, linear, github = (
             found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
@@ -364,44 +370,44 @@ class TestOtherSystems:
         ],
     )
     def test_file_is_refused_when_the_mapping_does_not_fit(
-        self, site: Site, pairs: list[str], why: str
+        self, harness: Harness, pairs: list[str], why: str
     ) -> None:
         with pytest.raises(InputError, match=why):
-            site.call(import_tickets, str(SAMPLES / "linear.csv"), columns=pairs)
+            harness.call(import_tickets, str(SAMPLES / "linear.csv"), columns=pairs)
 
     def test_refusal_names_the_mapping_when_a_column_is_no_field(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         with pytest.raises(InputError, match="or give --map 'Summary=FIELD'"):
-            site.call(import_tickets, str(SAMPLES / "jira.csv"))
+            harness.call(import_tickets, str(SAMPLES / "jira.csv"))
 
-    def test_mapping_is_refused_when_the_file_is_no_csv(self, site: Site) -> None:
+    def test_mapping_is_refused_when_the_file_is_no_csv(self, harness: Harness) -> None:
         with pytest.raises(InputError, match="--map is for CSV"):
-            site.call(import_tickets, site.file(1), columns=["a=title"])
+            harness.call(import_tickets, harness.file(1), columns=["a=title"])
 
 
 class TestLimits:
     """An import opens no sequence that the worker would not continue."""
 
     def test_nothing_is_written_when_the_stack_does_not_allow_a_ticket(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        limited = replace(site, limits={"AllowedProjects": "WEB|INV-.*"})
-        path = site.file(line(1, project_id="INV-2026"), 1)
+        limited = replace(harness, limits={"AllowedProjects": "WEB|INV-.*"})
+        path = harness.file(line(1, project_id="INV-2026"), 1)
 
         with pytest.raises(InputError, match="bad lines: 1; nothing was imported"):
             limited.call(import_tickets, path)
 
-        said = site.printed.readouterr().err
+        said = harness.printed.readouterr().err
         assert f"{path}:2: project_id: PROJ does not match" in said
-        assert site.tickets() == {}
+        assert harness.tickets() == {}
 
     def test_tickets_are_verified_when_the_stack_no_longer_allows_them(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        path = site.file(1)
-        site.call(import_tickets, path)
-        limited = replace(site, limits={"AllowedProjects": "WEB"})
+        path = harness.file(1)
+        harness.call(import_tickets, path)
+        limited = replace(harness, limits={"AllowedProjects": "WEB"})
 
         assert limited.call(import_tickets, path, verify=True).status == Status.OK
 
@@ -414,14 +420,14 @@ class TestImport:
     """A ticket is written with its key, or not at all."""
 
     def test_tickets_are_written_once_when_the_import_is_run_again(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """After an interruption it goes on; the second run changes nothing."""
         calls, states = [], []
         for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
-            path = site.file(*numbers_of_file)
-            calls.append(site.call(import_tickets, path).out)
-            states.append(site.tickets())
+            path = harness.file(*numbers_of_file)
+            calls.append(harness.call(import_tickets, path).out)
+            states.append(harness.tickets())
 
         first, second, third = states
         assert calls == [
@@ -431,93 +437,97 @@ class TestImport:
         ]
         assert {number: second[number] for number in first} == first
         assert third == second
-        assert site.given() == [*range(1, 21)]
+        assert harness.given() == [*range(1, 21)]
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert {item["imported_by"] for item in second.values()} == {CALLER}
-        assert site.recorded() == [*range(1, 21)]
+        assert harness.recorded() == [*range(1, 21)]
 
     def test_file_is_read_in_the_named_format_when_its_name_says_another(
-        self, site: Site, tmp_path: Path
+        self, harness: Harness, tmp_path: Path
     ) -> None:
         path = tmp_path / "tickets.jsonl"
         path.write_text("project_id,number,title\nPROJ,3,t\n")
 
-        ended = site.call(import_tickets, str(path), file_format="csv")
+        ended = harness.call(import_tickets, str(path), file_format="csv")
 
         assert ended.out == "imported 1, there already 0, refused 0; not announced\n"
 
     def test_own_tickets_are_there_already_when_they_are_imported(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """With all that the worker, an import and a mark add to the request."""
         request = create_ticket(description="a text")
-        site.give(request, 1)
-        site.call(import_tickets, site.file(2))
+        harness.give(request, 1)
+        harness.call(import_tickets, harness.file(2))
         for key in ("PROJ-1", "PROJ-2"):
-            site.call(sequences.void, key, reason="spam")
-        path = site.file(request.content() | {"number": 1}, 2)
+            harness.call(sequences.void, key, reason="spam")
+        path = harness.file(request.content() | {"number": 1}, 2)
 
-        ended = site.call(import_tickets, path)
+        ended = harness.call(import_tickets, path)
 
         assert "imported 0, there already 2, refused 0" in ended.out
 
-    def test_each_project_is_seeded_when_a_file_has_several(self, site: Site) -> None:
-        path = site.file(1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD"))
+    def test_each_project_is_seeded_when_a_file_has_several(
+        self, harness: Harness
+    ) -> None:
+        path = harness.file(
+            1, 4, line(2, project_id="OTHER"), line(9, project_id="THIRD")
+        )
 
-        ended = site.call(import_tickets, path)
+        ended = harness.call(import_tickets, path)
 
         assert "imported 4, there already 0, refused 0" in ended.out
 
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
-        self, site: Site, days: int
+        self, harness: Harness, days: int
     ) -> None:
-        site.retention_days = days
+        harness.retention_days = days
 
-        site.call(import_tickets, site.file(1))
+        harness.call(import_tickets, harness.file(1))
 
-        [record] = site.services.tables.items("keys")
+        [record] = harness.services.tables.items("keys")
         assert ("expires_at" in record) == bool(days)
 
     def test_others_are_imported_when_a_number_or_a_key_is_taken(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.put(1)
+        harness.put(1)
         record = key_item(existing(1, idempotency_key="taken"), 0)
-        site.dynamodb.put_item(TableName="keys", Item=record)
+        harness.dynamodb.put_item(TableName="keys", Item=record)
 
-        path = site.file(1, line(3, idempotency_key="taken"), 4)
-        said = site.call(import_tickets, path)
+        path = harness.file(1, line(3, idempotency_key="taken"), 4)
+        said = harness.call(import_tickets, path)
 
         assert said.status == Status.FOUND
         assert f"{path}:1: PROJ-1: another ticket has this number" in said.err
         assert f"{path}:2: PROJ-3: its idempotency_key is that of PROJ-1" in said.err
         assert "imported 1, there already 0, refused 2; not announced" in said.out
-        assert site.given() == [1, 4]
+        assert harness.given() == [1, 4]
 
     def test_import_finishes_its_seed_when_it_was_killed_in_between(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """Workers give no number of the file any more; given ones are named."""
-        site.put(1)
-        site.interrupt_seed(99, after=1)
-        site.put(2)
+        harness.put(1)
+        harness.interrupt_seed(99, after=1)
+        harness.put(2)
 
-        ended = site.call(import_tickets, site.file(50, 99))
+        ended = harness.call(import_tickets, harness.file(50, 99))
 
         assert "PROJ-2 was given by workers meanwhile" in ended.err
-        assert site.given() == [1, 2, 50, 99]
-        assert sorted(site.tickets()) == [1, 2, 3, 50, 99]
+        assert harness.given() == [1, 2, 50, 99]
+        assert sorted(harness.tickets()) == [1, 2, 3, 50, 99]
 
     def test_import_finishes_the_seed_when_it_ends_above_the_file(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.put(1)
-        site.interrupt_seed(99, after=1)
+        harness.put(1)
+        harness.interrupt_seed(99, after=1)
 
-        site.call(import_tickets, site.file(50))
+        harness.call(import_tickets, harness.file(50))
 
-        reserved = site.tickets()[2]
+        reserved = harness.tickets()[2]
         assert (reserved["status"], reserved["reserved_up_to"]) == ("reserved", 99)
         assert (reserved["reserved_by"], reserved["reserved_reason"]) == (
             CALLER,
@@ -526,84 +536,90 @@ class TestImport:
 
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
-        self, site: Site, number: int
+        self, harness: Harness, number: int
     ) -> None:
         """Among tickets, behind them, and behind a seed's end before an open seed."""
-        site.put(1, 4)
-        site.interrupt_seed(6, after=4)
-        site.interrupt_seed(9, after=6)
-        site.put(10, origin="elsewhere")
-        site.put(12)
-        before = site.tickets()
+        harness.put(1, 4)
+        harness.interrupt_seed(6, after=4)
+        harness.interrupt_seed(9, after=6)
+        harness.put(10, origin="elsewhere")
+        harness.put(12)
+        before = harness.tickets()
 
-        result = site.importer().write(existing(number))
+        result = harness.importer().write(existing(number))
 
         assert "missing among numbers that were given here" in result
-        assert site.tickets() == before
-        assert site.recorded() == []
+        assert harness.tickets() == before
+        assert harness.recorded() == []
 
-    def test_ticket_in_a_seeds_place_says_what_the_seed_said(self, site: Site) -> None:
+    def test_ticket_in_a_seeds_place_says_what_the_seed_said(
+        self, harness: Harness
+    ) -> None:
         """So that a seed that is run again does not take it for another's."""
-        site.call(import_tickets, site.file(1, 30))
+        harness.call(import_tickets, harness.file(1, 30))
 
-        assert site.call(sequences.seed, "PROJ", last=30).status == Status.OK
-        tickets = site.tickets()
+        assert harness.call(sequences.seed, "PROJ", last=30).status == Status.OK
+        tickets = harness.tickets()
         assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
-        assert sorted(tickets) == [1, 30] == site.given()
+        assert sorted(tickets) == [1, 30] == harness.given()
 
-    def test_ticket_stays_when_it_was_written_after_the_look(self, site: Site) -> None:
+    def test_ticket_stays_when_it_was_written_after_the_look(
+        self, harness: Harness
+    ) -> None:
         """The number was reserved, and is a ticket's by now."""
-        site.seed(5).apply()
-        site.before("transact_write_items", lambda: site.put(5, title="Theirs"))
-        site.dynamodb.requests["query"].clear()
+        harness.seed(5).apply()
+        harness.before("transact_write_items", lambda: harness.put(5, title="Theirs"))
+        harness.dynamodb.requests["query"].clear()
 
-        result = site.importer().write(existing(5))
+        result = harness.importer().write(existing(5))
 
         assert result == "another ticket has this number"
-        assert {query["Limit"] for query in site.dynamodb.requests["query"]} == {1}
-        assert site.tickets()[5]["title"] == "Theirs"
+        assert {query["Limit"] for query in harness.dynamodb.requests["query"]} == {1}
+        assert harness.tickets()[5]["title"] == "Theirs"
 
     def test_hash_of_a_lost_ticket_stays_when_its_number_is_imported(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """Also when the hash was put there after the look."""
-        site.call(import_tickets, site.file(1, 9))
-        lose = partial(site.seed(5).item, 5)
+        harness.call(import_tickets, harness.file(1, 9))
+        lose = partial(harness.seed(5).item, 5)
         lost = lose() | {"chain": {"S": "v1:abc"}}
-        site.dynamodb.put_item(TableName="tickets", Item=lose())
-        late = partial(site.dynamodb.put_item, TableName="tickets", Item=lost)
-        site.before("transact_write_items", late)
+        harness.dynamodb.put_item(TableName="tickets", Item=lose())
+        late = partial(harness.dynamodb.put_item, TableName="tickets", Item=lost)
+        harness.before("transact_write_items", late)
 
-        path = site.file(5)
-        ended = site.call(import_tickets, path)
-        planned = site.call(import_tickets, path, dry_run=True)
+        path = harness.file(5)
+        ended = harness.call(import_tickets, path)
+        planned = harness.call(import_tickets, path, dry_run=True)
 
         assert f"{path}:1: PROJ-5: a lost ticket has this number" in ended.err
         assert planned.out.endswith("there already 0, missing 0, different 1\n")
-        assert site.tickets()[5]["chain"] == "v1:abc"
+        assert harness.tickets()[5]["chain"] == "v1:abc"
 
-    def test_ticket_is_retried_when_others_are_in_the_way(self, site: Site) -> None:
+    def test_ticket_is_retried_when_others_are_in_the_way(
+        self, harness: Harness
+    ) -> None:
         """A conflict or a throttle says nothing about the ticket, nor do no reasons."""
-        site.seed(42).apply()
+        harness.seed(42).apply()
         conflict = partial(cancel, "TransactionConflict", "None")
         throttled = partial(cancel, "None", "ThrottlingError")
         unreasoned = partial(fail, "TransactionCanceledException")
-        site.before("transact_write_items", conflict, throttled, cancel, unreasoned)
+        harness.before("transact_write_items", conflict, throttled, cancel, unreasoned)
 
-        assert site.importer().write(existing()) == "written"
-        site.before("transact_write_items", *[conflict] * 3)
+        assert harness.importer().write(existing()) == "written"
+        harness.before("transact_write_items", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
-            site.importer(attempts=3).write(existing(1))
+            harness.importer(attempts=3).write(existing(1))
 
     @pytest.mark.parametrize("shown", [{}, {"Item": {}}, {"Item": None}])
     def test_ticket_is_retried_when_a_failed_key_shows_no_record(
-        self, site: Site, shown: dict[str, Any]
+        self, harness: Harness, shown: dict[str, Any]
     ) -> None:
-        site.seed(42).apply()
+        harness.seed(42).apply()
         taken = {"Code": "ConditionalCheckFailed"} | shown
-        site.before("transact_write_items", partial(cancel, "None", taken))
+        harness.before("transact_write_items", partial(cancel, "None", taken))
 
-        assert site.importer().write(existing()) == "written"
+        assert harness.importer().write(existing()) == "written"
 
     @pytest.mark.parametrize(
         ("damage", "why"),
@@ -614,14 +630,14 @@ class TestImport:
         ids=["lone", "malformed"],
     )
     def test_ticket_is_refused_when_its_key_is_damaged(
-        self, site: Site, damage: dict[str, Any], why: str
+        self, harness: Harness, damage: dict[str, Any], why: str
     ) -> None:
-        site.seed(42).apply()
+        harness.seed(42).apply()
         ticket = existing()
-        site.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
+        harness.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
 
-        assert why in site.importer().write(ticket)
-        assert site.given() == []
+        assert why in harness.importer().write(ticket)
+        assert harness.given() == []
 
     def test_key_is_kept_from_the_import_on_when_keys_expire(self) -> None:
         """An old ticket's key would be gone at once, if its age counted."""
@@ -632,19 +648,21 @@ class TestImport:
         due = datetime.now(UTC) + timedelta(days=30)
         assert abs(expires_at - due.timestamp()) < 60
 
-    def test_import_says_to_run_it_again_when_interrupted(self, site: Site) -> None:
+    def test_import_says_to_run_it_again_when_interrupted(
+        self, harness: Harness
+    ) -> None:
         """Ctrl-C ends it soon, and the written tickets stay."""
 
         def interrupt() -> None:
             raise KeyboardInterrupt
 
-        site.before("transact_write_items", *[lambda: None] * 9, interrupt)
+        harness.before("transact_write_items", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            site.call(import_tickets, site.file(*range(1, 300)))
+            harness.call(import_tickets, harness.file(*range(1, 300)))
 
-        assert "run it again, and it goes on" in site.printed.readouterr().err
-        assert 9 <= len(site.given()) < 100
+        assert "run it again, and it goes on" in harness.printed.readouterr().err
+        assert 9 <= len(harness.given()) < 100
 
     @pytest.mark.parametrize(
         ("content", "error"),
@@ -655,48 +673,50 @@ class TestImport:
         ids=["bad lines", "empty"],
     )
     def test_nothing_is_written_when_the_file_is_of_no_use(
-        self, site: Site, tmp_path: Path, content: str, error: str
+        self, harness: Harness, tmp_path: Path, content: str, error: str
     ) -> None:
         path = tmp_path / "tickets.jsonl"
         path.write_text(content)
 
         with pytest.raises(InputError, match=error):
-            site.call(import_tickets, str(path))
+            harness.call(import_tickets, str(path))
 
-        assert site.tickets() == {}
+        assert harness.tickets() == {}
 
-    def test_first_problems_are_named_when_a_file_has_many(self, site: Site) -> None:
-        path = site.file(*[line(0)] * (MOST_PROBLEMS + 5))
+    def test_first_problems_are_named_when_a_file_has_many(
+        self, harness: Harness
+    ) -> None:
+        path = harness.file(*[line(0)] * (MOST_PROBLEMS + 5))
 
         with pytest.raises(InputError, match=f"bad lines: {MOST_PROBLEMS + 5}"):
-            site.call(import_tickets, path)
+            harness.call(import_tickets, path)
 
-        *named, last = site.printed.readouterr().err.splitlines()
+        *named, last = harness.printed.readouterr().err.splitlines()
         assert len(named) == MOST_PROBLEMS
         assert last == "and 5 more"
 
     def test_tickets_there_are_read_in_pages_when_the_import_is_run_again(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        path = site.file(*range(1, 31))
-        site.call(import_tickets, path)
+        path = harness.file(*range(1, 31))
+        harness.call(import_tickets, path)
         queries: list[int] = []
         count = partial(queries.append, 1)
-        site.before("query", *[count] * 1000)
+        harness.before("query", *[count] * 1000)
 
-        ended = site.call(import_tickets, path)
+        ended = harness.call(import_tickets, path)
 
         assert "imported 0, there already 30" in ended.out
         assert len(queries) < 10
 
-    def test_tickets_are_listed_when_a_file_is_verified(self, site: Site) -> None:
+    def test_tickets_are_listed_when_a_file_is_verified(self, harness: Harness) -> None:
         """Those that are missing or different; nothing is written."""
-        site.call(import_tickets, site.file(1, 2, 9))
-        before = site.tickets()
-        path = site.file(1, line(2, title="Changed"), 5, 9)
+        harness.call(import_tickets, harness.file(1, 2, 9))
+        before = harness.tickets()
+        path = harness.file(1, line(2, title="Changed"), 5, 9)
 
-        incomplete = site.call(import_tickets, path, verify=True)
-        complete = site.call(import_tickets, site.file(1, 2, 9), verify=True)
+        incomplete = harness.call(import_tickets, path, verify=True)
+        complete = harness.call(import_tickets, harness.file(1, 2, 9), verify=True)
 
         assert incomplete.out == (
             "line 2: PROJ-2: the ticket of this number and idempotency_key says "
@@ -706,13 +726,13 @@ class TestImport:
         )
         assert complete.out == "PROJ: there already 3, missing 0, different 0\n"
         assert (incomplete.status, complete.status) == (Status.FOUND, Status.OK)
-        assert site.tickets() == before
+        assert harness.tickets() == before
 
-    def test_plan_is_printed_when_it_is_a_dry_run(self, site: Site) -> None:
-        site.put(1)
-        path = site.file(10**15, line(7, project_id="OTHER"))
+    def test_plan_is_printed_when_it_is_a_dry_run(self, harness: Harness) -> None:
+        harness.put(1)
+        path = harness.file(10**15, line(7, project_id="OTHER"))
 
-        ended = site.call(import_tickets, path, dry_run=True, yes=False)
+        ended = harness.call(import_tickets, path, dry_run=True, yes=False)
 
         assert ended.out == (
             f"PROJ: 1 ticket up to {10**15}; the last number is 1, "
@@ -722,54 +742,58 @@ class TestImport:
             "PROJ: there already 0, missing 1, different 0\n"
             "OTHER: there already 0, missing 1, different 0\n"
         )
-        assert sorted(site.tickets()) == [1]
+        assert sorted(harness.tickets()) == [1]
 
     @pytest.mark.parametrize("number", [5, 9])
     def test_plan_says_that_the_next_number_stays_when_the_file_ends_below_it(
-        self, site: Site, number: int
+        self, harness: Harness, number: int
     ) -> None:
-        site.put(9)
+        harness.put(9)
 
-        ended = site.call(import_tickets, site.file(number, 1), dry_run=True)
+        ended = harness.call(import_tickets, harness.file(number, 1), dry_run=True)
 
         assert f"to {number}; the last number is 9, the next stays 10\n" in ended.out
 
     @pytest.mark.parametrize("imported", [[5], [1, 2, 5], [1, 2, 3, 4, 5]], ids=len)
     def test_dry_run_counts_what_is_missing_when_the_import_was_interrupted(
-        self, site: Site, imported: list[int]
+        self, harness: Harness, imported: list[int]
     ) -> None:
-        site.call(import_tickets, site.file(*imported))
-        path = site.file(5, 4, 3, 2, 1)
+        harness.call(import_tickets, harness.file(*imported))
+        path = harness.file(5, 4, 3, 2, 1)
 
-        ended = site.call(import_tickets, path, dry_run=True)
+        ended = harness.call(import_tickets, path, dry_run=True)
 
         already, missing = len(imported), 5 - len(imported)
         assert ended.out.endswith(
             f"PROJ: there already {already}, missing {missing}, different 0\n"
         )
 
-    def test_dry_run_counts_all_when_they_fill_several_pages(self, site: Site) -> None:
-        site.put(*range(1, 61), *range(71, 121))
+    def test_dry_run_counts_all_when_they_fill_several_pages(
+        self, harness: Harness
+    ) -> None:
+        harness.put(*range(1, 61), *range(71, 121))
 
-        ended = site.call(import_tickets, site.file(*range(1, 131)), dry_run=True)
+        ended = harness.call(import_tickets, harness.file(*range(1, 131)), dry_run=True)
 
         assert ended.out.endswith("there already 0, missing 20, different 110\n")
 
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.call(import_tickets, site.file(1, 2, 3, 9))
-        site.call(sequences.erase, "PROJ-2", reason="asked to")
-        path = site.file(1, 2, line(3, title="Changed"), 5, 9)
+        harness.call(import_tickets, harness.file(1, 2, 3, 9))
+        harness.call(sequences.erase, "PROJ-2", reason="asked to")
+        path = harness.file(1, 2, line(3, title="Changed"), 5, 9)
 
-        planned = site.call(import_tickets, path, dry_run=True)
-        ended = site.call(import_tickets, path)
+        planned = harness.call(import_tickets, path, dry_run=True)
+        ended = harness.call(import_tickets, path)
 
         assert planned.out.endswith("there already 3, missing 1, different 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out
 
-    def test_nothing_is_written_when_it_was_not_confirmed(self, site: Site) -> None:
+    def test_nothing_is_written_when_it_was_not_confirmed(
+        self, harness: Harness
+    ) -> None:
         with pytest.raises(InputError, match="--yes"):
-            site.call(import_tickets, site.file(7), yes=False)
+            harness.call(import_tickets, harness.file(7), yes=False)
 
-        assert site.tickets() == {}
+        assert harness.tickets() == {}

@@ -11,7 +11,13 @@ from botocore.exceptions import ClientError
 from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
 from tests.support.cases import cases
-from tests.support.command_site import Site, cancel, fail, interrupt, without_sleep
+from tests.support.command_harness import (
+    Harness,
+    cancel,
+    fail,
+    interrupt,
+    without_sleep,
+)
 from tests.support.evidence import chain_after
 from ticket_numbering.contract.chain import commitment_of
 from ticketctl.audit.chain import KEPT
@@ -27,38 +33,38 @@ VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
 ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
 
 
-def delete_ticket(site: Site, number: int) -> None:
+def delete_ticket(harness: Harness, number: int) -> None:
     key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
-    site.dynamodb.delete_item(TableName="tickets", Key=key)
+    harness.dynamodb.delete_item(TableName="tickets", Key=key)
 
 
 class TestVoid:
     """Every recorded mark is announced, and nothing else is."""
 
     def test_ticket_is_marked_and_announced_and_again_when_run_again(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
         """The first run may have died in between: the same event, as a repeat."""
-        site.put(42, priority="urgent")
-        site.topic += ".fifo"
+        harness.put(42, priority="urgent")
+        harness.topic += ".fifo"
 
         for _ in range(3):
-            site.call(sequences.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
+            harness.call(sequences.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
 
-        ticket = site.tickets()[42]
+        ticket = harness.tickets()[42]
         assert (ticket["status"], ticket["title"]) == ("voided", "Ticket 42")
         assert ticket["voided_reason"] == "doppelt, siehe \u00c4-1"
         assert ticket["voided_by"] == CALLER
-        [message] = {request["Message"] for request in site.published}
+        [message] = {request["Message"] for request in harness.published}
         event = json.loads(message)
         assert (event["source"], event["id"]) == (SOURCE, "PROJ-42/voided")
         assert event["data"]["voided_at"] == ticket["voided_at"]
-        attributes = [request["MessageAttributes"] for request in site.published]
+        attributes = [request["MessageAttributes"] for request in harness.published]
         assert attributes[0]["priority"]["StringValue"] == "urgent"
         replayed = [one["replayed"]["StringValue"] for one in attributes]
         assert replayed == ["false", "true", "true"]
         # SNS drops an id that it saw within five minutes.
-        ids = {request["MessageDeduplicationId"] for request in site.published}
+        ids = {request["MessageDeduplicationId"] for request in harness.published}
         assert len(ids) == 3
 
     @pytest.mark.parametrize(
@@ -67,49 +73,49 @@ class TestVoid:
     )
     def test_failure_says_to_run_it_again_when_it_was_not_announced(
         self,
-        site: Site,
+        harness: Harness,
         monkeypatch: pytest.MonkeyPatch,
         failure: Callable[..., None],
         error: type[BaseException],
     ) -> None:
-        site.put(42)
-        monkeypatch.setattr(site, "publish_batch", failure)
+        harness.put(42)
+        monkeypatch.setattr(harness, "publish_batch", failure)
 
         with pytest.raises(error):
-            site.call(sequences.void, "PROJ-42", reason="spam")
+            harness.call(sequences.void, "PROJ-42", reason="spam")
 
-        said = site.printed.readouterr().err
+        said = harness.printed.readouterr().err
         assert said == "PROJ-42 is voided, perhaps not announced; run it again\n"
 
     def test_message_has_no_deduplication_id_when_the_topic_is_standard(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.put(42)
+        harness.put(42)
 
-        site.call(sequences.void, "PROJ-42", reason="spam")
+        harness.call(sequences.void, "PROJ-42", reason="spam")
 
-        [request] = site.published
+        [request] = harness.published
         assert "MessageDeduplicationId" not in request
         assert request["MessageGroupId"] == "PROJ"
 
     @pytest.mark.parametrize("is_late", [False, True])
     def test_recorded_reason_stands_when_another_is_given(
-        self, site: Site, *, is_late: bool
+        self, harness: Harness, *, is_late: bool
     ) -> None:
         """It is shown without escape sequences: its author may be anyone."""
         marks = {"voided_reason": "\x1b[2Jspam", "voided_at": NOW}
-        void_it = partial(site.put, 42, status="voided", **marks)
+        void_it = partial(harness.put, 42, status="voided", **marks)
         if is_late:
-            site.put(42)
-            site.before("update_item", void_it)
+            harness.put(42)
+            harness.before("update_item", void_it)
         else:
             void_it()
 
         with pytest.raises(InputError, match=r"for another reason: .*spam") as stop:
-            site.call(sequences.void, "PROJ-42", reason="other")
+            harness.call(sequences.void, "PROJ-42", reason="other")
 
         assert "\x1b" not in str(stop.value)
-        assert site.published == []
+        assert harness.published == []
 
     @pytest.mark.parametrize(
         "wrong",
@@ -124,31 +130,31 @@ class TestVoid:
         ids=str,
     )
     def test_ticket_is_not_voided_when_it_could_not_be_announced(
-        self, site: Site, wrong: dict[str, str]
+        self, harness: Harness, wrong: dict[str, str]
     ) -> None:
         """It would be voided for ever, without an announcement."""
-        site.put(42, **wrong)
-        before = site.tickets()
+        harness.put(42, **wrong)
+        before = harness.tickets()
 
         with pytest.raises(NotThereError, match=r"malformed.* ticketctl show PROJ-42"):
-            site.call(sequences.void, "PROJ-42", reason="spam")
+            harness.call(sequences.void, "PROJ-42", reason="spam")
 
-        assert site.tickets() == before
-        assert site.published == []
+        assert harness.tickets() == before
+        assert harness.published == []
 
-    def test_voiding_is_refused_when_there_is_no_ticket(self, site: Site) -> None:
+    def test_voiding_is_refused_when_there_is_no_ticket(self, harness: Harness) -> None:
         """An update would make an item that it does not find."""
-        site.interrupt_seed(2, after=0)
-        site.put(3)
-        site.before("update_item", partial(delete_ticket, site, 3))
+        harness.interrupt_seed(2, after=0)
+        harness.put(3)
+        harness.before("update_item", partial(delete_ticket, harness, 3))
 
         with pytest.raises(InputError, match="only reserved"):
-            site.call(sequences.void, "PROJ-2", reason="spam")
+            harness.call(sequences.void, "PROJ-2", reason="spam")
         for key in ("PROJ-1", "PROJ-3"):
             with pytest.raises(NotThereError, match=f"there is no ticket {key}"):
-                site.call(sequences.void, key, reason="spam")
+                harness.call(sequences.void, key, reason="spam")
 
-        assert sorted(site.tickets()) == [2]
+        assert sorted(harness.tickets()) == [2]
 
     def test_reason_is_taken_when_it_is_of_the_greatest_length(self) -> None:
         assert checked_reason(longest := "x" * MAX_REASON) == longest
@@ -165,15 +171,15 @@ class TestErase:
 
     @pytest.mark.parametrize("status", [{}, VOIDED_BEFORE], ids=["plain", "voided"])
     def test_text_goes_and_the_rest_stays_when_a_ticket_is_erased_once_or_twice(
-        self, site: Site, status: dict[str, str]
+        self, harness: Harness, status: dict[str, str]
     ) -> None:
         text = {"description": "Ann is ill", "reporter": "Ann", "labels": "private"}
-        site.put(42, priority="high", attributes="phone", **text, **status)
-        before = site.tickets()[42]
+        harness.put(42, priority="high", attributes="phone", **text, **status)
+        before = harness.tickets()[42]
 
-        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
+        ended = harness.call(sequences.erase, "PROJ-42", reason="asked to")
 
-        after = site.tickets()[42]
+        after = harness.tickets()[42]
         assert ended.out == "PROJ-42 is erased\n"
         assert before.keys() - after.keys() == {*text, "attributes"}
         changed = {name for name in after if after[name] != before.get(name)}
@@ -182,87 +188,91 @@ class TestErase:
         }
         assert (after["title"], after["status"]) == ("erased", "erased")
         assert after["erased_by"] == CALLER
-        [request] = site.published
+        [request] = harness.published
         event = json.loads(request["Message"])
         assert (event["id"], event["data"]["reason"]) == ("PROJ-42/erased", "asked to")
         assert event["data"]["erased_at"] == after["erased_at"]
         assert "Ticket 42" not in request["Message"]
-        again = site.call(sequences.erase, "PROJ-42", reason="asked to")
+        again = harness.call(sequences.erase, "PROJ-42", reason="asked to")
         assert "was erased already; announced again" in again.out
-        assert site.tickets()[42] == after
-        assert site.published[1]["Message"] == request["Message"]
+        assert harness.tickets()[42] == after
+        assert harness.published[1]["Message"] == request["Message"]
 
     @pytest.mark.parametrize("status", [{}, ERASED_BEFORE], ids=["plain", "erased"])
     def test_attribute_goes_when_this_release_does_not_know_it(
-        self, site: Site, status: dict[str, str]
+        self, harness: Harness, status: dict[str, str]
     ) -> None:
         """Also after an earlier erasure, whose date stays."""
-        site.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
+        harness.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
 
         for _ in range(2):
-            site.call(sequences.erase, "PROJ-42", reason="asked to")
+            harness.call(sequences.erase, "PROJ-42", reason="asked to")
 
-        ticket = site.tickets()[42]
+        ticket = harness.tickets()[42]
         assert ticket.keys() <= KEPT
         assert status.items() <= ticket.items()
         replayed = [
             request["MessageAttributes"]["replayed"]["StringValue"]
-            for request in site.published
+            for request in harness.published
         ]
         assert replayed == ["true" if status else "false", "true"]
 
-    def test_seeds_end_stays_when_its_ticket_is_erased(self, site: Site) -> None:
+    def test_seeds_end_stays_when_its_ticket_is_erased(self, harness: Harness) -> None:
         """Without it an audit would call the open place behind it explained."""
-        site.call(import_tickets, site.file(30))
-        before = site.tickets()[30]
+        harness.call(import_tickets, harness.file(30))
+        before = harness.tickets()[30]
 
-        site.call(sequences.erase, "PROJ-30", reason="asked to")
+        harness.call(sequences.erase, "PROJ-30", reason="asked to")
 
-        after = site.tickets()[30]
+        after = harness.tickets()[30]
         for name in ("reserved_up_to", "reserved_after", "origin"):
             assert after[name] == before[name]
 
-    def test_ticket_is_erased_when_it_is_voided_in_between(self, site: Site) -> None:
-        site.put(42)
-        site.before(
+    def test_ticket_is_erased_when_it_is_voided_in_between(
+        self, harness: Harness
+    ) -> None:
+        harness.put(42)
+        harness.before(
             "transact_write_items",
-            partial(site.put, 42, component="x", **VOIDED_BEFORE),
+            partial(harness.put, 42, component="x", **VOIDED_BEFORE),
         )
 
-        ended = site.call(sequences.erase, "PROJ-42", reason="asked to")
+        ended = harness.call(sequences.erase, "PROJ-42", reason="asked to")
 
         assert ended.out == "PROJ-42 is erased\n"
-        ticket = site.tickets()[42]
+        ticket = harness.tickets()[42]
         assert ticket.keys() <= KEPT
         assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
 
     def test_recorded_reason_stands_when_another_erases_it_in_between(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.put(42, **VOIDED_BEFORE)
-        site.before("transact_write_items", partial(site.put, 42, **ERASED_BEFORE))
+        harness.put(42, **VOIDED_BEFORE)
+        harness.before(
+            "transact_write_items", partial(harness.put, 42, **ERASED_BEFORE)
+        )
 
         with pytest.raises(InputError, match="for another reason: asked to"):
-            site.call(sequences.erase, "PROJ-42", reason="other")
+            harness.call(sequences.erase, "PROJ-42", reason="other")
 
     def test_erased_ticket_is_left_alone_when_it_is_imported_again(
-        self, site: Site
+        self, harness: Harness
     ) -> None:
-        site.call(import_tickets, site.file(1))
-        site.call(sequences.erase, "PROJ-1", reason="asked to")
-        erased = site.tickets()
+        harness.call(import_tickets, harness.file(1))
+        harness.call(sequences.erase, "PROJ-1", reason="asked to")
+        erased = harness.tickets()
 
-        ended = site.call(import_tickets, site.file(1))
+        ended = harness.call(import_tickets, harness.file(1))
 
         assert "imported 0, there already 1, refused 0" in ended.out
-        assert site.tickets() == erased
+        assert harness.tickets() == erased
 
-    def test_erased_ticket_is_not_voided(self, site: Site) -> None:
-        site.put(42)
-        site.call(sequences.erase, "PROJ-42", reason="asked to")
+    def test_erased_ticket_is_not_voided(self, harness: Harness) -> None:
+        harness.put(42)
+        harness.call(sequences.erase, "PROJ-42", reason="asked to")
 
         with pytest.raises(InputError, match="PROJ-42 is erased"):
-            site.call(sequences.void, "PROJ-42", reason="spam")
+            harness.call(sequences.void, "PROJ-42", reason="spam")
 
 
 REQUEST = create_ticket(
@@ -271,32 +281,32 @@ REQUEST = create_ticket(
 
 
 @pytest.fixture
-def given(site: Site) -> Site:
-    """Return a site with one chained ticket and the record of its key."""
-    site.give(REQUEST, 7)
-    return site
+def given(harness: Harness) -> Harness:
+    """Return a harness with one chained ticket and the record of its key."""
+    harness.give(REQUEST, 7)
+    return harness
 
 
-def erased(site: Site) -> str:
+def erased(harness: Harness) -> str:
     """Erase the ticket; return the remarks."""
-    return site.call(sequences.erase, "PROJ-7", reason="asked to").err
+    return harness.call(sequences.erase, "PROJ-7", reason="asked to").err
 
 
 def commitment(fingerprint: str = REQUEST.fingerprint) -> str:
     return commitment_of(SALT, fingerprint)
 
 
-def chain_over(site: Site, fingerprint: str, previous: str = "") -> str:
+def chain_over(harness: Harness, fingerprint: str, previous: str = "") -> str:
     """Return the hash of the ticket if its text had another fingerprint."""
     erased = {"status": "erased", "commitment": commitment(fingerprint)}
-    return chain_after(site.tickets()[7] | {"number": 7} | erased, previous)
+    return chain_after(harness.tickets()[7] | {"number": 7} | erased, previous)
 
 
 class TestErasedChain:
     """The sequence can be verified, and a guess of the text cannot be tested."""
 
     def test_commitment_replaces_salt_and_fingerprint_when_erased(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         [ticket], [record] = given.tickets().values(), given.records().values()
 
@@ -312,7 +322,7 @@ class TestErasedChain:
         assert REQUEST.fingerprint not in everything
 
     def test_record_is_erased_when_only_a_transaction_shows_it(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         """A ticket can be seen before the record that was written with it."""
         real = given.dynamodb
@@ -328,7 +338,7 @@ class TestErasedChain:
 
         assert given.records()["k"]["fingerprint"] == "erased:"
 
-    def test_repeat_is_trusted_and_others_too_when_erased(self, given: Site) -> None:
+    def test_repeat_is_trusted_and_others_too_when_erased(self, given: Harness) -> None:
         """The worker replays what it cannot compare."""
         erased(given)
 
@@ -350,7 +360,7 @@ class TestErasedChain:
     )
     @pytest.mark.parametrize("previous", ["", "v1:before"])
     def test_commitment_is_to_the_fingerprint_that_the_chain_covers(
-        self, given: Site, recorded: str, fingerprint: str, previous: str
+        self, given: Harness, recorded: str, fingerprint: str, previous: str
     ) -> None:
         """The record's or the text's; the chain may start again at the ticket."""
         given.put(6, chain="v1:before")
@@ -373,7 +383,7 @@ class TestErasedChain:
         ),
     )
     def test_ticket_alone_is_erased_when_the_record_is_not_its_own(
-        self, given: Site, change: dict[str, Any], why: str
+        self, given: Harness, change: dict[str, Any], why: str
     ) -> None:
         given.change_record("k", **change)
         before = given.records()
@@ -387,15 +397,17 @@ class TestErasedChain:
         assert ticket.keys() <= KEPT
         assert given.records() == before
 
-    def test_ticket_has_no_commitment_when_it_has_no_chain(self, site: Site) -> None:
-        site.put(7)
+    def test_ticket_has_no_commitment_when_it_has_no_chain(
+        self, harness: Harness
+    ) -> None:
+        harness.put(7)
 
-        assert "chain" not in erased(site)
+        assert "chain" not in erased(harness)
 
-        assert "commitment" not in site.tickets()[7]
+        assert "commitment" not in harness.tickets()[7]
 
     def test_erasure_is_completed_when_both_items_have_their_text_again(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         """A backup brought it back, for example."""
         given.change_ticket(7, title="erased", **ERASED_BEFORE)
@@ -411,7 +423,7 @@ class TestErasedChain:
         assert erased(given) == ""
         assert (given.tickets(), given.records()) == after
 
-    def test_record_is_erased_when_the_ticket_alone_is(self, given: Site) -> None:
+    def test_record_is_erased_when_the_ticket_alone_is(self, given: Harness) -> None:
         erased(given)
         given.change_record("k", fingerprint=REQUEST.fingerprint)
         before = given.tickets()
@@ -433,7 +445,7 @@ class TestErasedChain:
         ),
     )
     def test_commitment_stays_when_an_erased_ticket_is_erased_again(
-        self, given: Site, added: dict[str, str]
+        self, given: Harness, added: dict[str, str]
     ) -> None:
         """The text of its title and another's record say nothing of it."""
         erased(given)
@@ -445,7 +457,7 @@ class TestErasedChain:
         assert given.tickets()[7]["commitment"] == commitment()
 
     def test_commitment_to_the_record_is_kept_and_told_when_none_fits(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         given.change_ticket(7, chain="v1:other")
         given.change_record("k", fingerprint="v1:abc")
@@ -465,7 +477,7 @@ class TestErasedChain:
         ),
     )
     def test_loss_is_told_when_the_commitment_cannot_be_computed(
-        self, given: Site, lost: dict[str, Any], recorded: dict[str, Any]
+        self, given: Harness, lost: dict[str, Any], recorded: dict[str, Any]
     ) -> None:
         """The text of an erased ticket is no longer that of the request."""
         given.change_ticket(7, **lost)
@@ -479,7 +491,7 @@ class TestErasedChain:
         assert ticket.keys() <= KEPT
 
     def test_ticket_alone_is_erased_when_its_record_is_changed_in_between(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         given.before("transact_write_items", lambda: given.change_record("k", number=8))
 
@@ -488,7 +500,7 @@ class TestErasedChain:
         assert given.records()["k"]["fingerprint"] == REQUEST.fingerprint
 
     def test_neither_is_erased_when_the_ticket_is_gone_in_between(
-        self, given: Site
+        self, given: Harness
     ) -> None:
         given.before("transact_write_items", partial(delete_ticket, given, 7))
         before = given.records()
@@ -508,7 +520,7 @@ class TestErasedChain:
     ids=["void", "erase"],
 )
 def test_mark_is_retried_when_others_are_in_the_way(
-    given: Site, mark: Mark, operation: str, failure: Callable[[], None]
+    given: Harness, mark: Mark, operation: str, failure: Callable[[], None]
 ) -> None:
     """A repeat of the request tries to put the record of its key, say."""
     given.before(operation, *[failure] * 3)
@@ -525,13 +537,13 @@ def test_mark_is_retried_when_others_are_in_the_way(
 
 @pytest.mark.parametrize("mark", [sequences.void, sequences.erase])
 def test_nothing_is_written_when_it_was_not_confirmed(
-    site: Site, mark: Callable[..., None]
+    harness: Harness, mark: Callable[..., None]
 ) -> None:
-    site.put(42)
-    before = site.tickets()
+    harness.put(42)
+    before = harness.tickets()
 
     with pytest.raises(InputError, match="--yes"):
-        site.call(mark, "PROJ-42", reason="spam", yes=False)
+        harness.call(mark, "PROJ-42", reason="spam", yes=False)
 
-    assert site.tickets() == before
-    assert site.published == []
+    assert harness.tickets() == before
+    assert harness.published == []

@@ -241,7 +241,7 @@ class TestGapless:
     ) -> None:
         def seed(_: Block) -> None:
             environment.store.fill(1)
-            environment.store.elsewhere["PROJ"] = {2, 9}
+            environment.store.external["PROJ"] = {2, 9}
 
         allocation = environment.allocate(create_tickets(5), seed)
 

@@ -32,7 +32,7 @@ FREE = Slot()
 ONE, OTHER = Head(5, ASSIGNED_AT, "v1:one"), Head(6, ASSIGNED_AT, "v1:other")
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=ONE)
 NEXT_TAKEN = replace(TAKEN, taken_by=OTHER)
-ELSEWHERE = replace(TAKEN, taken_by=None)
+EXTERNAL = replace(TAKEN, taken_by=None)
 HELD = Slot(ticket=Reason.CONFLICT)
 KEY_HELD = Slot(key=Reason.CONFLICT)
 THROTTLED = Slot(ticket=Reason.THROTTLED)
@@ -64,8 +64,8 @@ FAILURE = StoreUnavailableError
             "run-with-replay": ((TAKEN, TAKEN_REPLAY, FREE), TryAt(OTHER), COLLIDED),
             "all-taken": ((TAKEN, TAKEN, TAKEN), ReadAgain(), COLLIDED),
             "taken-behind-a-free-one": ((FREE, TAKEN, FREE), ReadAgain(), COLLIDED),
-            "elsewhere-first": ((ELSEWHERE, FREE, FREE), ReadAgain(), COLLIDED),
-            "elsewhere-later": ((TAKEN, FREE, ELSEWHERE), ReadAgain(), COLLIDED),
+            "external-first": ((EXTERNAL, FREE, FREE), ReadAgain(), COLLIDED),
+            "external-later": ((TAKEN, FREE, EXTERNAL), ReadAgain(), COLLIDED),
             "held": ((HELD, FREE, FREE), CONTENTION, CONFLICTED),
             "key-held": ((FREE, FREE, KEY_HELD), CONTENTION, CONFLICTED),
             "taken-then-held": ((TAKEN, HELD, FREE), CONTENTION, BOTH),

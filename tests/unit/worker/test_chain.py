@@ -123,7 +123,7 @@ DATES = cases(
         "without-a-time-zone": ("2026-11-22T13:00:00.000", OWN, False),
         "before-the-first-year": ("0001-01-01T00:00:00.000+14:00", OWN, False),
         "after-the-last-year": ("9999-12-31T23:59:59.999-14:00", OWN, False),
-        "from-elsewhere": (None, OWN, True),
+        "external": (None, OWN, True),
     }
 )
 

@@ -80,7 +80,7 @@ TICKET = {
     "chain": {"S": CHAIN},
 }
 TAKEN_TICKET = TAKEN | {"Item": TICKET}
-ELSEWHERE = {"origin": {"S": "elsewhere"}}
+EXTERNAL = {"origin": {"S": "elsewhere"}}
 RECORD: dict[str, Any] = {
     "id": {"S": "PROJ#order-7"},
     "project_id": {"S": "PROJ"},
@@ -222,7 +222,7 @@ class TestHead:
                     [LAST | {"chain": {"S": "v12:a_-"}}],
                     Head(41, ASSIGNED_AT, "v12:a_-"),
                 ),
-                "from-elsewhere": ([LAST | ELSEWHERE], Head(41, None, CHAIN)),
+                "external": ([LAST | EXTERNAL], Head(41, None, CHAIN)),
                 "bare": ([{"number": {"N": "41"}}], Head(41, "")),
                 "other-types": (
                     [LAST | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}}],
@@ -483,8 +483,8 @@ class TestCancellation:
         "shown",
         cases(
             {
-                "reserved": {"Item": TICKET | ELSEWHERE | {"status": {"S": "x"}}},
-                "imported": {"Item": TICKET | ELSEWHERE},
+                "reserved": {"Item": TICKET | EXTERNAL | {"status": {"S": "x"}}},
+                "imported": {"Item": TICKET | EXTERNAL},
                 "not-shown": {},
                 "empty": {"Item": {}},
             }

@@ -52,12 +52,12 @@ def shown(answer: object) -> object:
 
 @given(st.lists(BLOCKS, min_size=1, max_size=6), st.sets(st.integers(1, 5)))
 def test_fake_store_answers_as_the_adapter_whatever_is_written(
-    writes: list[Any], elsewhere: set[int]
+    writes: list[Any], external: set[int]
 ) -> None:
     fake, backend = FakeTicketStore(), model_backend()
     store = backend.store()
-    fake.elsewhere["P"] |= elsewhere
-    for number in elsewhere:
+    fake.external["P"] |= external
+    for number in external:
         item = {"project_id": {"S": "P"}, "number": {"N": str(number)}}
         item["origin"] = {"S": "elsewhere"}
         backend.dynamodb.put_item(TableName=backend.tickets, Item=item)

@@ -129,39 +129,39 @@ class TestIdleWork:
         assert log.turns[1:] == [("work", 100.0), ("work", 97.0), ("a", 92.0)]
 
     def test_work_is_done_by_a_thread_that_ends_when_another_sleeps(self) -> None:
-        scene = Scene()
+        harness = Harness()
 
         def ends() -> None:
-            scene.wait_for(scene.asleep)
+            harness.wait_for(harness.asleep)
 
-        scene.take(scene.backs_off, ends)
+        harness.take(harness.backs_off, ends)
 
-        assert scene.missing == []
+        assert harness.missing == []
 
     def test_work_is_done_by_a_thread_that_slept_too_when_another_sleeps(self) -> None:
-        scene = Scene(both_sleep=True)
+        harness = Harness(both_sleep=True)
         delays = iter([1.0])
 
         def backs_off_later() -> float | None:
-            scene.wait_for(scene.asleep)
+            harness.wait_for(harness.asleep)
             return next(delays, None)
 
-        scene.take(scene.backs_off, backs_off_later)
+        harness.take(harness.backs_off, backs_off_later)
 
-        assert scene.missing == []
+        assert harness.missing == []
 
     def test_tasks_go_on_and_start_no_second_work_when_a_thread_works(self) -> None:
         """Another thread wakes up, runs its task, and sleeps for the task left here."""
-        scene = Scene(lasting=True)
+        harness = Harness(lasting=True)
 
         def backs_off_later() -> float | None:
-            scene.wait_for(scene.asleep)
-            return None if scene.asleep_again.is_set() else 1.0
+            harness.wait_for(harness.asleep)
+            return None if harness.asleep_again.is_set() else 1.0
 
-        scene.take(scene.backs_off, backs_off_later)
+        harness.take(harness.backs_off, backs_off_later)
 
-        assert scene.missing == []
-        assert scene.second_looks == 0
+        assert harness.missing == []
+        assert harness.second_looks == 0
 
     def test_other_threads_take_turns_when_one_works(self) -> None:
         """Else a call to SNS that hangs would stop every project of the batch."""
@@ -213,7 +213,7 @@ class TestIdleWork:
 
 
 @dataclass
-class Scene:
+class Harness:
     """Two threads; each step waits for one of the other thread."""
 
     lasting: bool = False

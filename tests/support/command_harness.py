@@ -26,7 +26,7 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
 @dataclass
-class Site:
+class Harness:
     """A system with the laboratory's tables, and its announcements."""
 
     folder: Path
@@ -57,7 +57,7 @@ class Site:
         }
 
     def client(self, service_name: str) -> Any:
-        """Return a client; SNS and STS are played by the site itself."""
+        """Return a client; SNS and STS are played by the harness itself."""
         return {"dynamodb": self.dynamodb, "sns": self, "sts": self}[service_name]
 
     def publish_batch(self, **request: Any) -> dict[str, Any]:
