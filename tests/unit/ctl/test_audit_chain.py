@@ -534,7 +534,7 @@ class TestOtherReleases:
         tables = chained(4)
         for number in range(2, 2 + count):
             item, key = ticket_of(tables, number), key_of(tables, number)
-            change(item, title="Covered otherwise", due="2027-01-01")
+            change(item, title="Covered otherwise", x_of_a_later_release="1")
             change(key, fingerprint="v1:" + "0" * 64)
 
         assert found(tables, *projects) == [(Kind.NOT_VERIFIABLE, 2, 1 + count)]
@@ -705,7 +705,9 @@ class TestHeads:
     def test_head_cannot_be_verified_when_its_ticket_cannot(self) -> None:
         tables = chained(1)
         heads = heads_of(tables)
-        change(ticket_of(tables, 1), title="Covered otherwise", due="2027-01-01")
+        change(
+            ticket_of(tables, 1), title="Covered otherwise", x_of_a_later_release="1"
+        )
 
         assert {*found(tables, heads=heads)} == {(Kind.NOT_VERIFIABLE, 1, 1)}
 
