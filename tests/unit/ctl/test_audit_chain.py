@@ -459,7 +459,7 @@ class TestVerifier:
 
         assert (ended.returncode, ended.stderr) == (1, "")
 
-    def test_chain_of_a_ticket_from_elsewhere_is_a_problem(self) -> None:
+    def test_chain_of_an_external_ticket_is_a_problem(self) -> None:
         tables = chained(3)
         change(ticket_of(tables, 2), origin=EXTERNAL)
 

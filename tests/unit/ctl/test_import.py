@@ -145,9 +145,14 @@ class TestReading:
     def test_project_is_for_those_that_name_none(self) -> None:
         without = {"number": 1, "title": "t"}
 
-        tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
+        reserved = {"number": 1, "status": "reserved"}
+
+        tickets, wrong = read(
+            without, line(2, project_id="OTHER"), reserved, project="PROJ"
+        )
 
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
+        assert wrong == [(3, "number: line 1 has it, too")]
 
 
 EXPORTED: Any = {
@@ -210,8 +215,9 @@ class TestExports:
     @pytest.mark.parametrize(
         ("bad", "why"),
         [
-            (line(7, status="open"), "status: must be one of"),
+            (line(7, status="open"), "status: must be one of reserved, voided, erased"),
             (line(7, status=["voided"]), "status: must be one of"),
+            ({"project_id": "PROJ"}, "number: "),
             (RESERVED_LINE | {"number": 0}, "number: "),
             (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
         ],
