@@ -236,18 +236,6 @@ class TestGapless:
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
 
-    def test_allocate_reads_the_maximum_when_a_number_is_external(
-        self, environment: Environment
-    ) -> None:
-        def seed(_: Block) -> None:
-            environment.store.fill(1)
-            environment.store.elsewhere["PROJ"] = {2, 9}
-
-        allocation = environment.allocate(create_tickets(5), seed)
-
-        assert environment.firsts == [1, 10]
-        assert numbers(allocation) == [10, 11, 12, 13, 14]
-
     def test_allocate_recovers_when_the_read_of_the_maximum_fails(
         self, environment: Environment
     ) -> None:
@@ -515,23 +503,6 @@ class TestCachedNumber:
         environment.allocate(create_tickets(1), after=TOO_LATE)
 
         assert environment.reads == 2
-
-    @pytest.mark.parametrize(
-        ("others", "firsts", "reads"),
-        [(1, [5, 6], 1), (2, [5, 7], 1), (3, [5, 8], 2), (40, [5, 45], 2)],
-    )
-    def test_stale_number_costs_a_collision_and_no_gap_when_others_went_on(
-        self, environment: Environment, others: int, firsts: list[int], reads: int
-    ) -> None:
-        environment.allocate(create_tickets(4))
-        environment.store.fill(others)
-
-        allocation = environment.allocate(create_tickets(3))
-
-        assert environment.firsts[1:] == firsts
-        assert (environment.reads, allocation.collisions) == (reads, 1)
-        assert environment.store.numbers() == list(range(1, 4 + others + 3 + 1))
-        assert environment.time.slept == []
 
     @pytest.mark.parametrize(
         ("faults", "next_number"),

@@ -146,19 +146,6 @@ class TestEveryFile:
         assert {uuid.UUID(name).version for name in ids} == {4}
 
 
-def test_redelivery_replays_the_number(function: Function) -> None:
-    function("create-ticket.json")
-    function.store.calls.clear()
-
-    function("redelivery.json")
-
-    first, again = function.publisher.announced
-    assert function.store.calls == ["read_keys"]
-    assert function.numbers() == {"PROJ": [1]}
-    assert first.event == again.event
-    assert function.publisher.replayed == [False, True]
-
-
 def test_redelivery_differs_from_the_first_in_receipt_and_count_alone() -> None:
     [first] = read("create-ticket.json")["Records"]
     [second] = read("redelivery.json")["Records"]

@@ -75,16 +75,6 @@ class TestGapless:
         # In a block of both it would have number 3.
         assert allocate(store, replay, capped(2)) == [1, 2]
 
-    def test_cap_counts_numbers_of_others_when_they_are_taken_meanwhile(self) -> None:
-        store = FakeTicketStore()
-
-        def others_are_first(_: Block) -> None:
-            allocate(store, *create_tickets(2))
-
-        store.faults.append(others_are_first)
-
-        assert allocate(store, capped(2)) == [SequenceFullError]
-
 
 class TestRivals:
     """Different requests of one key: refusing the first leaves the next its chance."""
