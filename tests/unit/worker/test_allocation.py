@@ -562,20 +562,6 @@ class TestRefusedTicket:
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
 
-    def test_replay_beside_a_refused_ticket_is_not_written_again(
-        self, environment: Environment
-    ) -> None:
-        bad, replay = create_tickets(2)
-        recorded = Assignment(7, replay.fingerprint, "then")
-        found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
-
-        allocation = environment.allocate(
-            [bad, replay], cancelled(Slot(Reason.INVALID), found)
-        )
-
-        assert allocation.answer_to(replay) == recorded
-        assert [block.requests for block in environment.store.blocks[1:]] == [[bad]]
-
     def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
         self, environment: Environment
     ) -> None:

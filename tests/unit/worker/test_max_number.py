@@ -107,21 +107,6 @@ class TestRivals:
         # One read serves all requests of the key that are refused.
         assert store.calls.count("read_keys") == 1
 
-    def test_rivals_are_refused_without_a_read_of_their_own_when_none_is_accepted(
-        self,
-    ) -> None:
-        store = FakeTicketStore().fill(1)
-        rivals = [
-            create_ticket(idempotency_key="mine", title=title, max_number=1)
-            for title in ("first", "second")
-        ]
-
-        assert allocate(store, *rivals, create_ticket()) == [
-            *[SequenceFullError] * 2,
-            2,
-        ]
-        assert store.calls.count("read_keys") == 1
-
     def test_rival_behind_an_accepted_request_is_no_refusal_at_its_cap(self) -> None:
         """Its key belongs to the other ticket, whatever its cap."""
         store = FakeTicketStore().fill(1)

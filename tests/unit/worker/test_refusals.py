@@ -131,25 +131,6 @@ class TestEvent:
         assert "no_such_field" not in json.dumps(event)
         assert len(system.dead_letters.sent) == 1
 
-    @pytest.mark.parametrize(
-        "body",
-        [
-            "{",
-            "[]",
-            json.dumps({"project_id": "PROJ", "title": "no key"}),
-            json.dumps(ticket_fields(project_id="not#valid")),
-            '{"project_id": "A", "project_id": "B", "idempotency_key": "k"}',
-        ],
-        ids=["no JSON", "no object", "no key", "no project", "repeated name"],
-    )
-    def test_message_is_a_dead_letter_alone_when_its_key_cannot_be_read(
-        self, system: System, body: str
-    ) -> None:
-        system.handle(queue_record(body))
-
-        assert system.publisher.announced == []
-        assert len(system.dead_letters.sent) == 1
-
     def test_neighbours_are_numbered_when_a_refusal_cannot_be_built(
         self, system: System, caplog: pytest.LogCaptureFixture
     ) -> None:
