@@ -562,6 +562,19 @@ class TestRefusedTicket:
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
 
+    @pytest.mark.parametrize("beside", [Slot(Reason.INVALID), TAKEN])
+    def test_replay_is_not_written_again_when_its_block_fails_for_another_reason(
+        self, environment: Environment, beside: Slot
+    ) -> None:
+        other, replay = create_tickets(2)
+        recorded = Assignment(7, replay.fingerprint, "then")
+        found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
+
+        allocation = environment.allocate([other, replay], cancelled(beside, found))
+
+        assert allocation.answer_to(replay) == recorded
+        assert [block.requests for block in environment.store.blocks[1:]] == [[other]]
+
     def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
         self, environment: Environment
     ) -> None:
@@ -629,14 +642,15 @@ class TestRefusedTicket:
         assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
         assert numbers(allocation) == [1]
 
-    def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(
+    def test_allocate_halves_blocks_until_the_offender_is_gone(
         self, environment: Environment
     ) -> None:
         requests = create_tickets(MAX_BLOCK_REQUESTS * 2)
 
         environment.allocate(requests, *[_refusal(requests[0], named=False)] * 99)
 
-        assert len(environment.store.blocks[-2].requests) == MAX_BLOCK_REQUESTS
+        tried = [len(block.requests) for block in environment.store.blocks]
+        assert tried == [50, 25, 12, 6, 3, 1, 50, 49]
         assert environment.store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
 
 
