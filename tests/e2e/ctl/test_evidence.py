@@ -17,7 +17,7 @@ from tests.support.builders import (
     create_tickets,
 )
 from tests.support.ctl_process import Ctl
-from tests.support.evidence import chain_after, tamperings, verifier
+from tests.support.evidence import chain_after, change, tamperings, verifier
 from tests.support.seed_items import (
     Item,
     block_items,
@@ -97,13 +97,6 @@ class Sequence:
         marks = {"status": ERASED, "title": title, COMMITMENT: commitment}
         self.change(number, **{SALT_NAME: None}, **marks)
         change(self.keys[number], fingerprint=f"{ERASED}:")
-
-
-def change(item: Item, **texts: str | None) -> None:
-    for name, text in texts.items():
-        item.pop(name, None)
-        if text is not None:
-            item[name] = {"S": text}
 
 
 def chained(project: str, count: int = LAST) -> list[Item]:

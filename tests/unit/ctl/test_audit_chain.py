@@ -24,7 +24,7 @@ from tests.support.builders import (
 from tests.support.cases import plain_id
 from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl, command_context
-from tests.support.evidence import VERIFIER, verifier
+from tests.support.evidence import VERIFIER, change, verifier
 from tests.support.seed_items import Item, block_items, imported_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.chain import commitment_of
@@ -79,14 +79,6 @@ def ticket_of(tables: Tables, number: int) -> dict[str, Any]:
 def key_of(tables: Tables, number: int) -> dict[str, Any]:
     key = ticket_of(tables, number)["idempotency_key"]["S"]
     return tables.items["keys"][f"A#{key}",]
-
-
-def change(item: dict[str, Any], **texts: str | None) -> None:
-    """Set texts of an item, or remove attributes."""
-    for name, text in texts.items():
-        item.pop(name, None)
-        if text is not None:
-            item[name] = {"S": text}
 
 
 def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
