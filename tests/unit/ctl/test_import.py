@@ -500,7 +500,7 @@ class TestImport:
     ) -> None:
         harness.put(1)
         record = key_item(existing(1, idempotency_key="taken"), 0)
-        harness.dynamodb.put_item(TableName="keys", Item=record)
+        harness.write(record)
 
         path = harness.file(1, line(3, idempotency_key="taken"), 4)
         said = harness.call(import_tickets, path)
@@ -590,7 +590,7 @@ class TestImport:
         harness.call(import_tickets, harness.file(1, 9))
         lose = partial(harness.seed(5).item, 5)
         lost = lose() | {"chain": {"S": "v1:abc"}}
-        harness.dynamodb.put_item(TableName="tickets", Item=lose())
+        harness.write(lose())
         late = partial(harness.dynamodb.put_item, TableName="tickets", Item=lost)
         harness.before("transact_write_items", late)
 
@@ -640,7 +640,7 @@ class TestImport:
     ) -> None:
         harness.seed(42).apply()
         ticket = existing()
-        harness.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
+        harness.write(key_item(ticket, 0) | damage)
 
         assert why in harness.importer().write(ticket)
         assert harness.given() == []
