@@ -23,7 +23,7 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
-from tests.support.sample_messages import FULL
+from tests.support.sample_messages import DOOR, FULL, SAMPLES
 from tests.support.schema_values import REQUESTS
 from ticket_numbering.adapters import cancellation_reasons
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
@@ -705,24 +705,19 @@ def test_ids_of_ticket_and_record_are_in_their_items() -> None:
 
 def largest_request() -> CreateTicket:
     """Return a request with every field full, whose body has the largest size."""
-    door = "\U0001f6aa"
-    fields = ticket_fields(
-        "p" * 64,
-        "k" * 128,
-        title=door * 200,
-        priority="medium",
-        reporter=door * 254,
-        labels=[door * 64] * 20,
-        attributes={f"{at:02}" + door * 126: door * 300 for at in range(50)},
-        description="",
-    )
-    room = MAX_BODY_BYTES - len(compact(fields).encode())
-    body = compact(fields | {"description": "d" * (room % 4) + door * (room // 4)})
-    assert len(body.encode()) == MAX_BODY_BYTES
-    return CreateTicket.parse(body)
+    fields = {name: max(one.accepted, key=size_of) for name, one in SAMPLES.items()}
+    room = MAX_BODY_BYTES - size_of(fields | {"description": ""})
+    full = fields | {"description": "d" * (room % 4) + DOOR * (room // 4)}
+    assert size_of(full) == MAX_BODY_BYTES
+    return CreateTicket.parse(compact(full))
 
 
-def compact(fields: dict[str, Any]) -> str:
+def size_of(value: Any) -> int:
+    """Return the bytes of a value as compact JSON."""
+    return len(compact(value).encode())
+
+
+def compact(fields: Any) -> str:
     """Return JSON without a byte to spare."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
