@@ -167,13 +167,12 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields and the table of rights on the pages.
+contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields, the table of rights and the diagram on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
 
-pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
+pictures: setup  ## Draw the terminal of `make run` again.
 	@$(BIN)/python -m tools.pictures
-	@PYTHONPATH=src:lab $(BIN)/python -m tools.history_picture
 
 # Side by side, because they mostly wait for the network.
 setup:

@@ -7,19 +7,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 import typer
 
 from tests.support.audit_tables import MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import Ended, command_context
+from tests.support.ctl_process import Ended, canned_stack, command_context
 from tests.support.evidence import VERIFIER
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
 from ticketctl.aws.items import plain
-from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.commands.export import STEP, export
@@ -138,9 +136,7 @@ class TestItems:
 
 def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
     """Run the command on these tables."""
-    outputs = {"TicketsTableName": "tickets"}
-    clients: dict[str, Any] = {"dynamodb": tables}
-    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+    stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables)
     status = 0
     try:
         export(command_context(stack), project=[*projects])
