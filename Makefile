@@ -93,7 +93,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
 lab: FULL := 1
-lab: simulate explore known-bad mutants  ## Run the long checks, for hours: the next four, in full.
+lab: simulate explore known-bad mutants  ## Run the long checks, for an hour or more: the next four, in full.
 
 prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
@@ -107,7 +107,7 @@ explore: .venv/ready  ## Explore every state of small configurations of the same
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; hours.
+mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; about an hour.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants

@@ -236,18 +236,6 @@ class TestGapless:
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
 
-    def test_allocate_reads_the_maximum_when_a_number_is_external(
-        self, environment: Environment
-    ) -> None:
-        def seed(_: Block) -> None:
-            environment.store.fill(1)
-            environment.store.external["PROJ"] = {2, 9}
-
-        allocation = environment.allocate(create_tickets(5), seed)
-
-        assert environment.firsts == [1, 10]
-        assert numbers(allocation) == [10, 11, 12, 13, 14]
-
     def test_allocate_recovers_when_the_read_of_the_maximum_fails(
         self, environment: Environment
     ) -> None:
@@ -517,23 +505,6 @@ class TestCachedNumber:
         assert environment.reads == 2
 
     @pytest.mark.parametrize(
-        ("others", "firsts", "reads"),
-        [(1, [5, 6], 1), (2, [5, 7], 1), (3, [5, 8], 2), (40, [5, 45], 2)],
-    )
-    def test_stale_number_costs_a_collision_and_no_gap_when_others_went_on(
-        self, environment: Environment, others: int, firsts: list[int], reads: int
-    ) -> None:
-        environment.allocate(create_tickets(4))
-        environment.store.fill(others)
-
-        allocation = environment.allocate(create_tickets(3))
-
-        assert environment.firsts[1:] == firsts
-        assert (environment.reads, allocation.collisions) == (reads, 1)
-        assert environment.store.numbers() == list(range(1, 4 + others + 3 + 1))
-        assert environment.time.slept == []
-
-    @pytest.mark.parametrize(
         ("faults", "next_number"),
         cases(
             {
@@ -591,19 +562,18 @@ class TestRefusedTicket:
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
 
-    def test_replay_beside_a_refused_ticket_is_not_written_again(
-        self, environment: Environment
+    @pytest.mark.parametrize("beside", [Slot(Reason.INVALID), TAKEN])
+    def test_replay_is_not_written_again_when_its_block_fails_for_another_reason(
+        self, environment: Environment, beside: Slot
     ) -> None:
-        bad, replay = create_tickets(2)
+        other, replay = create_tickets(2)
         recorded = Assignment(7, replay.fingerprint, "then")
         found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
 
-        allocation = environment.allocate(
-            [bad, replay], cancelled(Slot(Reason.INVALID), found)
-        )
+        allocation = environment.allocate([other, replay], cancelled(beside, found))
 
         assert allocation.answer_to(replay) == recorded
-        assert [block.requests for block in environment.store.blocks[1:]] == [[bad]]
+        assert [block.requests for block in environment.store.blocks[1:]] == [[other]]
 
     def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
         self, environment: Environment
@@ -672,14 +642,15 @@ class TestRefusedTicket:
         assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
         assert numbers(allocation) == [1]
 
-    def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(
+    def test_allocate_halves_blocks_until_the_offender_is_gone(
         self, environment: Environment
     ) -> None:
         requests = create_tickets(MAX_BLOCK_REQUESTS * 2)
 
         environment.allocate(requests, *[_refusal(requests[0], named=False)] * 99)
 
-        assert len(environment.store.blocks[-2].requests) == MAX_BLOCK_REQUESTS
+        tried = [len(block.requests) for block in environment.store.blocks]
+        assert tried == [50, 25, 12, 6, 3, 1, 50, 49]
         assert environment.store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
 
 

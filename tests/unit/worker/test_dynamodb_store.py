@@ -594,27 +594,11 @@ class TestFailure:
                     StoreThrottledError,
                     "ThrottlingException",
                 ),
-                "failing": (
-                    error_reply("InternalServerError", 500),
-                    StoreUnavailableError,
-                    "InternalServerError",
-                ),
-                "no-body": (Reply({}, 500), StoreUnavailableError, "500"),
                 "refusal-cut-off": (Reply({}, 400), StoreUnavailableError, "400"),
-                "dropped": (
-                    lambda url: ConnectionClosedError(endpoint_url=url),
-                    StoreUnavailableError,
-                    "ConnectionClosedError",
-                ),
                 "right-missing": (
                     error_reply("AccessDeniedException"),
                     StoreRefusedError,
                     "AccessDeniedException",
-                ),
-                "table-missing": (
-                    error_reply("ResourceNotFoundException"),
-                    StoreRefusedError,
-                    "ResourceNotFoundException",
                 ),
             }
         ),

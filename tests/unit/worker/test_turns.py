@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
@@ -162,27 +162,6 @@ class TestIdleWork:
 
         assert harness.missing == []
         assert harness.second_looks == 0
-
-    def test_other_threads_take_turns_when_one_works(self) -> None:
-        """Else a call to SNS that hangs would stop every project of the batch."""
-        log, took = Log(), list[bool]()
-
-        def work() -> None:
-            other = Thread(target=turns.take)
-            other.start()
-            other.join(DEADLOCK_SECONDS)
-            took.append(not other.is_alive())
-
-        due = iter([work])
-        turns = Turns(
-            [log.task("a", 8.0)],
-            log.time.time_left,
-            log.time.sleep,
-            lambda: next(due, None),
-        )
-        turns.take()
-
-        assert took == [True]
 
     def test_task_that_wakes_up_waits_when_a_thread_looks_for_work(self) -> None:
         asleep, awake, started = Event(), Event(), Event()

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,9 +29,6 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
-    Cancelled,
-    Reason,
-    Slot,
     TimeLeft,
 )
 from ticket_numbering.contract.errors import (
@@ -44,7 +40,6 @@ from ticket_numbering.contract.errors import (
     NotAttemptedError,
     SequenceContentionError,
     StoreRefusedError,
-    StoreThrottledError,
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
@@ -293,18 +288,6 @@ class TestOncePerKey:
 class TestAnnouncedAtLeastOnce:
     """Every number of a batch is announced, with the same event id every time."""
 
-    def test_numbers_are_announced_in_their_order_when_digits_are_added(
-        self, system: System
-    ) -> None:
-        """As text, 10 would come before 9."""
-        system.store.fill(8)
-
-        system.handle(*[queue_record() for _ in range(3)])
-
-        assert system.publisher.ids == ["PROJ-9", "PROJ-10", "PROJ-11"]
-        assert system.publisher.replayed == [False] * 3
-        assert system.publisher.calls == 1
-
     @pytest.mark.parametrize("receive_count", [1, 2, 10])
     def test_same_event_is_announced_again_when_replayed(
         self, system: System, receive_count: int
@@ -383,14 +366,6 @@ class TestNothingLost:
 class TestOneBadMessageHarmsOnlyItself:
     """Neighbours of a failure get their numbers."""
 
-    @pytest.mark.parametrize("body", ["nonsense", "[1]", None])
-    def test_neighbours_are_numbered_when_a_message_is_poison(
-        self, system: System, body: str | None
-    ) -> None:
-        found = system.handle(queue_record(), SQSRecord("1", body), queue_record())
-
-        assert found == ["PROJ-1", InvalidMessageError, "PROJ-2"]
-
     def test_neighbours_are_numbered_when_the_dead_letter_queue_hangs(
         self, system: System
     ) -> None:
@@ -422,26 +397,6 @@ class TestOneBadMessageHarmsOnlyItself:
         assert store.blocks[0].requests == requests[looked_up : looked_up + 50]
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
-
-    def test_project_is_numbered_when_more_are_contended_than_there_are_threads(
-        self, system: System
-    ) -> None:
-        """A project that backs off gives its thread to one that need not wait."""
-        projects = [f"P{number}" for number in range(MAX_PROJECTS_SIDE_BY_SIDE)]
-
-        def throttled(block: Block) -> Cancelled | None:
-            system.time.sleep(0.1)
-            slots = [Slot(Reason.THROTTLED)] * len(block.requests)
-            return Cancelled(slots) if block.project_id in projects else None
-
-        system.max_attempts = 25
-        system.store.faults += [throttled] * 999
-        records = [queue_record(create_ticket(name)) for name in [*projects, "CALM"]]
-
-        # A single thread, so that the outcome is the same every time.
-        report = system.report(*records, pool=lambda _: ThreadPoolExecutor(1))
-
-        assert outcomes(report) == [StoreThrottledError] * len(projects) + ["CALM-1"]
 
     @pytest.mark.parametrize(
         ("fault", "error"),
