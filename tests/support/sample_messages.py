@@ -95,13 +95,13 @@ SAMPLES: Final[Mapping[str, Samples]] = {
         changes=["low", "medium"],
     ),
     "reporter": Samples(
-        accepted=[None, "r", "r" * 254],
+        accepted=[None, "r", DOOR * 254],
         refused=["", " ", "\t", "s3cret\n", "s3cret\x00", "s3cret\ud800"],
         too_long=[("r" * 255, "at most 254 characters")],
         changes=["Ada@example.com", None],
     ),
     "labels": Samples(
-        accepted=[[], ["l"] * 20, ["l" * 64]],
+        accepted=[[], ["l"] * 20, [DOOR * 64] * 20],
         refused=[SECRET, None, {"a": "b"}],
         refused_within=[
             *("", "  ", "s3cret\n", "s3cret\x00", "s3cret\ud800", 1, None, True),

@@ -2,8 +2,8 @@
 
 Both have their bytecode beside them, so that no start of a worker compiles them.
 The same input gives the same bytes.
-The packages are installed once for each version of `src/requirements.txt`
-and interpreter; the code is packed again every time.
+The packages are installed once for each version of `src/requirements.txt`,
+services and interpreter; the code is packed again every time.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ticketctl.cli.errors import ToolError
 from ticketctl.local import environments
-from ticketctl.local.trim import trim
+from ticketctl.local.trim import SERVICES, trim
 
 ROOT = environments.ROOT
 SOURCE = ROOT / "src"
@@ -68,7 +68,7 @@ def build_artifact(
 
 def _packed_requirements(source: Path, build_directory: Path, python: Path) -> Path:
     requirements = source / "requirements.txt"
-    made_of = " ".join((_describe(python), *_COMPILE))
+    made_of = " ".join((_describe(python), *_COMPILE, *sorted(SERVICES)))
     digest = hashlib.sha256(requirements.read_bytes() + made_of.encode())
     packed = build_directory / f"packages-{digest.hexdigest()[:16]}.zip"
     if packed.exists():

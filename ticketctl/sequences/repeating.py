@@ -39,6 +39,12 @@ _LEFT_OUT: Final = (
     _NOT_HERE := "not here",
 )
 
+_DOUBTS: Final = {
+    Kind.CHANGED: "is not as it was announced",
+    Kind.NOT_VERIFIABLE: "has what this ticketctl does not know",
+}
+"""Why a ticket is not announced again under the id that its event had."""
+
 
 @dataclass
 class Repeat:
@@ -83,9 +89,8 @@ class Repeat:
         """Yield the events of tickets, and count what has none."""
         for found in tickets:
             before, self.before = self.before, link_of(found)
-            if _is_changed(found, before):
-                key = found.ticket_key
-                self._remark(f"{key} is not as it was announced; see: ticketctl audit")
+            if problem := _doubt(found, before):
+                self._remark(f"{found.ticket_key} {problem}; see: ticketctl audit")
                 continue
             try:
                 envelopes = [
@@ -148,11 +153,12 @@ class Repeat:
         return tickets_above(self.stack, self.project_id, number)
 
 
-def _is_changed(found: Ticket, before: Link) -> bool:
-    """Tell whether a ticket contradicts its hash; that needs the one before it."""
+def _doubt(found: Ticket, before: Link) -> str | None:
+    """Return why a ticket's event may be another; that needs the one before it."""
     if not found.chain or found.status == RESERVED or before.number + 1 != found.number:
-        return False
-    return chain_problem(found, before) is Kind.CHANGED
+        return None
+    problem = chain_problem(found, before)
+    return _DOUBTS.get(problem) if problem else None
 
 
 def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:

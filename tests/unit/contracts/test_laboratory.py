@@ -60,7 +60,7 @@ def test_laboratory_draws_values_that_make_another_request(name: str) -> None:
     default = requests.OPTIONAL.get(name)
     drawn = producers.others(name, default)
 
-    assert len(drawn) > 1, f"lab/simulation/producers.py: TEXTS lacks some of {name}"
+    assert len(drawn) > 1, f"{name} lacks examples in contract/messages.py"
     for value in drawn:
         CreateTicket.parse(json.dumps(ticket_fields() | {name: value}))
 

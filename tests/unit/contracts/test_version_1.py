@@ -6,12 +6,14 @@ The file is changed by hand only, when a release adds to the contract.
 
 import json
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, get_args
 
 import pytest
 
 from tests.support.cases import cases
+from tests.support.template_loader import source
+from ticket_numbering.contract import errors
 from ticket_numbering.contract.chain import chain_of, commitment_of
 from ticket_numbering.contract.dynamodb_items import assignment, key_item, ticket_item
 from ticket_numbering.contract.events import (
@@ -24,6 +26,8 @@ from ticket_numbering.contract.messages import (
     CreateTicket,
     stored_fingerprint,
 )
+from ticket_numbering.worker.observability import Metric
+from ticket_numbering.worker.results import Result
 from ticketctl.aws.items import Ticket, serialized
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from tools import contracts
@@ -191,6 +195,22 @@ class TestEvents:
         event = TicketRefused.of(refused, source=before["source"])
 
         assert contained(before, published(event))
+
+
+NAMES: Final[Mapping[str, Collection[str]]] = {
+    "outcomes": {one.outcome for one in get_args(Result)},
+    "messages": {one.message for one in get_args(Result)},
+    "errors": vars(errors).keys(),
+    "metrics": {*Metric},
+    "parameters": source()["Parameters"].keys(),
+    "outputs": source()["Outputs"].keys(),
+}
+
+
+@pytest.mark.parametrize("kind", VERSION_1["names"])
+def test_name_of_version_1_stays(kind: str) -> None:
+    """Alarms, queries, deployments and subscribers of others have it."""
+    assert {*VERSION_1["names"][kind]} <= {*NAMES[kind]}
 
 
 TEXT: Final = {"type": "string", "maxLength": 4}

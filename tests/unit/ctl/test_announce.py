@@ -241,21 +241,33 @@ class TestRange:
         assert ended.status == Status.FOUND
 
     @pytest.mark.parametrize("first", [1, 2])
-    def test_ticket_that_contradicts_its_hash_is_told_and_not_announced(
-        self, harness: Harness, first: int
+    @pytest.mark.parametrize(
+        ("changed", "problem"),
+        cases(
+            {
+                "text": ({"title": "changed"}, "is not as it was announced"),
+                "field of a later release": (
+                    {"title": "changed", "due": "2027-01-01"},
+                    "has what this ticketctl does not know",
+                ),
+            }
+        ),
+    )
+    def test_ticket_is_told_and_not_announced_when_its_hash_covers_something_else(
+        self, harness: Harness, first: int, changed: dict[str, str], problem: str
     ) -> None:
-        """Its number and id would come with another text."""
+        """Its number and id would come with another content."""
         previous = ""
         for number in (1, 2, 3):
             request = create_ticket("PROJ", f"k-{number}")
             harness.give(request, number, previous)
             previous = harness.tickets()[number]["chain"]
-        harness.change_ticket(2, title="changed")
+        harness.change_ticket(2, **changed)
 
         ended = announce(harness, first)
 
         assert ids(harness.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
-        assert "PROJ-2 is not as it was announced; see: ticketctl audit" in ended.err
+        assert f"PROJ-2 {problem}; see: ticketctl audit" in ended.err
         assert ended.status == Status.FOUND
 
 

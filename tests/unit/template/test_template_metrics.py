@@ -116,7 +116,7 @@ def watched(logical_id: str) -> Iterator[Curve]:
 ALARMS = ids_of("AWS::CloudWatch::Alarm")
 USED = sorted({*drawn(), *(curve for name in ALARMS for curve in watched(name))})
 
-SECONDS = "SecondsToAnnounced"
+SECONDS = Metric.SECONDS.value
 STATISTICS: dict[str, set[str]] = {
     Metric.ATTEMPTS: {"Maximum"},
     SECONDS: {"p50", "p99"},

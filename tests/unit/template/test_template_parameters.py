@@ -11,7 +11,9 @@ from tests.support.template_loader import (
     deployed,
     deployment_type,
     ids_of,
+    parameters,
     refusals,
+    source,
 )
 
 TOPIC = {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"}
@@ -65,6 +67,11 @@ REFUSED = {
         {"MaximumConcurrency": "1001"},
     ],
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
+    "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
+    "must be a regular expression over the characters of project ids.": [
+        {"AllowedProjects": pattern} for pattern in ("", "WEB#")
+    ],
+    "must be 0 to 12.": [{"NumberPadding": "13"}],
     "must be account ids of 12 digits": [
         {"ProducerAccounts": accounts} for accounts in ("1234", "012345678901,*")
     ],
@@ -102,6 +109,21 @@ def test_parameters_are_refused_with_a_sentence_that_says_what_to_do(
 ) -> None:
     for chosen in REFUSED[remedy]:
         assert any(remedy in sentence for sentence in refusals(**chosen))
+
+
+def test_every_sentence_of_a_refusal_is_tried() -> None:
+    rules = source()["Rules"].values()
+    sentences = [
+        *(one.get("ConstraintDescription", "") for one in parameters().values()),
+        *(one["AssertDescription"] for rule in rules for one in rule["Assertions"]),
+    ]
+
+    untried = [
+        sentence
+        for sentence in filter(None, sentences)
+        if not any(remedy in sentence for remedy in REFUSED)
+    ]
+    assert untried == []
 
 
 class TestGradualDeployment:

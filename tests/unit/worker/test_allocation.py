@@ -236,16 +236,6 @@ class TestGapless:
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
 
-    def test_allocate_recovers_when_the_read_of_the_maximum_fails(
-        self, environment: Environment
-    ) -> None:
-        environment.store.fill(1).read_errors.append(StoreUnavailableError("down"))
-
-        allocation = environment.allocate(create_tickets(1))
-
-        assert numbers(allocation) == [2]
-        assert len(environment.time.slept) == 1
-
     def test_allocation_counts_collisions_conflicts_and_attempts_of_each_block(
         self, environment: Environment
     ) -> None:
@@ -258,32 +248,9 @@ class TestGapless:
         assert (allocation.collisions, allocation.conflicts) == (2, 1)
         assert allocation.attempts_per_block == [5, 1]
 
-    def test_time_of_assignment_is_utc_with_milliseconds(
-        self, environment: Environment
-    ) -> None:
-        after = timedelta(milliseconds=12, microseconds=345)
-
-        allocation = environment.allocate([create_ticket()], after=after)
-
-        [answer] = allocation.assigned.values()
-        assert answer.assigned_at == "2026-11-21T12:00:00.012Z"
-
 
 class TestOncePerKey:
     """A key that has a number keeps it, and gets no other."""
-
-    def test_allocate_returns_recorded_numbers_beside_new_ones(
-        self, environment: Environment
-    ) -> None:
-        old, *fresh = create_tickets(3)
-        environment.store.fill(3)
-        environment.allocate([old])
-
-        allocation = environment.allocate([fresh[0], old, fresh[1]])
-
-        assert allocation.recorded == {old.key: environment.store.keys[old.key]}
-        assert list(allocation.assigned) == [request.key for request in fresh]
-        assert numbers(allocation) == [4, 5, 6]
 
     def test_allocate_writes_and_caches_nothing_when_every_key_was_answered(
         self, environment: Environment

@@ -1,9 +1,11 @@
 """Clients are built once, with nothing left to botocore's changing defaults."""
 
+import ast
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from fnmatch import fnmatch
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,7 @@ from botocore.client import BaseClient
 from botocore.exceptions import ParamValidationError
 from pydantic import BaseModel
 
+import ticket_numbering
 from tests.support.canned_aws import aws_client
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import properties, source
@@ -96,9 +99,14 @@ class TestCalls:
         assert {call.service for call in calls} == services
 
     def test_artifact_keeps_the_services_that_the_worker_calls(self) -> None:
-        """And the one that can give it credentials; a cold start needs them all."""
+        """And the one that can give it credentials; a cold start needs them all.
+
+        These tests call each service of which the source makes a client, or a setting
+        could choose an adapter that none of them sees.
+        """
         services, _ = clients_and_calls()
 
+        assert services == set(clients_of_the_source())
         assert services | {"sts"} == SERVICES
 
     def test_role_allows_each_call_on_its_resource(self) -> None:
@@ -121,6 +129,14 @@ class TestCalls:
             for owner in [owners[target]]
             if not any(owner == on and fnmatch(right, what) for on, what in allowed)
         ] == []
+
+
+def clients_of_the_source() -> Iterator[str]:
+    for path in Path(ticket_numbering.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="client"), args=[service, *_]):
+                    yield ast.literal_eval(service)
 
 
 def listed(part: str | list[str]) -> list[str]:

@@ -190,14 +190,6 @@ class TestOncePerKey:
         ]
         assert isinstance(lower, Replayed)
 
-    def test_all_are_refused_when_the_highest_cap_is(self) -> None:
-        store = FakeTicketStore().fill(3)
-
-        results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
-
-        assert all(isinstance(result, Refused) for result in results)
-        assert store.calls.count("read_keys") == 1
-
 
 class TestOneBadMessage:
     """The outcomes of the records."""

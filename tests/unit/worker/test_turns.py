@@ -70,17 +70,6 @@ def test_shorter_delay_ends_first_when_several_tasks_back_off() -> None:
     assert log.turns[2:] == [("b", 99.0), ("b", 97.0), ("a", 92.0)]
 
 
-@pytest.mark.parametrize(("delay", "at"), [(5.0, 95.0), (1.0, 97.0)])
-def test_time_of_other_turns_counts_when_a_task_backs_off(
-    delay: float, at: float
-) -> None:
-    log = Log()
-
-    log.take(log.task("a", delay), log.slow)
-
-    assert log.turns == [("a", 100.0), ("a", at)]
-
-
 class TestIdleWork:
     """It is done while no task runs and one waits, and delays none for long."""
 

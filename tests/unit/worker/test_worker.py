@@ -1,7 +1,7 @@
 """A batch over fakes: the outcome of each record, among failing others."""
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ from tests.support.builders import (
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
-    FakeDeadLetters,
     FakeTicketStore,
     FakeTime,
     held,
@@ -29,7 +28,6 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
-    TimeLeft,
 )
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -43,7 +41,6 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import (
@@ -366,16 +363,6 @@ class TestNothingLost:
 class TestOneBadMessageHarmsOnlyItself:
     """Neighbours of a failure get their numbers."""
 
-    def test_neighbours_are_numbered_when_the_dead_letter_queue_hangs(
-        self, system: System
-    ) -> None:
-        system.dead_letters = _HangingDeadLetters(time=system.time)
-
-        found = system.handle(queue_record("{"), queue_record())
-
-        assert found == [DeadLetterError, "PROJ-1"]
-        assert system.publisher.ids == ["PROJ-1"]
-
     def test_new_requests_are_numbered_when_the_lookup_of_others_takes_long(
         self, system: System
     ) -> None:
@@ -540,19 +527,3 @@ class _SlowLookups(FakeTicketStore):
         for _ in range(0, len(keys), 100):
             self._time.sleep(self.seconds_a_call)
         return super().read_keys(keys)
-
-
-@dataclass
-class _HangingDeadLetters(FakeDeadLetters):
-    """Takes nothing, and most of an invocation's time to say so."""
-
-    time: FakeTime = field(default_factory=FakeTime)
-
-    def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
-    ) -> dict[str, DeadLetterError]:
-        del time_left
-        self.time.sleep(24.0)
-        return {
-            letter.record.message_id: DeadLetterError("hung") for letter in dead_letters
-        }
