@@ -38,9 +38,10 @@ def settled(system: System, project: str, count: int) -> tuple[int, ...]:
 class TestOneTicket:
     """Options describe a ticket; who waits gets its number."""
 
-    def test_ticket_is_created_as_every_option_says(
+    def test_ticket_of_every_option_has_a_number_when_nothing_can_be_announced(
         self, ctl: Ctl, system: System, project: str
     ) -> None:
+        """It is committed before, and the table says so."""
         fields = {"title": "Login flickers", "description": "a\nb", "reporter": "Ada"}
         options = (
             *(text for name in fields for text in (f"--{name}", fields[name])),
@@ -48,28 +49,19 @@ class TestOneTicket:
             *("--key", "form-1"),
         )
 
-        ended = ctl("send", "--project", project, *options)
-
-        assert ended.status == 0
-        assert ended.out == "sent with the idempotency key form-1\n"
-        assert settled(system, project, 1) == (1,)
-        stored = ctl("find", project, "form-1", "--json").json["ticket"]
-        assert {name: stored[name] for name in fields} == fields
-        assert (stored["priority"], stored["labels"]) == ("high", ["web", "ui"])
-
-    def test_number_is_printed_when_nothing_can_be_announced(
-        self, ctl: Ctl, system: System, project: str
-    ) -> None:
-        """It is committed before, and the table says so."""
         with (
             system.queue_attributes(VisibilityTimeout="2"),
             system.function_environment(ASSIGNMENTS_TOPIC_ARN="arn:aws:sns:x:1:none"),
         ):
-            ended = ctl("send", "--project", project, "--title", "t", "--wait")
+            ended = ctl("send", "--project", project, *options, "--wait")
 
         assert ended.status == 0
         assert ended.out.startswith(f"{project}-1  ")
+        assert ended.err == "sent with the idempotency key form-1\n"
         assert settled(system, project, 1) == (1,)
+        stored = ctl("find", project, "form-1", "--json").json["ticket"]
+        assert {name: stored[name] for name in fields} == fields
+        assert (stored["priority"], stored["labels"]) == ("high", ["web", "ui"])
 
 
 class TestFile:

@@ -70,29 +70,6 @@ def test_worker_goes_on_and_knows_the_keys_when_tickets_were_imported(
     assert ctl("audit", "--project", project).status == Status.OK
 
 
-def test_next_number_follows_when_the_last_ticket_is_voided(
-    ctl: Ctl, system: System, project: str
-) -> None:
-    number(system, project, ticket_fields(project, "k-1", priority="urgent"))
-
-    ended = ctl("void", f"{project}-1", "--reason", "spam", "--yes")
-    number(system, project, ticket_fields(project, "k-2"))
-    system.wait_for(lambda: len(system.events(project)) >= 3)
-
-    assert ended.status == Status.OK
-    assert announced(system, project) == {"k-1": 1, "k-2": 2}
-    [voided] = [
-        message
-        for message in system.announced
-        if message.attributes["project_id"] == project
-        and message.attributes["event_type"].endswith("TicketVoided.v1")
-    ]
-    assert voided.attributes["priority"] == "urgent"
-    assert json.loads(voided.body)["data"]["reason"] == "spam"
-    assert ctl("show", f"{project}-1", "--json").json["voided_by"].startswith("arn:")
-    assert ctl("audit", "--project", project).status == Status.OK
-
-
 def test_repeat_keeps_its_number_when_the_ticket_was_erased(
     ctl: Ctl, system: System, project: str
 ) -> None:
@@ -121,20 +98,25 @@ def test_repeat_keeps_its_number_when_the_ticket_was_erased(
     assert ctl("audit", "--project", project).status == Status.OK
 
 
-def test_events_are_the_same_when_they_are_announced_again(
+def test_next_number_follows_a_voided_ticket_and_all_are_announced_again(
     ctl: Ctl, system: System, project: str
 ) -> None:
     """As their first subscriber got them, in order, but marked as replays."""
     number(system, project, *(ticket_fields(project) for _ in range(12)))
-    ctl("void", f"{project}-3", "--reason", "spam", "--yes")
-    system.wait_for(lambda: len(system.events(project)) >= 13)
+    voided = ctl("void", f"{project}-12", "--reason", "spam", "--yes")
+    number(system, project, ticket_fields(project, "k-13"))
+    system.wait_for(lambda: len(system.events(project)) >= 14)
     first = {event["id"]: event for event in system.events(project)}
     system.announced.clear()
 
     ended = ctl("announce", "--project", project, "--from", "2", "--yes")
-    system.wait_for(lambda: len(system.events(project)) >= 12)
+    system.wait_for(lambda: len(system.events(project)) >= 13)
 
-    assert (ended.status, ended.err) == (Status.OK, "")
+    assert {one.status for one in (voided, ended)} == {Status.OK}
+    assert ended.err == ""
+    assert first[f"{project}-13"]["data"]["idempotency_key"] == "k-13"
     again = {event["id"]: event for event in system.events(project)}
     assert again == {name: first[name] for name in first if name != f"{project}-1"}
     assert all(system.replays(project))
+    assert ctl("show", f"{project}-12", "--json").json["voided_by"].startswith("arn:")
+    assert ctl("audit", "--project", project).status == Status.OK
