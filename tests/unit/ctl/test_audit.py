@@ -38,6 +38,7 @@ from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.heads import Head
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_projects, print_report, report_json
+from ticketctl.aws.items import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
@@ -331,6 +332,7 @@ class TestLiveSystem:
         report = audited(tables, *projects)
 
         assert only(report).numbers == (1, 2, 3)
+        assert report.reading.tickets_read == 3
         assert not report.findings
 
     def test_last_transaction_is_no_finding_when_its_record_showed_first(self) -> None:
@@ -350,12 +352,12 @@ class TestLiveSystem:
         assert finding.item == "the ticket A, 2"
 
     def test_long_gap_is_looked_up_by_its_range(self) -> None:
-        tables = sequence(1, 500)
+        tables = sequence(1, HIGHEST)
         tables.on_pause = lambda: tables.both("A", 2)
 
         report = audited(tables)
 
-        assert only(report).gaps == ((3, 499),)
+        assert only(report).gaps == ((3, HIGHEST - 1),)
         assert len(tables.requests) < 20
 
 
@@ -405,13 +407,15 @@ class TestLargeTables:
         assert audited(tables).findings == []
         assert tables.requests.count("scan tickets") == SEGMENTS
 
-    @pytest.mark.parametrize("table", ["tickets", "keys"])
+    @pytest.mark.parametrize(
+        ("step", "lacking"), [(1, "tickets"), (1, "keys"), (2, "no table")]
+    )
     def test_audit_stops_when_the_tables_do_not_belong_together(
-        self, table: str
+        self, step: int, lacking: str
     ) -> None:
-        tables = sequence(*range(1, MAX_DOUBTS + 2))
+        tables = sequence(*range(step, step * (MAX_DOUBTS + 2), step))
         tables.page = 1_000_000
-        tables.items[table].clear()
+        tables.items.get(lacking, {}).clear()
 
         with pytest.raises(InputError, match="do the two tables belong together"):
             audited(tables)

@@ -464,6 +464,8 @@ class TestDates:
             ({3: "2020-01-01T00:00:00.000Z", 4: "2019-12-31T23:00:00.000Z"}, [2, 4]),
             ({3: "2999-01-01T00:00:00.000Z"}, [3]),
             ({2: "2999-01-01T00:00:00.000Z", 3: "2998-01-01T00:00:00.000Z"}, [2, 3]),
+            ({3: "2026-11-22T06:00:00.000Z"}, [4]),
+            ({3: "2026-11-22T06:00:00.001Z"}, [3]),
             ({3: "tomorrow"}, [3]),
             ({3: "2999-01-01"}, [3]),
             ({3: "9999-12-31T23:59:59.999-23:00"}, [3]),
@@ -692,7 +694,8 @@ class TestHeads:
             ticket_of(tables, 1), title="Covered otherwise", x_of_a_later_release="1"
         )
 
-        assert {*found(tables, heads=heads)} == {(Kind.NOT_VERIFIABLE, 1, 1)}
+        of_ticket, of_head = audited(tables, heads=heads).findings
+        assert of_ticket == of_head == Finding(Kind.NOT_VERIFIABLE, "A", (1, 1))
 
     def test_every_head_is_looked_up_when_there_are_many(self) -> None:
         tables = chained(130)
