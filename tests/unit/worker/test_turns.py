@@ -83,13 +83,6 @@ class TestIdleWork:
 
         assert log.turns[1:] == [("b", 100.0), ("work", 100.0), ("a", at)]
 
-    def test_none_is_done_when_no_task_backs_off(self) -> None:
-        log = Log()
-
-        log.take(log.task("a"), log.task("b"), work=[0.0])
-
-        assert log.turns == [("a", 100.0), ("b", 100.0)]
-
     def test_none_is_done_when_all_tasks_are_done(self) -> None:
         log = Log()
         delays = iter([8.0])
