@@ -1,4 +1,4 @@
-"""The model and the emulator behave as AWS, with the listed exceptions.
+"""The model, moto and the emulator behave as AWS, with the listed exceptions.
 
 `python -m tests.integration.test_conformance` prints the list.
 """
@@ -29,14 +29,14 @@ def test_backend_does_what_aws_does_when_it_is_called(
 
 def markdown() -> str:
     """Return the differences as a table."""
-    heads = ("case", "source", "AWS", "emulator")
+    heads = ("case", "source", "AWS", "moto", "emulator")
     rows: list[tuple[str, ...]] = [heads, ("---",) * len(heads)]
     rows += [
         (
             case.name,
             "observed" if case.observed else "documented",
             shown(case.aws),
-            shown(case.instead.get("emulator", "=")),
+            *(shown(case.instead.get(name, "=")) for name in ("moto", "emulator")),
         )
         for case in DIFFERENT
     ]
@@ -55,7 +55,10 @@ class TestDifferences:
     """The cases keep the list true; these tests keep it short and read."""
 
     def test_model_does_what_aws_does_when_others_do_not(self) -> None:
-        assert {name for case in DIFFERENT for name in case.instead} == {"emulator"}
+        assert {name for case in DIFFERENT for name in case.instead} == {
+            "moto",
+            "emulator",
+        }
 
     def test_backend_is_listed_when_it_does_something_else_than_aws(self) -> None:
         for case in DIFFERENT:

@@ -1,11 +1,13 @@
-"""DynamoDB, SNS and SQS of two kinds: the model and the emulator."""
+"""DynamoDB, SNS and SQS of three kinds: the model, moto, and the emulator."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import Any, Final
 
+import boto3
 from botocore.exceptions import ClientError
 
 from simulation.aws.tables import SCHEMA
@@ -45,10 +47,23 @@ def model_backend(model: ModelServices | None = None) -> Backend:
     return Backend("model", model.dynamodb, model.sns, model.sqs, model.wait)
 
 
+def moto_backend() -> Backend:
+    """Return moto's services, which have to be mocked."""
+    return _with_resources(Backend("moto", *_moto_clients()))
+
+
 def emulator_backend(clients: Clients) -> Backend:
-    """Return the emulator's services, with new resources."""
+    """Return the emulator's services."""
     services = (clients.client(name) for name in ("dynamodb", "sns", "sqs"))
-    backend = Backend("emulator", *services)
+    return _with_resources(Backend("emulator", *services))
+
+
+@cache
+def _moto_clients() -> tuple[Any, Any, Any]:
+    return boto3.client("dynamodb"), boto3.client("sns"), boto3.client("sqs")
+
+
+def _with_resources(backend: Backend) -> Backend:
     serial = next(_serials)
     backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
     create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])

@@ -148,6 +148,7 @@ SINGLE_ITEMS: Final = (
         "TransactGetItems of 100 keys",
         partial(transact_get_many, 100),
         DONE,
+        instead={"moto": INVALID},
     ),
     Case(
         "PutItem whose condition fails, `ALL_OLD`",
