@@ -42,9 +42,7 @@ class ProjectNumbers:
     reserved: int = 0
     imported: int = 0
 
-    def add(
-        self, ticket: Ticket, *, is_expired: bool = False, is_judged: bool = False
-    ) -> None:
+    def add(self, ticket: Ticket, *, is_expired: bool, is_judged: bool) -> None:
         """Add a ticket.
 
         Args:

@@ -273,12 +273,25 @@ class TestMalformedItems:
         self, flaw: dict[str, str], projects: tuple[str, ...]
     ) -> None:
         """The worker would fail every repeat of the request."""
-        tables = sequence(1, 2)
-        tables.key("A", 2, "key-2", **flaw)
+        tables = sequence(1)
+        tables.both("A", 2, "key#2")
+        tables.key("A", 2, "key#2", **flaw)
 
         [finding] = audited(tables, *projects).findings
 
-        assert (finding.kind, finding.item) == (Kind.MALFORMED, "the record A#key-2")
+        expected = Finding(Kind.MALFORMED, "A", item="the record A#key#2")
+        assert finding == expected
+
+    def test_record_is_compared_when_one_before_it_is_malformed(self) -> None:
+        tables = sequence(1)
+        tables.page = 3
+        tables.key("A", 2, "key-2", fingerprint="")
+        tables.key("A", 3, "key-3")
+
+        found = audited(tables).findings
+
+        kinds = {finding.kind for finding in found}
+        assert kinds == {Kind.MALFORMED, Kind.KEY_WITHOUT_TICKET}
 
     def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(self) -> None:
         """It explains the numbers before it as another ticket would."""
