@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 
 import pytest
 
@@ -11,7 +12,9 @@ from tests.support.template_loader import (
     deployed,
     deployment_type,
     ids_of,
+    parameters,
     refusals,
+    source,
 )
 
 TOPIC = {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"}
@@ -64,6 +67,11 @@ REFUSED = {
         {"MaximumConcurrency": "1"},
         {"MaximumConcurrency": "1001"},
     ],
+    "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
+    "must be a regular expression over the characters of project ids.": [
+        {"AllowedProjects": pattern} for pattern in ("", "WEB API")
+    ],
+    "must be 0 to 12.": [{"NumberPadding": "13"}],
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be account ids of 12 digits": [
         {"ProducerAccounts": accounts} for accounts in ("1234", "012345678901,*")
@@ -102,6 +110,19 @@ def test_parameters_are_refused_with_a_sentence_that_says_what_to_do(
 ) -> None:
     for chosen in REFUSED[remedy]:
         assert any(remedy in sentence for sentence in refusals(**chosen))
+
+
+def test_every_sentence_of_the_template_is_tried() -> None:
+    rules = [rule["Assertions"] for rule in source()["Rules"].values()]
+    constraints = [one.get("ConstraintDescription") for one in parameters().values()]
+
+    sentences = {*constraints, *(one["AssertDescription"] for one in chain(*rules))}
+    tried = {
+        sentence
+        for refused in chain(*REFUSED.values())
+        for sentence in refusals(**refused)
+    }
+    assert sentences - {None} == tried
 
 
 class TestGradualDeployment:
