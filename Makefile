@@ -93,7 +93,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
 lab: FULL := 1
-lab: simulate explore known-bad mutants  ## Run the long checks, for hours: the next four, in full.
+lab: simulate explore known-bad mutants  ## Run the long checks, for an hour or more: the next four, in full.
 
 prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
@@ -107,7 +107,7 @@ explore: .venv/ready  ## Explore every state of small configurations of the same
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; hours.
+mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; about an hour.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
@@ -167,13 +167,12 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields and the table of rights on the pages.
+contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields, the table of rights and the diagram on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
 
-pictures: setup  ## Draw the pictures again: the terminal of `make run`, a conflict and a collision.
+pictures: setup  ## Draw the terminal of `make run` again.
 	@$(BIN)/python -m tools.pictures
-	@PYTHONPATH=src:lab $(BIN)/python -m tools.history_picture
 
 # Side by side, because they mostly wait for the network.
 setup:

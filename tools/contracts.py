@@ -21,10 +21,9 @@ from ticket_numbering.contract.events import (
 from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from tools import generated, rights
+from tools import generated, history_diagram, rights
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
-
 _ALSO_REFUSED: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
@@ -116,8 +115,14 @@ def documents() -> dict[str, str]:
 
 def pages() -> dict[str, str]:
     """Return the text of every page with a part between markers, by its path."""
-    page = (DIRECTORY / "rights.md").read_text(encoding="utf-8")
-    return {"rights.md": generated.between(page, "rights", rights.table())}
+    parts = {
+        "rights.md": ("rights", rights.table()),
+        "proof.md": ("history", history_diagram.diagram()),
+    }
+    return {
+        page: generated.between((DIRECTORY / page).read_text("utf-8"), *part)
+        for page, part in parts.items()
+    }
 
 
 def _event_schema(example: CloudEvent) -> dict[str, Any]:

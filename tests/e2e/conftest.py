@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,13 +16,14 @@ import pytest
 from botocore.handlers import BUILTIN_HANDLERS
 
 from tests.support.ctl_process import Ctl, Ended, local_environment
+from tests.support.markdown_commands import EXAMPLES
 from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.queues import Received, messages_on, take
 from ticketctl.aws.sender import Request, send
-from ticketctl.aws.topic import subscribe
+from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.verify.observed import (
@@ -61,6 +64,22 @@ def messages_of(stack: LocalStack, queue_url: str) -> int:
     return sum(int(answer["Attributes"][name]) for name in names)
 
 
+def wait_until(
+    condition: Callable[[], Found], why: Callable[[], object] = str
+) -> Found:
+    """Wait for something that is there, or true.
+
+    Raises:
+        TimeoutError: There was nothing for too long.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nothing after {PATIENCE_SECONDS} s: {why()}")
+        time.sleep(0.05)
+    return found
+
+
 @dataclass
 class System:
     """The deployed system, and its announcements and dead letters so far."""
@@ -94,16 +113,12 @@ class System:
         Raises:
             TimeoutError: There was nothing for too long.
         """
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline:
+
+        def look() -> Found:
             self.look()
-            if found := what():
-                return found
-            time.sleep(0.05)
-        message = (
-            f"nothing after {PATIENCE_SECONDS} s: {self.stack.function_logs()[-5:]}"
-        )
-        raise TimeoutError(message)
+            return what()
+
+        return wait_until(look, lambda: self.stack.function_logs()[-5:])
 
     def settle(self) -> None:
         """Wait until the queue is empty and all that left it has arrived."""
@@ -238,6 +253,35 @@ def system(deployed: LocalStack) -> Iterator[System]:
 @pytest.fixture
 def project() -> str:
     return f"E2E-{next(_serial)}"
+
+
+@pytest.fixture(params=["true", "false"], ids=["raw", "enveloped"])
+def own_queue(
+    request: pytest.FixtureRequest, deployed: LocalStack, filter_policy: dict[str, Any]
+) -> Iterator[str]:
+    """Return the URL of a queue that a subscriber has subscribed, in either way."""
+    url, arn = create_queue(deployed, f"own-{next(_serial)}")
+    subscription = subscribe_queue(
+        deployed,
+        arn,
+        FilterPolicy=json.dumps(filter_policy),
+        RawMessageDelivery=request.param,
+    )
+    yield url
+    deployed.client("sns").unsubscribe(SubscriptionArn=subscription)
+    deployed.client("sqs").delete_queue(QueueUrl=url)
+
+
+def example(ctl: Ctl, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of the docs with boto3 alone, to its end."""
+    return subprocess.run(  # noqa: S603 - our own example.
+        [sys.executable, "-I", str(EXAMPLES / name), *arguments],
+        env=ctl.process_environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
 
 
 class CtlWithRights(Ctl):

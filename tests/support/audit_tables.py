@@ -41,6 +41,13 @@ class Tables:
     """The segments of each table that were scanned to their ends."""
     lock: Lock = field(default_factory=Lock)
 
+    def put(self, *items: Item) -> None:
+        """Put in items of either table."""
+        for item in items:
+            names = ["id"] if "id" in item else ["project_id", "number"]
+            place = _place({name: item[name] for name in names})
+            self.items["keys" if "id" in item else "tickets"][place] = item
+
     def ticket(
         self, project: str, number: object, key: str | None, **more: str
     ) -> None:

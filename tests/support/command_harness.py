@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from tests.support.builders import CALLER, SOURCE, block_of
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Ended, command_context
 from tests.support.model_services import ModelServices
-from tests.support.seed_items import ticket_item
-from ticket_numbering.contract import dynamodb_items
+from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import Status
@@ -80,25 +80,22 @@ class Harness:
 
     def give(self, request: CreateTicket, number: int = 1, previous: str = "") -> None:
         """Write a chained ticket and the record of its key, as a worker does."""
-        [new] = block_of([request], number, previous=previous).tickets
-        ticket = dynamodb_items.ticket_item(request, new.assignment, new.salt)
-        record = dynamodb_items.key_item(request, new.assignment, expires_at=None)
-        self.dynamodb.put_item(TableName="tickets", Item=serialized(ticket))
-        self.dynamodb.put_item(TableName="keys", Item=serialized(record))
+        self.write(*block_items(block_of([request], number, previous=previous)))
+
+    def write(self, *items: Item) -> None:
+        """Write items to their tables."""
+        for item in items:
+            table = "keys" if "id" in item else "tickets"
+            self.dynamodb.put_item(TableName=table, Item=item)
 
     def change_ticket(self, number: int, **fields: Any) -> None:
-        item = serialized(self.tickets()[number] | fields)
-        self.dynamodb.put_item(TableName="tickets", Item=item)
+        self.write(serialized(self.tickets()[number] | fields))
 
     def change_record(self, key: str, **fields: Any) -> None:
         """Change the record of a key, or delete it if nothing is given."""
         where = {"id": {"S": f"PROJ#{key}"}}
-        found = self.dynamodb.get_item(
-            TableName="keys", Key=where, ConsistentRead=True
-        )["Item"]
         if fields:
-            item = found | serialized(fields)
-            self.dynamodb.put_item(TableName="keys", Item=item)
+            self.write(serialized(self.records()[key] | fields))
         else:
             self.dynamodb.delete_item(TableName="keys", Key=where)
 
@@ -119,13 +116,11 @@ class Harness:
     def put(self, *numbers: int, **fields: str) -> None:
         """Write tickets as a worker does."""
         for number in numbers:
-            item = ticket_item("PROJ", number, f"key-{number}", **fields)
-            self.dynamodb.put_item(TableName="tickets", Item=item)
+            self.write(ticket_item("PROJ", number, f"key-{number}", **fields))
 
     def interrupt_seed(self, last: int, after: int) -> None:
         """Leave the tables as a seed does that is killed after its first step."""
-        item = self.seed(last).item(last, reserved_after=after)
-        self.dynamodb.put_item(TableName="tickets", Item=item)
+        self.write(self.seed(last).item(last, reserved_after=after))
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
         """Let something happen before the next calls of an operation."""
@@ -141,9 +136,11 @@ class Harness:
     def call(
         self, command: Callable[..., None], *arguments: str, **options: Any
     ) -> Ended:
+        """Call a command, with `--yes` if it knows it."""
         status = Status.OK
+        agreed = {"yes": True} if "yes" in signature(command).parameters else {}
         try:
-            command(command_context(self), *arguments, **{"yes": True} | options)
+            command(command_context(self), *arguments, **agreed | options)
         except typer.Exit as ended:
             status = Status(ended.exit_code)
         return Ended(status, *self.printed.readouterr())

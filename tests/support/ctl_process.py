@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import boto3
 import pytest
 import typer
+from botocore.stub import Stubber
 from typer.testing import CliRunner
 
 from ticketctl.__main__ import main
+from ticketctl.aws.stack import Stack
 from ticketctl.commands import app
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
@@ -82,6 +85,15 @@ class Ctl:
 def command_context(stack: Any) -> typer.Context:
     """Return the context of a command whose options name this stack."""
     return typer.Context(_command_line(), obj=lambda: stack)
+
+
+def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:
+    """Return a stack with these outputs, and clients or their stubs by service."""
+    for name, stub in clients.items():
+        if isinstance(stub, Stubber):
+            stub.activate()
+            clients[name] = stub.client
+    return Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
 
 
 @cache

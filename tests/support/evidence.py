@@ -20,6 +20,14 @@ class Tampering(NamedTuple):
     """Whether the verifier finds it: yes, no, or with heads."""
 
 
+def change(item: dict[str, Any], **texts: str | None) -> None:
+    """Set texts of an item, or remove attributes."""
+    for name, text in texts.items():
+        item.pop(name, None)
+        if text is not None:
+            item[name] = {"S": text}
+
+
 def chain_after(ticket: Mapping[str, Any], previous: str) -> str:
     """Return the hash that the verifier wants of a ticket after another's hash."""
     chain: str = runpy.run_path(str(VERIFIER))["chain"](ticket, {"chain": previous})

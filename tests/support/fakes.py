@@ -147,8 +147,8 @@ class FakeTicketStore:
         self, keys: Sequence[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Read the records of keys for certain; see `TicketStore`."""
-        if len(keys) > MAX_KEYS_PER_READ:
-            message = "more keys than a read takes"
+        if len(set(keys)) < len(keys) or len(keys) > MAX_KEYS_PER_READ:
+            message = "a key twice, or more keys than a read takes"
             raise ValueError(message)
         if self.transactional_read_errors:
             raise self.transactional_read_errors.pop(0)

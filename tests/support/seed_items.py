@@ -1,7 +1,6 @@
-"""Items written past the worker, and taken away again."""
+"""Items written past the worker."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from tests.support.builders import unchained_block
@@ -10,7 +9,6 @@ from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import EXTERNAL, ORIGIN
 from ticket_numbering.contract.messages import CreateTicket, stored_fingerprint
 from ticketctl.aws.items import plain, serialized
-from ticketctl.aws.stack import System
 
 Item = dict[str, dict[str, Any]]
 
@@ -63,20 +61,6 @@ def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Ite
     return [item if "id" in item else item | marks for item in items]
 
 
-@contextmanager
-def planted(stack: System, *items: Item) -> Iterator[None]:
-    """Have these items in the tables that they belong to, for a while."""
-    dynamodb = stack.client("dynamodb")
-    places = [_place(stack, item) for item in items]
-    for (table, _), item in zip(places, items, strict=True):
-        dynamodb.put_item(TableName=table, Item=item)
-    try:
-        yield
-    finally:
-        for table, key in places:
-            dynamodb.delete_item(TableName=table, Key=key)
-
-
 def sequence(project_id: str, *numbers: int, start: str = "key") -> list[Item]:
     """Return tickets of these numbers, and the records of their keys."""
     return [
@@ -92,10 +76,3 @@ def sequence(project_id: str, *numbers: int, start: str = "key") -> list[Item]:
 def _fingerprint(project_id: str, number: object, key: str) -> str:
     """Return that of the ticket of these, if a request can have them."""
     return stored_fingerprint(plain(ticket_item(project_id, number, key)))
-
-
-def _place(stack: System, item: Item) -> tuple[str, Item]:
-    if "id" in item:
-        return stack.outputs["IdempotencyKeysTableName"], {"id": item["id"]}
-    key = {name: item[name] for name in ("project_id", "number")}
-    return stack.outputs["TicketsTableName"], key

@@ -151,6 +151,6 @@ def _head(path: str, line: Line) -> Head:
             if chain and is_project_id(project_id) and is_whole:
                 return Head(project_id, int(number), chain, str(when or ""))
     raise InputError(
-        f"{shown_name(path)}:{line.number}: no head: one has project_id, number and "
-        "chain"
+        f"{shown_name(path)}:{line.number}: no head: "
+        "one has project_id, number and chain"
     )

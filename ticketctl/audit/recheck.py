@@ -73,7 +73,7 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
         for ticket in reading.tickets_between(project_id, ends, check):
             check.follow(ticket)
             if kind is Kind.CHANGED and check.is_behind_gap:
-                check.runs.pop(kind, None)
+                check.runs[kind].clear()
             if check.runs[kind] and (start := check.runs[kind][0][0]) <= last:
                 yield Finding(kind, project_id, (start, last))
                 break

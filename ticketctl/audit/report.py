@@ -63,7 +63,7 @@ def print_projects(projects: Iterable[ProjectAudit]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("gaps", overflow="fold")
     for name in ("other", "external", "no ticket", "voided"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     for project in projects:
         gaps = project.gaps
         table.add_row(
@@ -76,7 +76,7 @@ def print_projects(projects: Iterable[ProjectAudit]) -> None:
             f"{project.no_ticket:,}",
             f"{project.sequence.voided:,}",
         )
-    console().print(table, soft_wrap=False)
+    console().print(table)
 
 
 def _summary(report: AuditReport, region: str) -> Iterator[str]:

@@ -87,9 +87,8 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
-    is written if a line is wrong or beyond a limit of the stack, such as
-    AllowedProjects. Run an interrupted import again to continue it. Imported tickets
-    are not announced.
+    is written if a line is wrong or beyond a limit of the stack. Run an interrupted
+    import again to continue it. Imported tickets are not announced.
 
     Of the lines of `ticketctl export` it takes the same, and ignores the attributes
     that only a table has, such as hashes and marks. It skips reserved numbers, counts

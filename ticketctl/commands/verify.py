@@ -55,10 +55,10 @@ def verify(
     """Send a sample through the deployed system, and check the outcome.
 
     Tickets, repeats, a reused idempotency key, a request whose cap is reached and
-    poison go to a new project, VERIFY-...; the stack's limits, such as AllowedProjects,
-    must allow them. Its numbers must be 1 to n, one for each key, all announced as they
-    are stored, repeats announced again. Every refusal must be announced if project and
-    key can be read, and be a dead letter with the right reason unless the cap was it.
+    poison go to a new project, VERIFY-..., which the stack must allow. Its numbers
+    must be 1 to n, one for each key, all announced as they are stored, repeats
+    announced again. Every refusal must be announced if project and key can be read, and
+    be a dead letter with the right reason unless the cap was it.
 
     One of the requests is repeated until its announcement arrives, because a new
     subscription may miss the first; then the others are sent.

@@ -1,5 +1,8 @@
 """`audit` finds planted faults, and calls correct tables clean."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.conftest import System
@@ -30,19 +33,22 @@ def test_audit_names_each_finding_when_restored_tables_lack_items(
 
 
 def test_project_is_clean_after_the_main_job(
-    system: System, project: str, ctl: Ctl
+    system: System, project: str, ctl: Ctl, tmp_path: Path
 ) -> None:
+    heads = tmp_path / "heads.jsonl"
     system.send(*[ticket_fields(project) for _ in range(5)])
     system.wait_for(lambda: len(system.events(project)) >= 5)
 
-    text = ctl("audit", "--project", project, "--rate", "100")
-    document = ctl("audit", "--project", project, "--json")
+    options = ("audit", "--project", project)
+    text = ctl(*options, "--rate", "100", "--save-heads", str(heads))
+    document = ctl(*options, "--check-heads", str(heads), "--json")
 
     assert (text.status, document.status) == (0, 0)
     assert "1 project: 5 items of " in text.out
     assert "and 5 keys of " in text.out
     assert "keys without a ticket were not looked for" in text.out
     assert text.out.rstrip().endswith("clean")
+    assert json.loads(heads.read_text())["number"] == 5
     assert document.json["clean"] is True
     assert document.json["projects"] == [
         {

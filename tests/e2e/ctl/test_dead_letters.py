@@ -2,8 +2,7 @@
 
 import json
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, System
+from tests.e2e.conftest import System, wait_until
 from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
@@ -22,19 +21,6 @@ from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 pytestmark = pytest.mark.emulator
 
 MAX_ENTRIES = 10
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition without touching the dead-letter queue's messages.
-
-    Raises:
-        TimeoutError: It did not come.
-    """
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.05)
 
 
 @dataclass

@@ -7,13 +7,12 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS
+from tests.e2e.conftest import PATIENCE_SECONDS, wait_until
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.connection_files import SHELL_FILE
 
@@ -22,19 +21,6 @@ pytestmark = pytest.mark.emulator
 TICKETS = 200
 POISON = 3
 TICKETCTL = f"{shlex.quote(sys.executable)} -m ticketctl"
-
-
-def wait_for(text: str, path: Path) -> None:
-    """Wait until a file holds a text.
-
-    Raises:
-        TimeoutError: It still does not.
-    """
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while text not in path.read_text():
-        if time.monotonic() > deadline:
-            raise TimeoutError(path.read_text())
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -54,7 +40,8 @@ def printed(tmp_path: Path) -> Iterator[Path]:
             start_new_session=True,
         ) as process,
     ):
-        wait_for("Stop with Ctrl-C: the tickets are gone then", path)
+        ready = "Stop with Ctrl-C: the tickets are gone then"
+        wait_until(lambda: ready in path.read_text(), path.read_text)
         yield path
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_SECONDS) == 0
@@ -104,14 +91,13 @@ class TestTour:
             assert watch.stderr is not None
             assert "watching" in watch.stderr.readline()
             said("ticketctl send-file t.jsonl --unchecked", tmp_path)
-            dead_letters = self._all_dead_letters(tmp_path)
-            assert len(dead_letters) == POISON
-            [broken] = [
-                dead_letter
-                for dead_letter in dead_letters
-                if "priority" in str(dead_letter["error_message"])
+            # The queue is worked on meanwhile.
+            wait_until(lambda: len(self._dead_letters(tmp_path)) == POISON)
+            [start] = [
+                dead_letter["message_id"][:8]
+                for dead_letter in self._dead_letters(tmp_path)
+                if "priority" in dead_letter["error_message"]
             ]
-            start = str(broken["message_id"])[:8]
             said(f"ticketctl dead-letters show {start} --raw > body.json", tmp_path)
             body = tmp_path / "body.json"
             body.write_text(body.read_text().replace("whenever", "high"))
@@ -125,16 +111,12 @@ class TestTour:
         assert "there are more" in listed
         said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)
         # The system shows every announcement, and goes on.
-        wait_for("MINE-1 voided: a mistake", printed)
+        wait_until(lambda: "MINE-1 voided: a mistake" in printed.read_text())
         report = json.loads(said("ticketctl audit --json", tmp_path))
         assert report["clean"]
         assert report["tickets_read"] == expected + 1
 
-    def _all_dead_letters(self, directory: Path) -> list[dict[str, object]]:
-        """Look until all are there: the queue is worked on meanwhile."""
-        for _ in range(PATIENCE_SECONDS):
-            out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
-            dead_letters: list[dict[str, object]] = json.loads(out)["dead_letters"]
-            if len(dead_letters) >= POISON:
-                break
-        return dead_letters
+    def _dead_letters(self, directory: Path) -> list[dict[str, str]]:
+        out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
+        found: list[dict[str, str]] = json.loads(out)["dead_letters"]
+        return found

@@ -1,17 +1,10 @@
 """`ticketctl verify` on the deployed system, well and broken."""
 
-import os
-import signal
-import subprocess
-import sys
-
 import pytest
 
 from tests.e2e.conftest import System
 from tests.support.ctl_process import Ctl
 from tests.support.paused_worker import paused_worker
-from ticketctl.local.artifact import ROOT
-from ticketctl.local.connection_files import variables
 
 pytestmark = pytest.mark.emulator
 
@@ -61,27 +54,3 @@ def test_verify_ends_with_status_1_when_the_worker_is_stopped(
     assert ended.status == 1
     assert "neither number, refusal nor dead letter" in ended.out
     assert "Verdict: NOT CLEAN" in ended.out
-
-
-def test_verify_removes_its_queue_when_it_is_interrupted(system: System) -> None:
-    deployed, sqs = system.stack, system.stack.client("sqs")
-    before = sqs.list_queues()["QueueUrls"]
-    with (
-        paused_worker(deployed),
-        subprocess.Popen(
-            [sys.executable, "-m", "ticketctl", "verify", "--yes"],
-            env=os.environ | {**variables(deployed), "PYTHONPATH": "src"},
-            cwd=ROOT,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process,
-    ):
-        assert process.stderr
-        assert "sending" in process.stderr.readline()
-        assert len(sqs.list_queues()["QueueUrls"]) == len(before) + 1
-        process.send_signal(signal.SIGINT)
-        remarks = process.stderr.read()
-
-    assert process.returncode == 130
-    assert "dead letters of VERIFY-" in remarks
-    assert sqs.list_queues()["QueueUrls"] == before

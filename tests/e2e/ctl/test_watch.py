@@ -6,24 +6,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, System, messages_of
+from tests.e2e.conftest import PATIENCE_SECONDS, System, example, messages_of
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.aws.queues import take
-from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.local.stack import LocalStack
 from ticketctl.watch.temporary_queue import name_start
 
 pytestmark = pytest.mark.emulator
-
-EXAMPLE = Path(__file__).parents[3] / "docs/examples/subscriber.py"
-
-_serial = count(1)
 
 
 def temporary(stack: LocalStack) -> set[str]:
@@ -97,34 +91,9 @@ class TestWatch:
         assert not temporary(deployed)
 
 
-@pytest.fixture(params=["true", "false"], ids=["raw", "enveloped"])
-def own_queue(
-    request: pytest.FixtureRequest, deployed: LocalStack, project: str
-) -> Iterator[str]:
-    """Return the URL of a queue that is subscribed to the test's project."""
-    url, arn = create_queue(deployed, f"subscriber-{next(_serial)}")
-    attributes = {
-        "FilterPolicy": json.dumps({"project_id": [project]}),
-        "RawMessageDelivery": request.param,
-    }
-    subscription = subscribe_queue(deployed, arn, **attributes)
-    yield url
-    deployed.client("sns").unsubscribe(SubscriptionArn=subscription)
-    deployed.client("sqs").delete_queue(QueueUrl=url)
-
-
-def subscriber(
-    ctl: Ctl, queue_url: str, count_of: int
-) -> "subprocess.CompletedProcess[str]":
-    """Run the subscriber of the docs until it has handled a number of events."""
-    return subprocess.run(  # noqa: S603 - our own program.
-        [sys.executable, str(EXAMPLE), queue_url, "--count", str(count_of)],
-        env=ctl.process_environment,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE_SECONDS,
-        check=True,
-    )
+@pytest.fixture
+def filter_policy(project: str) -> dict[str, Any]:
+    return {"project_id": [project]}
 
 
 class TestSubscribersQueue:
@@ -142,7 +111,7 @@ class TestSubscribersQueue:
         system.wait_for(lambda: len(system.events(project)) == 2)
         system.send(second)
 
-        ended = subscriber(ctl, own_queue, count_of=2)
+        ended = example(ctl, "subscriber.py", own_queue, "--count", "2")
 
         keys = [line.split(":")[0] for line in ended.stdout.splitlines()]
         assert keys == [f"{project}-1", f"{project}-2"]
@@ -161,7 +130,7 @@ class TestSubscribersQueue:
         for sent in (unknown, elsewhere):
             sqs.send_message(QueueUrl=own_queue, MessageBody=json.dumps(sent))
 
-        ended = subscriber(ctl, own_queue, count_of=2)
+        ended = example(ctl, "subscriber.py", own_queue, "--count", "2")
 
         line = f"{project}-1: {event['data']['title']}"
         assert ended.stdout.splitlines() == [line, line]

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
@@ -109,10 +108,6 @@ class TestOrder:
             came = numbered(system, project, 2)
         assert [*dict.fromkeys(came)] == in_order(*messages)
         assert system.replays(project)[0]
-
-    def test_producer_must_name_a_group(self, system: System) -> None:
-        with pytest.raises(ClientError, match="MessageGroupId"):
-            send_raw(system, "{}")
 
 
 class TestReplays:

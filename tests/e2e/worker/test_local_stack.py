@@ -3,15 +3,13 @@
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
 import psutil
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, USERS_SHELL, System
+from tests.e2e.conftest import USERS_SHELL, System, wait_until
 from tests.support.builders import ticket_fields
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT, build_artifact
@@ -30,13 +28,6 @@ _BROKEN = """
       TargetKeyId: any
 
 Outputs:"""
-
-
-def _wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.05)
 
 
 class TestIsolation:
@@ -159,7 +150,7 @@ class TestStop:
             with local_stack() as stack:
                 queue_url = stack.outputs["CreateTicketQueueUrl"]
                 stack.client("sqs").send_message(QueueUrl=queue_url, MessageBody="{}")
-                _wait_for(lambda: bool(stack.emulator.workers()), "the function")
+                wait_until(stack.emulator.workers)
                 processes.append(psutil.Process(stack.emulator.pid))
                 processes.extend(stack.emulator.workers())
                 homes.append(stack.emulator.home)
@@ -168,7 +159,7 @@ class TestStop:
         with pytest.raises(KeyboardInterrupt):
             interrupt_at_work()
 
-        _wait_for(lambda: not any(map(_is_alive, processes)), "the end of all")
+        wait_until(lambda: not any(map(_is_alive, processes)))
         assert len(processes) >= 2
         assert not homes[0].exists()
 
@@ -191,8 +182,8 @@ class TestStop:
             emulator = psutil.Process(int(pid))
             starter.send_signal(signal.SIGKILL)
 
-        _wait_for(lambda: not _is_alive(emulator), "the end of the emulator")
-        _wait_for(lambda: not Path(home).exists(), "the removal of its files")
+        wait_until(lambda: not _is_alive(emulator))
+        wait_until(lambda: not Path(home).exists())
 
 
 def _is_alive(process: psutil.Process) -> bool:

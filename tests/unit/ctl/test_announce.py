@@ -232,7 +232,7 @@ class TestRange:
         item = harness.tickets()[2]
         if not wrong:
             del item["assigned_at"]
-        harness.dynamodb.put_item(TableName="tickets", Item=serialized(item))
+        harness.write(serialized(item))
 
         ended = announce(harness)
 

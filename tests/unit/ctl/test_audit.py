@@ -38,6 +38,7 @@ from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.heads import Head
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_projects, print_report, report_json
+from ticketctl.aws.items import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
@@ -82,7 +83,7 @@ class TestSequences:
         assert missing(report) == expected
         assert len(report.findings) == len(expected)
 
-    def test_numbers_are_explained_when_both_neighbours_are_from_elsewhere(
+    def test_numbers_are_explained_when_both_neighbours_are_external(
         self,
     ) -> None:
         tables = sequence(1, 2, seeds=[(3, 10), (10, 10)])
@@ -99,7 +100,7 @@ class TestSequences:
         [((), 10), ((4, 10), 8), (range(1, 10), 1), (range(1, 11), 0)],
         ids=["seeded", "half", "all but the last", "all"],
     )
-    def test_numbers_from_elsewhere_without_a_ticket_are_counted(
+    def test_external_numbers_without_a_ticket_are_counted(
         self,
         capsys: pytest.CaptureFixture[str],
         imported: Iterable[int],
@@ -331,6 +332,7 @@ class TestLiveSystem:
         report = audited(tables, *projects)
 
         assert only(report).numbers == (1, 2, 3)
+        assert report.reading.tickets_read == 3
         assert not report.findings
 
     def test_last_transaction_is_no_finding_when_its_record_showed_first(self) -> None:
@@ -350,12 +352,12 @@ class TestLiveSystem:
         assert finding.item == "the ticket A, 2"
 
     def test_long_gap_is_looked_up_by_its_range(self) -> None:
-        tables = sequence(1, 500)
+        tables = sequence(1, HIGHEST)
         tables.on_pause = lambda: tables.both("A", 2)
 
         report = audited(tables)
 
-        assert only(report).gaps == ((3, 499),)
+        assert only(report).gaps == ((3, HIGHEST - 1),)
         assert len(tables.requests) < 20
 
 
@@ -405,13 +407,15 @@ class TestLargeTables:
         assert audited(tables).findings == []
         assert tables.requests.count("scan tickets") == SEGMENTS
 
-    @pytest.mark.parametrize("table", ["tickets", "keys"])
+    @pytest.mark.parametrize(
+        ("step", "lacking"), [(1, "tickets"), (1, "keys"), (2, "no table")]
+    )
     def test_audit_stops_when_the_tables_do_not_belong_together(
-        self, table: str
+        self, step: int, lacking: str
     ) -> None:
-        tables = sequence(*range(1, MAX_DOUBTS + 2))
+        tables = sequence(*range(step, step * (MAX_DOUBTS + 2), step))
         tables.page = 1_000_000
-        tables.items[table].clear()
+        tables.items.get(lacking, {}).clear()
 
         with pytest.raises(InputError, match="do the two tables belong together"):
             audited(tables)
@@ -507,7 +511,9 @@ class TestReport:
         lines = Text.from_ansi(capsys.readouterr().out).plain.splitlines()
         assert max(map(cell_len, lines)) <= 80
         said = " ".join(map(str.strip, lines))
-        assert all(name in said for name in names)
+        tickets, keys = names
+        assert f"1 project: 0 items of {tickets} and 0 keys of {keys} in" in said
+        assert ", 0 read units keys without" in said
         assert all(str(finding) in said for finding in findings)
 
     def test_scripts_get_the_whole_report(self) -> None:
@@ -620,7 +626,7 @@ class TestReport:
 
         _, _, below = capsys.readouterr().out.partition("┘\n")
         lines = Text.from_ansi(below).split()
-        assert len(lines) > len(findings)
+        assert (lines[-1].plain == "clean") is not bool(findings)
         assert [line.plain for line in lines if not line.spans] == []
 
     @pytest.mark.parametrize(

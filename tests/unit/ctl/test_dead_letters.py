@@ -269,8 +269,8 @@ class TestShown:
             re.split(" {2,}", line.strip())
             for line in capsys.readouterr().out.splitlines()
         )
+        assert head == ["message id", "age", "project", "key", "bytes", "reason"]
         assert row == [unknown.message_id, *"---3", unknown.reason]
-        assert len(head) == len(row)
 
     def test_id_is_short_when_a_terminal_shows_it(
         self, capsys: pytest.CaptureFixture[str]
@@ -297,9 +297,11 @@ class TestShown:
             show(Harness(Sqs([one])).context, one.message_id)
 
         text = capsys.readouterr().out
-        values = re.findall(r"^\S.* {2,}(\S.*)$", text, re.MULTILINE)
+        lines = re.findall(r"^(\S.*\S) {2,}(\S.*)$", text, re.MULTILINE)
+        names, values = zip(*lines, strict=True)
         key, size = full.idempotency_key, str(len(full.body))
-        assert values == [
+        assert names[:6] == ("message id", "reason", "project", "key", "age", "bytes")
+        assert [*values] == [
             *(full.message_id, full.reason, "PROJ", key, "-", size),
             *("text", r"b'\x00'", "7"),
             *(bare.message_id, bare.reason, *"---1"),

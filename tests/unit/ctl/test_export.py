@@ -7,20 +7,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 import typer
 
 from tests.support.audit_tables import MISSING, Tables, sequence
-from tests.support.builders import block_of, create_tickets
-from tests.support.ctl_process import Ended, command_context
+from tests.support.builders import block_of, create_ticket, create_tickets
+from tests.support.command_harness import Harness
+from tests.support.ctl_process import Ended, canned_stack, command_context
 from tests.support.evidence import VERIFIER
+from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
 from ticketctl.aws.items import plain
-from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.commands.export import STEP, export
+from ticketctl.commands.sequences import erase, void
 from ticketctl.export.export import Export
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
@@ -135,9 +136,7 @@ class TestItems:
 
 def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
     """Run the command on these tables."""
-    outputs = {"TicketsTableName": "tickets"}
-    clients: dict[str, Any] = {"dynamodb": tables}
-    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+    stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables)
     status = 0
     try:
         export(command_context(stack), project=[*projects])
@@ -156,8 +155,7 @@ class TestCommand:
         tables = Tables()
         items = block_items(block_of(requests))[::2]
         items[0] |= {"labels": {"L": [{"S": "a\x1b"}]}, "odd": {"M": {"n": {"N": "1"}}}}
-        for item in items:
-            tables.items["tickets"]["A", item["number"]["N"]] = item
+        tables.put(*items)
 
         ended = run(tables, capsys)
 
@@ -212,7 +210,7 @@ class TestVerifier:
 
     @pytest.mark.parametrize(
         ("changed", "status"),
-        [({}, 0), ({"title": {"S": "x"}}, 1), ({"Item": {"M": {}}}, 0)],
+        [({}, 0), ({"title": "x"}, 1), ({"Item": {}}, 0)],
         ids=["clean", "tampered", "disguised"],
     )
     @pytest.mark.parametrize("form", ["plain", "s3"])
@@ -222,20 +220,21 @@ class TestVerifier:
         status: int,
         form: str,
         tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
+        harness: Harness,
     ) -> None:
-        """An attribute that looks like another form hides nothing."""
-        tables = Tables()
-        for item in block_items(block_of(create_tickets(3, "A")))[::2]:
-            tables.items["tickets"]["A", item["number"]["N"]] = item
-        typed = {
-            name: {"M" if value == {} else "S": value}
-            for name, value in changed.items()
-        }
-        tables.items["tickets"]["A", "2"] |= typed
-        lines = run(tables, capsys).out
+        """Of each kind; an attribute that looks like another form hides nothing."""
+        previous = ""
+        requests = [create_ticket(**FULL | {"project_id": "PROJ"}), *create_tickets(3)]
+        for number, request in enumerate(requests, 1):
+            harness.give(request, number, previous)
+            previous = harness.tickets()[number]["chain"]
+        harness.call(void, "PROJ-2", reason="spam")
+        harness.call(erase, "PROJ-3", reason="asked to")
+        harness.seed(9).apply()
+        harness.change_ticket(1, **changed)
+        lines = harness.call(export).out
         if form == "s3":
-            items = tables.items["tickets"].values()
+            items = harness.services.tables.items("tickets")
             lines = "\n".join(json.dumps({"Item": item}) for item in items)
 
         ended = subprocess.run(  # noqa: S603 - the project's own program.
@@ -247,5 +246,5 @@ class TestVerifier:
             check=False,
         )
 
-        assert ended.stdout.endswith(f"3 items, 0 heads, {status} problems\n")
+        assert ended.stdout.endswith(f"6 items, 0 heads, {status} problems\n")
         assert ended.returncode == status

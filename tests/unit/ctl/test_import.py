@@ -145,9 +145,14 @@ class TestReading:
     def test_project_is_for_those_that_name_none(self) -> None:
         without = {"number": 1, "title": "t"}
 
-        tickets, _ = read(without, line(2, project_id="OTHER"), project="PROJ")
+        reserved = {"number": 1, "status": "reserved"}
+
+        tickets, wrong = read(
+            without, line(2, project_id="OTHER"), reserved, project="PROJ"
+        )
 
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
+        assert wrong == [(3, "number: line 1 has it, too")]
 
 
 EXPORTED: Any = {
@@ -210,8 +215,9 @@ class TestExports:
     @pytest.mark.parametrize(
         ("bad", "why"),
         [
-            (line(7, status="open"), "status: must be one of"),
+            (line(7, status="open"), "status: must be one of reserved, voided, erased"),
             (line(7, status=["voided"]), "status: must be one of"),
+            ({"project_id": "PROJ"}, "number: "),
             (RESERVED_LINE | {"number": 0}, "number: "),
             (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
         ],
@@ -494,7 +500,7 @@ class TestImport:
     ) -> None:
         harness.put(1)
         record = key_item(existing(1, idempotency_key="taken"), 0)
-        harness.dynamodb.put_item(TableName="keys", Item=record)
+        harness.write(record)
 
         path = harness.file(1, line(3, idempotency_key="taken"), 4)
         said = harness.call(import_tickets, path)
@@ -584,7 +590,7 @@ class TestImport:
         harness.call(import_tickets, harness.file(1, 9))
         lose = partial(harness.seed(5).item, 5)
         lost = lose() | {"chain": {"S": "v1:abc"}}
-        harness.dynamodb.put_item(TableName="tickets", Item=lose())
+        harness.write(lose())
         late = partial(harness.dynamodb.put_item, TableName="tickets", Item=lost)
         harness.before("transact_write_items", late)
 
@@ -634,7 +640,7 @@ class TestImport:
     ) -> None:
         harness.seed(42).apply()
         ticket = existing()
-        harness.dynamodb.put_item(TableName="keys", Item=key_item(ticket, 0) | damage)
+        harness.write(key_item(ticket, 0) | damage)
 
         assert why in harness.importer().write(ticket)
         assert harness.given() == []

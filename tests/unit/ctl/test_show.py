@@ -1,14 +1,13 @@
 """`show`, `list` and `find`, for people and for scripts."""
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.cases import plain_id
-from tests.support.ctl_process import Ctl, command_context
-from tests.support.model_services import ModelServices
+from tests.support.command_harness import Harness
+from tests.support.ctl_process import Ctl
 from tests.support.seed_items import Item, key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, SALT
 from ticketctl.cli.errors import NotThereError
@@ -19,35 +18,11 @@ EVIDENCE = {CHAIN: "v1:abc", SALT: "s", COMMITMENT: "c0ffee"}
 EVIL = "\x1b[2J[red]\u202eevil[/red]"
 
 
-class Tables:
-    """A system of the laboratory's two tables."""
-
-    def __init__(self) -> None:
-        self.dynamodb = ModelServices().dynamodb
-        self.outputs = {
-            "TicketsTableName": "tickets",
-            "IdempotencyKeysTableName": "keys",
-        }
-        self.context = command_context(self)
-
-    def client(self, _: str) -> Any:
-        return self.dynamodb
-
-    def put(self, *tickets: Item) -> None:
-        for item in tickets:
-            self.dynamodb.put_item(TableName="tickets", Item=item)
-
-
-@pytest.fixture
-def tables() -> Tables:
-    return Tables()
-
-
 class TestShow:
     """A ticket, whole."""
 
     def test_show_prints_all_fields_when_others_wrote_them(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
         """Known ones first, the description as it is; no text drives the terminal."""
         item: Any = ticket_item(
@@ -55,11 +30,11 @@ class TestShow:
         )
         item["attributes"] = {"M": {"browser": {"S": "Firefox"}}}
         item["labels"] = {"L": [{"S": "ui"}, {"S": "login"}]}
-        tables.put(item)
+        harness.write(item)
 
-        show(tables.context, "P-1")
+        ended = harness.call(show, "P-1")
 
-        assert capsys.readouterr().out.splitlines() == [
+        assert ended.out.splitlines() == [
             "P-1",
             "project_id       P",
             "number           1",
@@ -76,28 +51,25 @@ class TestShow:
         ]
 
     def test_show_prints_hashes_and_salt_when_they_are_wanted(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
         """Else a person reads past a hundred characters that say nothing."""
-        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
+        harness.write(ticket_item("P", 1, "k", **EVIDENCE))
 
-        show(tables.context, "P-1")
-        without = capsys.readouterr().out.splitlines()
-        show(tables.context, "P-1", evidence=True)
-        whole = capsys.readouterr().out.splitlines()
+        without = harness.call(show, "P-1").out.splitlines()
+        whole = harness.call(show, "P-1", evidence=True).out.splitlines()
 
         assert {line.split()[0] for line in whole if line not in without} == {*EVIDENCE}
 
     def test_show_prints_one_document_when_json_is_wanted(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
         """Also the attributes that others have added to the item."""
         odd: Any = {"half": {"N": "0.5"}, "set": {"SS": ["a"]}, "bytes": {"B": b"x"}}
-        tables.put(ticket_item("P", 1, "k") | odd)
+        harness.write(ticket_item("P", 1, "k") | odd)
 
-        show(tables.context, "P-1", as_document=True)
+        document = harness.call(show, "P-1", as_document=True).json
 
-        document = json.loads(capsys.readouterr().out)
         assert (document["ticket_key"], document["number"]) == ("P-1", 1)
         assert (document["half"], document["set"]) == (0.5, ["a"])
 
@@ -110,66 +82,57 @@ class TestList:
     """A project's latest tickets."""
 
     def test_list_ends_with_how_to_see_more_when_there_are_more(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
-        tables.put(*(ticket_item("P", number, "k") for number in range(5, 9)))
+        harness.write(*(ticket_item("P", number, "k") for number in range(5, 9)))
 
-        list_tickets(tables.context, "P", limit=2, before=8, as_document=True)
+        options = {"limit": 2, "before": 8, "as_document": True}
+        shown = harness.call(list_tickets, "P", **options)
 
-        shown = capsys.readouterr()
-        numbers = [json.loads(line)["number"] for line in shown.out.splitlines()]
-        assert numbers == [7, 6]
+        assert [line["number"] for line in shown.json_lines] == [7, 6]
         assert shown.err.endswith("ticketctl list P --limit 2 --before 6\n")
 
     def test_list_reads_on_when_a_page_of_dynamodb_is_full(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
         """A page ends at 1 MB, before the limit."""
-        tables.put(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
-        query = tables.dynamodb.query
-        tables.dynamodb = SimpleNamespace(
+        harness.write(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
+        query = harness.dynamodb.query
+        harness.services.dynamodb = SimpleNamespace(
             query=lambda **request: query(**request | {"Limit": 2})
         )
 
-        list_tickets(tables.context, "P")
+        shown = harness.call(list_tickets, "P")
 
-        shown = capsys.readouterr()
         rows = [line for line in shown.out.splitlines() if "Ticket" in line]
         assert [row.split()[1] for row in rows] == ["3", "2", "1"]
         assert shown.err == ""
 
-    def test_title_is_whole_when_a_pipe_reads_the_list(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_title_is_whole_when_a_pipe_reads_the_list(self, harness: Harness) -> None:
         """`grep` finds the end of a long title."""
         title = "T" * 400
-        tables.put(ticket_item("P", 1, "k", title=title))
+        harness.write(ticket_item("P", 1, "k", title=title))
 
-        list_tickets(tables.context, "P")
+        assert title in harness.call(list_tickets, "P").out
 
-        assert title in capsys.readouterr().out
-
-    def test_list_fails_when_there_are_no_tickets(self, tables: Tables) -> None:
-        tables.put(ticket_item("P", 9, "k"))
+    def test_list_fails_when_there_are_no_tickets(self, harness: Harness) -> None:
+        harness.write(ticket_item("P", 9, "k"))
 
         with pytest.raises(NotThereError, match="P has no tickets below 9"):
-            list_tickets(tables.context, "P", before=9)
+            harness.call(list_tickets, "P", before=9)
 
 
 class TestFind:
     """By the key that the producer chose."""
 
     def test_find_prints_hashes_and_salt_when_they_are_wanted(
-        self, tables: Tables, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
         record = key_item("P", 1, "k", chain=EVIDENCE[CHAIN])
-        tables.dynamodb.put_item(TableName="keys", Item=record)
-        tables.put(ticket_item("P", 1, "k", **EVIDENCE))
+        harness.write(record, ticket_item("P", 1, "k", **EVIDENCE))
 
-        find(tables.context, "P", "k")
-        without = capsys.readouterr().out
-        find(tables.context, "P", "k", evidence=True)
-        whole = capsys.readouterr().out
+        without = harness.call(find, "P", "k").out
+        whole = harness.call(find, "P", "k", evidence=True).out
 
         assert not any(value in without for value in (CHAIN, COMMITMENT, SALT))
         assert (whole.count(EVIDENCE[CHAIN]), whole.count(SALT)) == (2, 1)
@@ -193,15 +156,12 @@ class TestFind:
         ids=["unknown", "gone", "another key", "malformed"],
     )
     def test_find_fails_when_record_and_ticket_do_not_match(
-        self, tables: Tables, record: Item | None, ticket: Item | None, why: str
+        self, harness: Harness, record: Item | None, ticket: Item | None, why: str
     ) -> None:
-        if record:
-            tables.dynamodb.put_item(TableName="keys", Item=record)
-        if ticket:
-            tables.put(ticket)
+        harness.write(*filter(None, (record, ticket)))
 
         with pytest.raises(NotThereError, match=why):
-            find(tables.context, "P", "k")
+            harness.call(find, "P", "k")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import boto3
 import pytest
 import typer
 from botocore.exceptions import ClientError
@@ -15,7 +14,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tests.support.canned_aws import aws_client
-from tests.support.ctl_process import command_context
+from tests.support.ctl_process import canned_stack, command_context
 from tests.support.rights import granted
 from ticketctl.aws.stack import Stack
 from ticketctl.commands.status import status
@@ -74,7 +73,7 @@ class Account:
         """Return the stack, whose services answer once."""
         answers = [*self._sqs(), *self._lambda(), *self._cloudformation()]
         answers += [*self._cloudwatch(), *self._sns()]
-        clients: dict[str, Any] = {}
+        clients: dict[str, Stubber] = {}
         for service, operation, answer in answers:
             stubber = clients.setdefault(service, Stubber(aws_client(service)))
             if service == self.refuses:
@@ -84,18 +83,15 @@ class Account:
             else:
                 stubber.add_response(operation, answer)
         for service, stubber in clients.items():
-            stubber.activate()
-            stubber.client.meta.events.register(
-                f"before-parameter-build.{service}.*", self._note
-            )
-            clients[service] = stubber.client
+            event = f"before-parameter-build.{service}.*"
+            stubber.client.meta.events.register(event, self._note)
         outputs = {
             "CreateTicketQueueUrl": "create",
             "DeadLetterQueueUrl": "dead",
             "AssignmentsTopicArn": TOPIC,
             "WorkerFunctionName": "worker",
         }
-        return Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+        return canned_stack(outputs, **clients)
 
     def _note(self, model: Any, **_: Any) -> None:
         self.calls.add(f"{model.service_model.service_name}:{model.name}")

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from tests.support.builders import (
@@ -20,16 +18,15 @@ from tests.support.builders import (
     create_ticket,
     ticket_fields,
 )
-from tests.support.canned_aws import aws_client, parameters
+from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
-from tests.support.ctl_process import command_context
+from tests.support.ctl_process import canned_stack, command_context
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.report import print_report
 from ticketctl.aws.queues import Received
-from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.commands.verify import verify
@@ -296,11 +293,7 @@ class TestVerdict:
         assert judge(replace(without(REUSE_REFUSED), given_up={"5"})).is_clean
 
     def test_percentiles_are_nearest_ranks(self) -> None:
-        run = Run(
-            Stack("numbers", "eu-west-1", {}, {}, boto3.Session()),
-            "url",
-            seconds=[4.0, 1.0, 3.0, 2.0],
-        )
+        run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
 
         times = as_json(run, judge(WELL))["seconds_to_announced"]
 
@@ -333,9 +326,9 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     sqs.add_response(
         "change_message_visibility_batch", {"Successful": [], "Failed": []}
     )
-    sqs.activate()
 
-    found = take_own(sqs.client, "url", {"1", "2", "3"})
+    with sqs:
+        found = take_own(sqs.client, "url", {"1", "2", "3"})
 
     assert found == {"1": Received("x", "{", reason), "2": Received("2", "{")}
     handles = [
@@ -412,38 +405,41 @@ class TestProbe:
         assert system.now == 60
 
 
-def test_verify_says_that_dead_letters_may_come_when_aws_fails(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
+def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_ends(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are its own, and nothing else removes them."""
+
+    def fail(**_: Any) -> None:
+        raise error
+
     sqs, sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
     sns.add_response("unsubscribe", {})
     sns.add_response("list_subscriptions_by_topic", {"Subscriptions": []})
     sqs.add_response("list_queues", {})
     sqs.add_response("create_queue", {"QueueUrl": "https://q"})
     sns.add_response("subscribe", {"SubscriptionArn": "arn"})
-    sqs.add_client_error("send_message_batch", "InternalError")
+    sqs.client.meta.events.register("provide-client-params.sqs.SendMessageBatch", fail)
     sns.add_response("unsubscribe", {})
     sqs.add_response("delete_queue", {})
-    sqs.activate()
-    sns.activate()
     outputs = {
         "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
         "CreateTicketQueueUrl": "u",
         "AllowedProjects": ".*",
     }
-    clients = {"sqs": sqs.client, "sns": sns.client}
-    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+    stack = canned_stack(outputs, sqs=sqs, sns=sns)
 
-    with pytest.raises(ClientError, match="InternalError"):
+    with pytest.raises(type(error)):
         verify(command_context(stack), yes=True)
 
-    assert "see: ticketctl dead-letters list" in (capsys.readouterr().err)
+    assert "see: ticketctl dead-letters list" in capsys.readouterr().err
+    sqs.assert_no_pending_responses()
+    sns.assert_no_pending_responses()
 
 
 def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:
-    outputs = {"AllowedProjects": "INV-.*"}
-    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
+    stack = canned_stack({"AllowedProjects": "INV-.*"})
 
     with pytest.raises(InputError, match=r"sample: .*VERIFY-.* AllowedProjects, INV-"):
         verify(command_context(stack), yes=True)
@@ -456,10 +452,9 @@ def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     topic_arn = "arn:aws:sns:eu-west-1:123456789012:numbers"
     outputs = {"AllowedProjects": ".*", "AssignmentsTopicArn": topic_arn}
-    stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
 
     with pytest.raises(InputError, match="--yes"):
-        verify(command_context(stack))
+        verify(command_context(canned_stack(outputs)))
 
 
 def test_run_shows_projects_in_the_table_of_an_audit(
@@ -468,23 +463,16 @@ def test_run_shows_projects_in_the_table_of_an_audit(
     found = project({1: FIRST}, GAP)
     reading = AuditReading(TableReader(None), AuditPlan("t", "k"))
     report = AuditReport(reading, (found.audit,), datetime.now(UTC))
-    stack = Stack("numbers", "eu-west-1", {}, {}, boto3.Session())
 
     print_report(report, "here")
     table, _, _ = capsys.readouterr().out.partition("1 project: ")
-    print_run(Run(stack, "u"), judge(replace(WELL, projects=[found])))
+    print_run(Run(canned_stack({}), "u"), judge(replace(WELL, projects=[found])))
 
     assert "A" in table
     assert table in capsys.readouterr().out
 
 
 TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
-
-
-def stack_with(cloudwatch: Stubber) -> Stack:
-    cloudwatch.activate()
-    clients = {"cloudwatch": cloudwatch.client}
-    return Stack("numbers", "eu-west-1", TABLES, {}, boto3.Session(), clients)
 
 
 def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
@@ -494,7 +482,7 @@ def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
     for points in ([point], [], [], []):
         cloudwatch.add_response("get_metric_statistics", {"Datapoints": points})
 
-    found = database_times(stack_with(cloudwatch))
+    found = database_times(canned_stack(TABLES, cloudwatch=cloudwatch))
 
     wanted = [
         {one["Name"]: one["Value"] for one in call["Dimensions"]} for call in asked
@@ -520,5 +508,5 @@ def test_times_are_missing_when_the_right_is(
     cloudwatch = Stubber(aws_client("cloudwatch"))
     cloudwatch.add_client_error("get_metric_statistics", "AccessDenied")
 
-    assert database_times(stack_with(cloudwatch)) == []
+    assert database_times(canned_stack(TABLES, cloudwatch=cloudwatch)) == []
     assert "cloudwatch:GetMetricStatistics" in capsys.readouterr().err

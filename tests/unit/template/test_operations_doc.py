@@ -17,7 +17,7 @@ from tests.support.markdown_commands import (
     commands,
     in_comments,
 )
-from tests.support.template_loader import ids_of, properties, source
+from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TicketNumberingError,
@@ -237,8 +237,6 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
 
 BY_TASK = [*by_task()]
 
-KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567"
-
 # `iam:PassRole` is a right without an operation; the others are condition keys.
 NO_OPERATIONS = "aws:|iam:Pass|iam:PermissionsBoundary|lambda:FunctionArn"
 RIGHTS = set(
@@ -273,21 +271,6 @@ class TestRights:
         assert grant.allows("dynamodb:PutItem", "the tickets")
         assert not grant.allows("dynamodb:PutItem", "the keys")
         assert not grant.allows("dynamodb:GetItem", "the tickets")
-
-    def test_security_page_lists_the_rights_of_the_workers_role(self) -> None:
-        page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-        _, _, section = page.partition("## The worker's rights\n")
-        cells = re.findall(r"^\| [^|]+ \| (`[^|]+) \|$", section, re.MULTILINE)
-        policies = properties("NumberingWorkerRole", KmsKeyArn=KEY)["Policies"]
-        actions = [
-            statement["Action"]
-            for policy in policies
-            for statement in policy["PolicyDocument"]["Statement"]
-        ]
-
-        assert sorted(sorted(re.findall("`([^`]+)`", cell)) for cell in cells) == (
-            sorted(sorted([one] if isinstance(one, str) else one) for one in actions)
-        )
 
     def test_every_command_that_needs_a_stack_has_a_row(self) -> None:
         """A person who uses one command does not need the rights of all."""

@@ -184,15 +184,6 @@ class TestDashboard:
         assert shown.words == ("--stack", "app", "--region", "${AWS::Region}", "status")
         assert "docs/on-call.md" in text["markdown"]
 
-    def test_dashboard_names_no_alarm_that_is_not_there(self) -> None:
-        body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])
-
-        [states] = [part for part in body["widgets"] if part["type"] == "alarm"]
-        present = ids_of("AWS::CloudWatch::Alarm")
-        assert states["properties"]["alarms"] == [
-            f"${{{name}.Arn}}" for name in present
-        ]
-
 
 DEAD_LETTERS = "${CreateTicketDeadLetterQueue.QueueName}"
 WAITING = "ApproximateNumberOfMessagesVisible"

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from itertools import chain
 
 import pytest
 
@@ -67,12 +66,12 @@ REFUSED = {
         {"MaximumConcurrency": "1"},
         {"MaximumConcurrency": "1001"},
     ],
+    "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
     "must be a regular expression over the characters of project ids.": [
-        {"AllowedProjects": pattern} for pattern in ("", "WEB API")
+        {"AllowedProjects": pattern} for pattern in ("", "WEB#")
     ],
     "must be 0 to 12.": [{"NumberPadding": "13"}],
-    "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be account ids of 12 digits": [
         {"ProducerAccounts": accounts} for accounts in ("1234", "012345678901,*")
     ],
@@ -112,17 +111,19 @@ def test_parameters_are_refused_with_a_sentence_that_says_what_to_do(
         assert any(remedy in sentence for sentence in refusals(**chosen))
 
 
-def test_every_sentence_of_the_template_is_tried() -> None:
-    rules = [rule["Assertions"] for rule in source()["Rules"].values()]
-    constraints = [one.get("ConstraintDescription") for one in parameters().values()]
+def test_every_sentence_of_a_refusal_is_tried() -> None:
+    rules = source()["Rules"].values()
+    sentences = [
+        *(one.get("ConstraintDescription", "") for one in parameters().values()),
+        *(one["AssertDescription"] for rule in rules for one in rule["Assertions"]),
+    ]
 
-    sentences = {*constraints, *(one["AssertDescription"] for one in chain(*rules))}
-    tried = {
+    untried = [
         sentence
-        for refused in chain(*REFUSED.values())
-        for sentence in refusals(**refused)
-    }
-    assert sentences - {None} == tried
+        for sentence in filter(None, sentences)
+        if not any(remedy in sentence for remedy in REFUSED)
+    ]
+    assert untried == []
 
 
 class TestGradualDeployment:

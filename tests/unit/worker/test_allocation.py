@@ -236,28 +236,6 @@ class TestGapless:
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
 
-    def test_allocate_reads_the_maximum_when_a_number_is_external(
-        self, environment: Environment
-    ) -> None:
-        def seed(_: Block) -> None:
-            environment.store.fill(1)
-            environment.store.external["PROJ"] = {2, 9}
-
-        allocation = environment.allocate(create_tickets(5), seed)
-
-        assert environment.firsts == [1, 10]
-        assert numbers(allocation) == [10, 11, 12, 13, 14]
-
-    def test_allocate_recovers_when_the_read_of_the_maximum_fails(
-        self, environment: Environment
-    ) -> None:
-        environment.store.fill(1).read_errors.append(StoreUnavailableError("down"))
-
-        allocation = environment.allocate(create_tickets(1))
-
-        assert numbers(allocation) == [2]
-        assert len(environment.time.slept) == 1
-
     def test_allocation_counts_collisions_conflicts_and_attempts_of_each_block(
         self, environment: Environment
     ) -> None:
@@ -270,32 +248,9 @@ class TestGapless:
         assert (allocation.collisions, allocation.conflicts) == (2, 1)
         assert allocation.attempts_per_block == [5, 1]
 
-    def test_time_of_assignment_is_utc_with_milliseconds(
-        self, environment: Environment
-    ) -> None:
-        after = timedelta(milliseconds=12, microseconds=345)
-
-        allocation = environment.allocate([create_ticket()], after=after)
-
-        [answer] = allocation.assigned.values()
-        assert answer.assigned_at == "2026-11-21T12:00:00.012Z"
-
 
 class TestOncePerKey:
     """A key that has a number keeps it, and gets no other."""
-
-    def test_allocate_returns_recorded_numbers_beside_new_ones(
-        self, environment: Environment
-    ) -> None:
-        old, *fresh = create_tickets(3)
-        environment.store.fill(3)
-        environment.allocate([old])
-
-        allocation = environment.allocate([fresh[0], old, fresh[1]])
-
-        assert allocation.recorded == {old.key: environment.store.keys[old.key]}
-        assert list(allocation.assigned) == [request.key for request in fresh]
-        assert numbers(allocation) == [4, 5, 6]
 
     def test_allocate_writes_and_caches_nothing_when_every_key_was_answered(
         self, environment: Environment
@@ -517,23 +472,6 @@ class TestCachedNumber:
         assert environment.reads == 2
 
     @pytest.mark.parametrize(
-        ("others", "firsts", "reads"),
-        [(1, [5, 6], 1), (2, [5, 7], 1), (3, [5, 8], 2), (40, [5, 45], 2)],
-    )
-    def test_stale_number_costs_a_collision_and_no_gap_when_others_went_on(
-        self, environment: Environment, others: int, firsts: list[int], reads: int
-    ) -> None:
-        environment.allocate(create_tickets(4))
-        environment.store.fill(others)
-
-        allocation = environment.allocate(create_tickets(3))
-
-        assert environment.firsts[1:] == firsts
-        assert (environment.reads, allocation.collisions) == (reads, 1)
-        assert environment.store.numbers() == list(range(1, 4 + others + 3 + 1))
-        assert environment.time.slept == []
-
-    @pytest.mark.parametrize(
         ("faults", "next_number"),
         cases(
             {
@@ -591,19 +529,18 @@ class TestRefusedTicket:
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
 
-    def test_replay_beside_a_refused_ticket_is_not_written_again(
-        self, environment: Environment
+    @pytest.mark.parametrize("beside", [Slot(Reason.INVALID), TAKEN])
+    def test_replay_is_not_written_again_when_its_block_fails_for_another_reason(
+        self, environment: Environment, beside: Slot
     ) -> None:
-        bad, replay = create_tickets(2)
+        other, replay = create_tickets(2)
         recorded = Assignment(7, replay.fingerprint, "then")
         found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
 
-        allocation = environment.allocate(
-            [bad, replay], cancelled(Slot(Reason.INVALID), found)
-        )
+        allocation = environment.allocate([other, replay], cancelled(beside, found))
 
         assert allocation.answer_to(replay) == recorded
-        assert [block.requests for block in environment.store.blocks[1:]] == [[bad]]
+        assert [block.requests for block in environment.store.blocks[1:]] == [[other]]
 
     def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
         self, environment: Environment
@@ -672,14 +609,15 @@ class TestRefusedTicket:
         assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
         assert numbers(allocation) == [1]
 
-    def test_allocate_writes_full_blocks_again_when_the_offender_is_gone(
+    def test_allocate_halves_blocks_until_the_offender_is_gone(
         self, environment: Environment
     ) -> None:
         requests = create_tickets(MAX_BLOCK_REQUESTS * 2)
 
         environment.allocate(requests, *[_refusal(requests[0], named=False)] * 99)
 
-        assert len(environment.store.blocks[-2].requests) == MAX_BLOCK_REQUESTS
+        tried = [len(block.requests) for block in environment.store.blocks]
+        assert tried == [50, 25, 12, 6, 3, 1, 50, 49]
         assert environment.store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
 
 

@@ -75,16 +75,6 @@ class TestGapless:
         # In a block of both it would have number 3.
         assert allocate(store, replay, capped(2)) == [1, 2]
 
-    def test_cap_counts_numbers_of_others_when_they_are_taken_meanwhile(self) -> None:
-        store = FakeTicketStore()
-
-        def others_are_first(_: Block) -> None:
-            allocate(store, *create_tickets(2))
-
-        store.faults.append(others_are_first)
-
-        assert allocate(store, capped(2)) == [SequenceFullError]
-
 
 class TestRivals:
     """Different requests of one key: refusing the first leaves the next its chance."""
@@ -115,21 +105,6 @@ class TestRivals:
         refused = [title not in numbered for title in order]
         assert [answer is SequenceFullError for answer in answers] == refused
         # One read serves all requests of the key that are refused.
-        assert store.calls.count("read_keys") == 1
-
-    def test_rivals_are_refused_without_a_read_of_their_own_when_none_is_accepted(
-        self,
-    ) -> None:
-        store = FakeTicketStore().fill(1)
-        rivals = [
-            create_ticket(idempotency_key="mine", title=title, max_number=1)
-            for title in ("first", "second")
-        ]
-
-        assert allocate(store, *rivals, create_ticket()) == [
-            *[SequenceFullError] * 2,
-            2,
-        ]
         assert store.calls.count("read_keys") == 1
 
     def test_rival_behind_an_accepted_request_is_no_refusal_at_its_cap(self) -> None:
@@ -214,14 +189,6 @@ class TestOncePerKey:
             *("PROJ-2", "PROJ-2", "PROJ-3")
         ]
         assert isinstance(lower, Replayed)
-
-    def test_all_are_refused_when_the_highest_cap_is(self) -> None:
-        store = FakeTicketStore().fill(3)
-
-        results = handle(store, capped(1, "mine"), capped(3, "mine"), capped(2, "mine"))
-
-        assert all(isinstance(result, Refused) for result in results)
-        assert store.calls.count("read_keys") == 1
 
 
 class TestOneBadMessage:

@@ -266,6 +266,18 @@ class TestKey:
     ) -> None:
         assert CreateTicket.key_of(body(**{name: value})) is None
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("{", "[]", json.dumps({"project_id": "PROJ", "title": "no key"})),
+            body(project_id="not#valid"),
+            '{"project_id": "A", "project_id": "B", "idempotency_key": "k"}',
+        ],
+        ids=["no JSON", "no object", "no key", "no project", "repeated name"],
+    )
+    def test_no_key_is_read_when_the_body_names_none(self, text: str) -> None:
+        assert CreateTicket.key_of(text) is None
+
 
 class TestFingerprint:
     """Equal requests have equal fingerprints, in every version of the contract."""

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from tests.support.builders import (
     SOURCE,
     create_ticket,
-    create_tickets,
     fifo_record,
     queue_record,
     ticket_fields,
@@ -132,46 +131,6 @@ class TestEvent:
         assert "no_such_field" not in json.dumps(event)
         assert len(system.dead_letters.sent) == 1
 
-    @pytest.mark.parametrize(
-        "body",
-        [
-            "{",
-            "[]",
-            json.dumps({"project_id": "PROJ", "title": "no key"}),
-            json.dumps(ticket_fields(project_id="not#valid")),
-            '{"project_id": "A", "project_id": "B", "idempotency_key": "k"}',
-        ],
-        ids=["no JSON", "no object", "no key", "no project", "repeated name"],
-    )
-    def test_message_is_a_dead_letter_alone_when_its_key_cannot_be_read(
-        self, system: System, body: str
-    ) -> None:
-        system.handle(queue_record(body))
-
-        assert system.publisher.announced == []
-        assert len(system.dead_letters.sent) == 1
-
-    def test_reused_key_is_announced_beside_the_number(self, system: System) -> None:
-        first = create_ticket(idempotency_key="k", title="one")
-        second = create_ticket(idempotency_key="k", title="another")
-
-        system.handle(queue_record(first), queue_record(second))
-
-        [event] = system.refusals
-        assert event["data"]["error_type"] == "IdempotencyMismatchError"
-        assert event["data"]["field"] == "idempotency_key"
-
-    def test_same_event_is_announced_again_when_the_message_comes_again(
-        self, system: System
-    ) -> None:
-        record = invalid()
-
-        system.handle(record)
-        system.handle(record)
-
-        first, again = system.publisher.announced
-        assert first.message == again.message
-
     def test_neighbours_are_numbered_when_a_refusal_cannot_be_built(
         self, system: System, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -219,17 +178,6 @@ class TestLimits:
 
 class TestOrder:
     """The numbers first, then the refusals, in one call; dead letters last."""
-
-    def test_refusals_share_the_call_of_the_numbers_and_come_after_them(
-        self, system: System
-    ) -> None:
-        numbered = [queue_record(one) for one in create_tickets(2)]
-
-        system.handle(invalid(), *numbered, full())
-
-        types = [one.event.type.split(".")[1] for one in system.publisher.announced]
-        assert types == [*["TicketNumberAssigned"] * 2, *["TicketRefused"] * 2]
-        assert system.publisher.calls == 1
 
     @pytest.mark.parametrize("is_announced", [True, False])
     def test_refusal_at_a_cap_is_no_dead_letter_and_comes_again_until_it_is_announced(

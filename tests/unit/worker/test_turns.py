@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
@@ -68,17 +68,6 @@ def test_shorter_delay_ends_first_when_several_tasks_back_off() -> None:
     log.take(log.task("a", 8.0), log.task("b", 1.0, 2.0))
 
     assert log.turns[2:] == [("b", 99.0), ("b", 97.0), ("a", 92.0)]
-
-
-@pytest.mark.parametrize(("delay", "at"), [(5.0, 95.0), (1.0, 97.0)])
-def test_time_of_other_turns_counts_when_a_task_backs_off(
-    delay: float, at: float
-) -> None:
-    log = Log()
-
-    log.take(log.task("a", delay), log.slow)
-
-    assert log.turns == [("a", 100.0), ("a", at)]
 
 
 class TestIdleWork:
@@ -162,27 +151,6 @@ class TestIdleWork:
 
         assert harness.missing == []
         assert harness.second_looks == 0
-
-    def test_other_threads_take_turns_when_one_works(self) -> None:
-        """Else a call to SNS that hangs would stop every project of the batch."""
-        log, took = Log(), list[bool]()
-
-        def work() -> None:
-            other = Thread(target=turns.take)
-            other.start()
-            other.join(DEADLOCK_SECONDS)
-            took.append(not other.is_alive())
-
-        due = iter([work])
-        turns = Turns(
-            [log.task("a", 8.0)],
-            log.time.time_left,
-            log.time.sleep,
-            lambda: next(due, None),
-        )
-        turns.take()
-
-        assert took == [True]
 
     def test_task_that_wakes_up_waits_when_a_thread_looks_for_work(self) -> None:
         asleep, awake, started = Event(), Event(), Event()

@@ -1,8 +1,7 @@
 """A batch over fakes: the outcome of each record, among failing others."""
 
 import threading
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,7 +18,6 @@ from tests.support.builders import (
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
-    FakeDeadLetters,
     FakeTicketStore,
     FakeTime,
     held,
@@ -30,10 +28,6 @@ from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
-    Cancelled,
-    Reason,
-    Slot,
-    TimeLeft,
 )
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -44,11 +38,9 @@ from ticket_numbering.contract.errors import (
     NotAttemptedError,
     SequenceContentionError,
     StoreRefusedError,
-    StoreThrottledError,
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
-from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import (
@@ -293,18 +285,6 @@ class TestOncePerKey:
 class TestAnnouncedAtLeastOnce:
     """Every number of a batch is announced, with the same event id every time."""
 
-    def test_numbers_are_announced_in_their_order_when_digits_are_added(
-        self, system: System
-    ) -> None:
-        """As text, 10 would come before 9."""
-        system.store.fill(8)
-
-        system.handle(*[queue_record() for _ in range(3)])
-
-        assert system.publisher.ids == ["PROJ-9", "PROJ-10", "PROJ-11"]
-        assert system.publisher.replayed == [False] * 3
-        assert system.publisher.calls == 1
-
     @pytest.mark.parametrize("receive_count", [1, 2, 10])
     def test_same_event_is_announced_again_when_replayed(
         self, system: System, receive_count: int
@@ -383,24 +363,6 @@ class TestNothingLost:
 class TestOneBadMessageHarmsOnlyItself:
     """Neighbours of a failure get their numbers."""
 
-    @pytest.mark.parametrize("body", ["nonsense", "[1]", None])
-    def test_neighbours_are_numbered_when_a_message_is_poison(
-        self, system: System, body: str | None
-    ) -> None:
-        found = system.handle(queue_record(), SQSRecord("1", body), queue_record())
-
-        assert found == ["PROJ-1", InvalidMessageError, "PROJ-2"]
-
-    def test_neighbours_are_numbered_when_the_dead_letter_queue_hangs(
-        self, system: System
-    ) -> None:
-        system.dead_letters = _HangingDeadLetters(time=system.time)
-
-        found = system.handle(queue_record("{"), queue_record())
-
-        assert found == [DeadLetterError, "PROJ-1"]
-        assert system.publisher.ids == ["PROJ-1"]
-
     def test_new_requests_are_numbered_when_the_lookup_of_others_takes_long(
         self, system: System
     ) -> None:
@@ -422,26 +384,6 @@ class TestOneBadMessageHarmsOnlyItself:
         assert store.blocks[0].requests == requests[looked_up : looked_up + 50]
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
-
-    def test_project_is_numbered_when_more_are_contended_than_there_are_threads(
-        self, system: System
-    ) -> None:
-        """A project that backs off gives its thread to one that need not wait."""
-        projects = [f"P{number}" for number in range(MAX_PROJECTS_SIDE_BY_SIDE)]
-
-        def throttled(block: Block) -> Cancelled | None:
-            system.time.sleep(0.1)
-            slots = [Slot(Reason.THROTTLED)] * len(block.requests)
-            return Cancelled(slots) if block.project_id in projects else None
-
-        system.max_attempts = 25
-        system.store.faults += [throttled] * 999
-        records = [queue_record(create_ticket(name)) for name in [*projects, "CALM"]]
-
-        # A single thread, so that the outcome is the same every time.
-        report = system.report(*records, pool=lambda _: ThreadPoolExecutor(1))
-
-        assert outcomes(report) == [StoreThrottledError] * len(projects) + ["CALM-1"]
 
     @pytest.mark.parametrize(
         ("fault", "error"),
@@ -585,19 +527,3 @@ class _SlowLookups(FakeTicketStore):
         for _ in range(0, len(keys), 100):
             self._time.sleep(self.seconds_a_call)
         return super().read_keys(keys)
-
-
-@dataclass
-class _HangingDeadLetters(FakeDeadLetters):
-    """Takes nothing, and most of an invocation's time to say so."""
-
-    time: FakeTime = field(default_factory=FakeTime)
-
-    def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
-    ) -> dict[str, DeadLetterError]:
-        del time_left
-        self.time.sleep(24.0)
-        return {
-            letter.record.message_id: DeadLetterError("hung") for letter in dead_letters
-        }
