@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
@@ -28,6 +28,8 @@ _TITLES: Final = (
     "Backups are never test-restored",
     "Explain idempotency keys 🔑",
 )
+_PRIORITIES: Final[tuple[Priority, ...]] = ("low", "medium", "high", "urgent")
+"""Those of version 1: the deployed worker can be older than this command."""
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
 _REPEATS: Final = 4
 
@@ -98,7 +100,7 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
         "project_id": project_id,
         "idempotency_key": f"{project_id.lower()}-form-{serial:04}",
         "title": title,
-        "priority": PRIORITIES[serial % len(PRIORITIES)],
+        "priority": _PRIORITIES[serial % len(_PRIORITIES)],
         "reporter": "sample@example.com",
     }
 

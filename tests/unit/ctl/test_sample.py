@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from simulation.requests import VERSION_1, validator
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
@@ -38,6 +39,16 @@ def test_sample_has_tickets_repeats_a_reused_key_a_reached_cap_and_poison(
     assert not capped.accepts(2)
     assert capped.key not in requests
     assert capped.project_id in {key.project_id for key in requests}
+
+
+def test_sample_is_of_version_1() -> None:
+    """The worker that `ticketctl verify` asks can be older than the command."""
+    version_1 = validator({"properties": VERSION_1, "additionalProperties": False})
+    messages = sample_messages()
+
+    for body in (*messages.first, *messages.later):
+        if request_of(body):
+            version_1.validate(json.loads(body))
 
 
 @pytest.mark.parametrize(("number", "poison"), [(1, 0), (1000, 0), (100, 1), (100, 10)])

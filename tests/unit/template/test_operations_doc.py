@@ -175,7 +175,7 @@ class TestLog:
         counts = next(iter(metrics))
 
         assert names({log["`outcome`"][1]: []}) == WORDS["outcome"]
-        assert names({messages: []}, "`(record [a-z]+)`") == WORDS["message"]
+        assert names({messages: []}, "`([a-z ]+)`") == WORDS["message"]
         assert names({counts: []}) == {one.metric for one in RESULTS}
 
     @pytest.mark.parametrize("field", WORDS)

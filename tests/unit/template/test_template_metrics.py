@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import pytest
 
@@ -25,6 +25,7 @@ from tests.support.template_loader import (
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import Metric, logger, metrics
+from ticket_numbering.worker.results import Poison, Result, Retry
 
 OURS = "TicketNumbering"
 
@@ -412,20 +413,21 @@ class TestLateAnnouncements:
         assert not is_on(alarm, {SECONDS: [61, 60, 0]})
 
 
+ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
+
+
 class TestPoisonShare:
     """A release that refuses valid messages is noticed, and rolled back."""
 
     @staticmethod
     def is_on(poison: Sequence[float], **others: Sequence[float]) -> bool:
-        assigned = others.get("assigned", [100.0] * len(poison))
-        nothing = [0.0] * len(poison)
+        """Tell whether the alarm is on; by default each period assigns 100 numbers."""
         samples: dict[str, Sequence[float]] = {
+            **dict.fromkeys(ANSWERS, [0.0] * len(poison)),
+            Metric.ASSIGNED: [100.0] * len(poison),
             Metric.POISON: poison,
-            Metric.ASSIGNED: assigned,
-            Metric.REPLAYED: others.get("replayed", nothing),
-            Metric.REFUSED: others.get("refused", nothing),
         }
-        return is_on(properties("PoisonShareAlarm"), samples)
+        return is_on(properties("PoisonShareAlarm"), samples | others)
 
     def test_alarm_is_on_when_a_canary_refuses_all_that_it_gets(self) -> None:
         [share] = re.findall(r"(\d+)Percent", deployment_type())
@@ -433,16 +435,16 @@ class TestPoisonShare:
         assert self.is_on([int(share)] * 2, assigned=[100.0 - int(share)] * 2)
 
     def test_alarm_is_on_when_a_release_refuses_all(self) -> None:
-        assert self.is_on([50, 50], assigned=[0, 0])
+        assert self.is_on([50, 50], **{Metric.ASSIGNED: [0, 0]})
 
     def test_alarm_is_off_when_few_messages_are_poison(self) -> None:
-        assert not self.is_on([4, 4, 4, 4], assigned=[0, 0, 0, 0])
+        assert not self.is_on([4, 4, 4, 4], **{Metric.ASSIGNED: [0, 0, 0, 0]})
         assert not self.is_on([5, 5, 5, 5])
 
     def test_alarm_is_off_when_the_share_lasts_one_period(self) -> None:
         assert not self.is_on([0, 50, 0, 0])
         assert not self.is_on([GAP, 50, GAP, GAP])
 
-    @pytest.mark.parametrize("answered", ["replayed", "refused"])
-    def test_alarm_is_off_when_others_were_answered(self, answered: str) -> None:
-        assert not self.is_on([9, 9], assigned=[0, 0], **{answered: [991, 991]})
+    @pytest.mark.parametrize("answer", ANSWERS)
+    def test_alarm_is_off_when_others_were_answered(self, answer: Metric) -> None:
+        assert not self.is_on([9, 9], **{Metric.ASSIGNED: [0, 0], answer: [991, 991]})
