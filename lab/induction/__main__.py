@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from induction.axioms import AXIOMS, OUT, source
 from induction.ending import end_after
-from induction.proving import history, obligations, path
-from induction.rules import PATHS, RULES
-from induction.steps import STEPS, Rules
+from induction.proving import PROVED, controls, history, obligations, path
+from induction.rules import CONDITIONS, PATHS, RULES
+from induction.steps import ASKED, STEPS, Rules
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "proof.md"
 
 
 def main() -> Iterator[str]:
@@ -16,29 +20,44 @@ def main() -> Iterator[str]:
         print(f"axiom {number}, {source(axiom)}: {axiom.text} ({axiom.used})")
     for text in OUT:
         print(f"not in the model: {text}")
+    yield from _prove()
+    yield from _refute()
+
+
+def _prove() -> Iterator[str]:
+    every = [*obligations()]
     proved: Counter[str] = Counter()
-    left_alone = 0
-    for obligation in obligations():
-        if obligation.is_proved():
-            proved[obligation.step] += 1
-            left_alone += obligation.is_known
-        else:
-            yield f"not proved: {obligation.step}: {obligation.name}"
+    for one in every:
+        verdict = one.verdict()
+        proved[one.step] += verdict == PROVED
+        if verdict != PROVED:
+            yield f"not proved, {verdict}: {one.step}: {one.name}"
     for step, count in proved.items():
         print(f"{step}: {count} obligations proved")
-    print(
-        f"together: {proved.total()} obligations proved, "
+    left_alone = sum(one.is_known for one in every)
+    yield from _said(
+        f"{proved.total()} obligations proved, "
         f"{left_alone} of them about what a step leaves alone"
     )
-    taken = {
-        step
-        for schedule in PATHS
-        if path(schedule, Rules())
-        for step in schedule.split()
-    }
+    must_fail = controls(every)
+    failed = [one.step for one in must_fail if one.verdict() == PROVED]
+    yield from (f"what is known contradicts itself: {step}" for step in failed)
+    yield from _said(f"{len(must_fail)} controls, {len(failed) or 'none'} proved")
+    promised = {rule.breaks.name for rule in RULES}
+    for name in sorted(promised - {one.name for one in every}):
+        yield f"no obligation: {name}"
+
+
+def _refute() -> Iterator[str]:
+    taken = set()
+    for schedule, shows in PATHS.items():
+        if path(schedule, Rules(), shows):
+            taken.update(schedule.split())
+        else:
+            yield f"no path: {schedule}"
     for step in STEPS.keys() - taken:
         yield f"on no path: {step}"
-    for rule in RULES:
+    for rule in (*RULES, *CONDITIONS):
         lines = history(rule)
         if lines is None:
             yield f"not refuted: {rule.name}"
@@ -46,7 +65,19 @@ def main() -> Iterator[str]:
         print(f"without {rule.name!r}, {rule.breaks.name!r} is broken:")
         for line in lines:
             print(f"    {line}")
-    print(f"{len(RULES)} rules refuted, each step of {len(STEPS)} taken on a path")
+    for name in sorted(ASKED ^ {rule.name for rule in (*RULES, *CONDITIONS)}):
+        yield f"in the model alone, or not in it: {name}"
+    print(f"each step of {len(STEPS)} taken on a path")
+    yield from _said(
+        f"{len(RULES)} known-bad rules and {len(CONDITIONS)} conditions refuted"
+    )
+
+
+def _said(figures: str) -> Iterator[str]:
+    """Print figures, which the page has too."""
+    print(figures)
+    if f" {figures}" not in PAGE.read_text(encoding="utf-8"):
+        yield f"not in docs/proof.md: {figures}"
 
 
 if __name__ == "__main__":

@@ -11,13 +11,16 @@ from induction.domain import KEY, NUMBER, Domain, Term
 from induction.state import State
 from induction.steps import Rules
 
+OfStep = Callable[[State, State, Domain, Rules], Term]
+"""A formula about the states before and after a step."""
+
 
 @dataclass(frozen=True)
 class Promise:
     """A promise; its conditions can be dropped, as rules can."""
 
     name: str
-    holds: Callable[[State, State, Domain, Rules], Term]
+    holds: OfStep
 
 
 def _of_state(name: str, holds: invariant.Property) -> Promise:

@@ -4,10 +4,13 @@ A schedule names the steps of the path; which worker, number and key each of the
 is for Z3 to find, and there is no such path while the rule is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import z3
+
+from induction.domain import NUMBER, YES, Domain, Term
 from induction.promises import (
     A_NUMBER_STAYS,
     CAPS,
@@ -17,8 +20,11 @@ from induction.promises import (
     NOTHING_BETWEEN,
     ONE_NUMBER,
     REFUSALS_STAND,
+    OfStep,
     Promise,
 )
+from induction.state import IMPORTED, RESERVED, State
+from induction.steps import Rules
 
 
 @dataclass(frozen=True)
@@ -65,14 +71,40 @@ RULES: Final[Sequence[Rule]] = (
     Rule("once the numbers have reached it", REFUSALS_STAND, "refuse block"),
     Rule("the head's own chain", CHAIN, "block learn block"),
     Rule("no date before the head's", DATES, "block learn block"),
-    # The conditions, beside their promises in docs/proof.md.
+)
+
+CONDITIONS: Final[Sequence[Rule]] = (
     Rule("clocks within a day", DATES, "block learn block"),
     Rule("while records are kept", ONE_NUMBER, "block expire learn block"),
     Rule("until a seed is finished", REFUSALS_STAND, "jump query refuse block"),
 )
+"""They stand beside their promises in docs/proof.md."""
 
-PATHS: Final[Sequence[str]] = (
-    "block learn block mark lose tick expire refuse",
-    "jump adopt look reserve again look look finish read_above import query",
-)
-"""Every step is taken on one of these, with every rule kept."""
+
+def _anything(_: State, s: State, d: Domain, rules: Rules) -> Term:
+    return YES
+
+
+def _a_seed_below_another(_: State, s: State, d: Domain, rules: Rules) -> Term:
+    """It began after the other one, or it would have been the highest."""
+
+    def is_below(n: Term, m: Term) -> Term:
+        return z3.And(n < m, s.finished(n), z3.Not(s.topped(n)), s.topped(m))
+
+    return d.some([NUMBER, NUMBER], is_below)
+
+
+def _over_a_reserved_number(before: State, s: State, d: Domain, rules: Rules) -> Term:
+    def is_over(n: Term) -> Term:
+        return z3.And(before.kind(n) == RESERVED, s.kind(n) == IMPORTED)
+
+    return d.some([NUMBER], is_over)
+
+
+PATHS: Final[Mapping[str, OfStep]] = {
+    "block learn block mark lose tick expire refuse": _anything,
+    "jump adopt look reserve again look look finish read_above import query": _anything,
+    "jump jump look reserve finish": _a_seed_below_another,
+    "jump read_above import": _over_a_reserved_number,
+}
+"""With every rule kept, each step is taken; and what the last one shows can happen."""

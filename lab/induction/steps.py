@@ -26,6 +26,9 @@ from induction.state import (
     State,
 )
 
+ASKED: Final[set[str]] = set()
+"""The rules that the model has asked for so far."""
+
 
 @dataclass
 class Rules:
@@ -33,13 +36,18 @@ class Rules:
 
     broken: frozenset[str] = frozenset()
 
+    def drops(self, rule: str) -> bool:
+        """Return whether a rule is broken."""
+        ASKED.add(rule)
+        return rule in self.broken
+
     def keeps(self, rule: str) -> Term:
         """Return whether the model keeps a rule."""
-        return NO if rule in self.broken else YES
+        return NO if self.drops(rule) else YES
 
     def keep(self, rule: str, guard: Term) -> Term:
         """Return a guard, unless its rule is broken."""
-        return YES if rule in self.broken else guard
+        return YES if self.drops(rule) else guard
 
 
 @dataclass
@@ -86,12 +94,12 @@ def learn(s: State, d: Domain, rules: Rules) -> Step:
     w, v, size = d.fresh(WORKER), d.fresh(NUMBER), d.fresh(NUMBER)
     next_one = s.seen(w) + 1
     guards = [s.ticket(v)]
-    if "only what is committed counts" in rules.broken:
+    if rules.drops("only what is committed counts"):
         guards.append(v == next_one)
-    if "past the taken run alone" in rules.broken:
+    if rules.drops("past the taken run alone"):
         guards.append(z3.And(s.ticket(next_one), size > 0, v == s.seen(w) + size))
     for rule, kind in (("reserved", RESERVED), ("imported", IMPORTED)):
-        if f"not past {rule} numbers" in rules.broken:
+        if rules.drops(f"not past {rule} numbers"):
             guards.append(z3.And(v == next_one, s.kind(v) == kind))
     return Step(z3.Or(guards), _holds(s, rules, w, v), {"worker": w, "head": v})
 
@@ -99,7 +107,7 @@ def learn(s: State, d: Domain, rules: Rules) -> Step:
 def _holds(s: State, rules: Rules, w: Term, v: Term) -> State:
     date = z3.If(s.ticket(v), s.date(v), NO_DATE)
     after = replace(s, seen=put(s.seen, w, v), seen_date=put(s.seen_date, w, date))
-    if "the head's own chain" in rules.broken:
+    if rules.drops("the head's own chain"):
         return after
     return replace(after, seen_chain=put(s.seen_chain, w, s.link(v)))
 
@@ -117,7 +125,7 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
     def recorded(k: Term) -> Term:
         n = places(k)
         is_last = n == first + size - 1
-        left_out = z3.And("each ticket with its key" in rules.broken, is_last)
+        left_out = z3.And(rules.drops("each ticket with its key"), is_last)
         return z3.And(inside(n), keys(n) == k, z3.Not(left_out))
 
     def each(n: Term) -> Term:
@@ -135,7 +143,7 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
 
     is_far = s.seen_date(w) - now > DAY
     later = z3.If(z3.Or(is_far, s.seen_date(w) < now), now, s.seen_date(w))
-    date = now if "no date before the head's" in rules.broken else later
+    date = now if rules.drops("no date before the head's") else later
     clocks = z3.And(s.clock() <= now, now <= s.clock() + DAY)
     guard = z3.And(
         size > 0,
@@ -161,7 +169,7 @@ def refuse(s: State, d: Domain, rules: Rules) -> Step:
     """A worker refuses a request at its cap, after a transactional read of its key."""
     w, k, cap = d.fresh(WORKER), d.fresh(KEY), d.fresh(NUMBER)
     reached = s.seen(w) >= cap
-    if "once the numbers have reached it" in rules.broken:
+    if rules.drops("once the numbers have reached it"):
         reached = s.seen(w) + 1 >= cap
     unread = rules.keep("no refusal of a numbered request", s.record(k) == 0)
     after = replace(
@@ -255,9 +263,9 @@ def reserve(s: State, d: Domain, rules: Rules) -> Step:
         witness=put(s.witness, n, s.high(o, n)),
     )
     guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) == NOTHING)
-    if "a second put" in rules.broken:
+    if rules.drops("a second put"):
         after, guard = replace(s, due=due), z3.And(s.phase(o) == CLOSING, s.due(o, n))
-    if "a failed put is none" in rules.broken:
+    if rules.drops("a failed put is none"):
         guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) != NOTHING)
         after = replace(s, due=due)
     return Step(guard, after, {"operator": o, "number": n})
@@ -313,9 +321,9 @@ def mark(s: State, d: Domain, rules: Rules) -> Step:
     """Void or erase: number, key, chain, date and `origin` stay."""
     n, after = d.fresh(NUMBER), s
     guard = s.keyed(n)
-    if "no mark without a ticket" in rules.broken:
+    if rules.drops("no mark without a ticket"):
         guard = z3.And(n > 0, s.kind(n) == NOTHING)
-    if rules.broken & {"no mark without a ticket", "origin stays"}:
+    if rules.drops("no mark without a ticket") or rules.drops("origin stays"):
         after = replace(s, kind=put(s.kind, n, TICKET))
     return Step(guard, after, {"number": n})
 

@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from operator import methodcaller as call
 from typing import Any
 
 import pytest
+from greenlet import getcurrent
 
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
@@ -18,6 +20,7 @@ from simulation.aws.topics import Topic
 from simulation.chains import Chains
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
+from simulation.engine.tasks import Process, Task
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.known_bad.algorithms import KNOWN_BAD
 from simulation.producers import Sending, request
@@ -402,6 +405,36 @@ class TestChains:
 
         with pytest.raises(Violation) as caught:
             Chains(harness.monitor, timedelta()).decided(written(new, assignment))
+
+        assert caught.value.check is check
+
+
+class TestAttempts:
+    """A ticket that does not fit its head shows when a worker tries it."""
+
+    @pytest.mark.parametrize(
+        ("chain", "back", "check"),
+        [
+            ("another", timedelta(), Check.CHAIN),
+            (None, timedelta(hours=1), Check.DATE),
+        ],
+    )
+    def test_violation_is_seen_when_the_block_is_not_decided(
+        self, chain: str | None, back: timedelta, check: Check
+    ) -> None:
+        chains = Chains(Harness().monitor, timedelta())
+        head = block_of([create_ticket()])
+        [first] = head.tickets
+        chains.decided(written(first, first.assignment))
+        date = timestamp(datetime.fromisoformat(ASSIGNED_AT) - back)
+        tried = block_of([create_ticket()], 2, date, chain or head.last.chain)
+        [second] = tried.tickets
+        items = written(second, second.assignment).values()
+        request = {"TransactItems": [{"Put": {"Item": item}} for item in items]}
+        attempt = partial(chains.noted, "> transact_write_items", (request, None))
+
+        with pytest.raises(Violation) as caught:
+            Task(getcurrent(), Process("worker"), "worker", attempt).switch()
 
         assert caught.value.check is check
 
