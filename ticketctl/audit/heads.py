@@ -46,10 +46,12 @@ def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
     """Read a file of heads; of all projects if none are named.
 
     Raises:
-        InputError: It cannot be read, or a line is no head.
+        InputError: It cannot be read, or has no head, or a line is none.
     """
     with open_lines(path, "jsonl") as lines:
         heads = [_head(path, line) for line in lines]
+    if not heads:
+        raise InputError(f"{shown_name(path)}: no head")
     return [head for head in heads if not projects or head.project_id in projects]
 
 

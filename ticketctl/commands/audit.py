@@ -79,7 +79,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
             "give both --tickets-table and --keys-table: they belong together"
         )
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
-    known = read_heads(save) if save and Path(save).exists() else []
+    known = read_heads(save) if save and _is_begun(save) else []
     heads = [head for path in check or () for head in read_heads(path, projects)]
     last = _last_heads(since, projects) if since else []
     stack = stack_of(ctx)
@@ -108,6 +108,9 @@ def _last_heads(path: str, projects: Sequence[str]) -> Sequence[Head]:
     last = last_heads(read_heads(path, projects))
     if missing := {*projects} - {head.project_id for head in last}:
         raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
-    if not last:
-        raise InputError(f"{path}: no head")
     return last
+
+
+def _is_begun(path: str) -> bool:
+    """Tell whether a file of heads has any."""
+    return Path(path).exists() and Path(path).stat().st_size > 0

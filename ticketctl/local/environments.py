@@ -34,6 +34,9 @@ _VARIABLES = {
     "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
+    "client-cert": "SSL_CLIENT_CERT",
+    "proxy": "ALL_PROXY",
+    "trusted-host": "UV_INSECURE_HOST",
 }
 # pip trusts the machine's certificates: a proxy may need one. And it takes a package
 # from any index that has it; the hashes make that safe.

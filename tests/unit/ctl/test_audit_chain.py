@@ -785,6 +785,14 @@ class TestHeadFiles:
         with pytest.raises(InputError, match=r"heads\.jsonl:2: no head"):
             read_heads(str(file))
 
+    def test_file_is_refused_when_it_has_no_head(self, tmp_path: Path) -> None:
+        """A failed download must not pass as a check."""
+        file = tmp_path / "heads.jsonl"
+        file.touch()
+
+        with pytest.raises(InputError, match=r"heads\.jsonl: no head"):
+            read_heads(str(file))
+
     def test_file_is_refused_when_it_cannot_be_written(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written"):
             add_heads(str(tmp_path), [Head("A", 1, "v1:a")])
@@ -905,6 +913,7 @@ class TestKeptHeads:
 
     def test_each_head_is_saved_once(self, harness: Harness, kept: Path) -> None:
         harness.give(create_ticket("OPS"), 1)
+        kept.touch()
 
         for _ in range(2):
             audit(command_context(harness), save=str(kept))

@@ -10,6 +10,9 @@ LISTED: Final = """\
 :env:.find-links='/wheels https://example.org/wheels'
 :env:.disable-pip-version-check='1'
 global.cert='/etc/certificates.pem'
+global.client-cert='/etc/client.pem'
+global.proxy='http://proxy.example.org:3128'
+global.trusted-host='one.example.org\\ntwo.example.org'
 global.extra-index-url='file:///one/simple\\nfile:///two/simple'
 global.find-links='/elsewhere'
 global.index-url='https://example.org/simple'
@@ -54,6 +57,9 @@ class TestSettings:
             **uv_variables("", {}),
             "UV_FIND_LINKS": "/wheels,https://example.org/wheels",
             "SSL_CERT_FILE": "/etc/certificates.pem",
+            "SSL_CLIENT_CERT": "/etc/client.pem",
+            "ALL_PROXY": "http://proxy.example.org:3128",
+            "UV_INSECURE_HOST": "one.example.org two.example.org",
         }
 
     def test_setting_of_uv_stays_when_it_has_one(self) -> None:
