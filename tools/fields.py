@@ -109,6 +109,8 @@ def _value(schema: Mapping[str, Any]) -> str:
 
 def _scalar(schema: Mapping[str, Any]) -> str:
     match schema:
+        case {"format": form}:
+            return f"a {form}"
         case {"minimum": least, "maximum": most}:
             return f"{least:,} to {most:,}"
         case {"pattern": pattern, "maxLength": most} if pattern in _CHARACTERS:
@@ -118,7 +120,7 @@ def _scalar(schema: Mapping[str, Any]) -> str:
         case {"maxLength": most}:
             return f"text of at most {most:,} characters"
         case _:
-            return f"a {schema.get('format', schema['type'])}"
+            return f"a {schema['type']}"
 
 
 _LISTS: Final[Mapping[str, str]] = {
