@@ -184,11 +184,16 @@ setup:
 .venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
 # `ready` is a copy of the requirements: a switch of branches changes times, and not what is installed.
-%/ready: always
-	@cmp -s $(REQUIREMENTS) $@ || { \
-		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-			{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
-		$(PYTHON) -m ticketctl.local.environments $* $(REQUIREMENTS); }
+%/ready: always | .venv-uv/ready
+	@cmp -s $(REQUIREMENTS) $@ || $(call environments,$* $(REQUIREMENTS))
+
+# First and alone, so that a machine without network says so once.
+.venv-uv/ready:
+	@$(call environments) > /dev/null
+
+environments = { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
+	$(PYTHON) -m ticketctl.local.environments $(1); }
 
 always:
 

@@ -152,7 +152,8 @@ def _run(
     )
     if result.returncode:
         output = result.stderr + result.stdout
-        LOG.write_text(f"{shlex.join(map(str, command))}\n{output}")
+        with LOG.open("a") as log:  # Another environment may have failed beside it.
+            log.write(f"{shlex.join(map(str, command))}\n{output}")
         raise ToolError(f"{failed}: {reason(output)} (everything it said: {LOG})")
     return result.stdout
 
