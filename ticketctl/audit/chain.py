@@ -223,8 +223,10 @@ class ChainCheck:
     def _place_of(self, kind: Kind, item: Ticket) -> int:
         """Return the number that a problem names: the item's, or the one before it."""
         assigned_at = item.fields.get(ASSIGNED_AT)
-        is_of_before = _is_first_wrong(self.before.assigned_at, assigned_at)
-        return item.number - (kind is Kind.MISDATED and is_of_before)
+        is_of_before = kind is Kind.MISDATED and _is_first_wrong(
+            self.before.assigned_at, assigned_at
+        )
+        return item.number - 1 if is_of_before else item.number
 
     def _add(self, kind: Kind, number: int) -> None:
         runs = self.runs[kind]

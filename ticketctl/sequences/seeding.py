@@ -9,7 +9,7 @@ whoever holds it collides, sees that it is external, and reads again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from botocore.exceptions import ClientError
 
@@ -104,7 +104,7 @@ class Seed:
             f"a sequence only goes on, so give a number above {highest}"
         )
 
-    def _close(self) -> bool | None:
+    def _close(self) -> Literal[True] | None:
         """Reserve the number that a worker with an older read may still write.
 
         That is the number after the last ticket given here and, where earlier seeds or
@@ -124,7 +124,8 @@ class Seed:
             above = item.number
         if end + 1 < above:
             following.append(end + 1)
-        return all(self._reserve(number) for number in following) or None
+        are_reserved = all(self._reserve(number) for number in following)
+        return True if are_reserved else None
 
     def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
         """Return the item of a number that this seed takes."""

@@ -182,6 +182,7 @@ class Allocator:
             allocation.collisions += 1
             allocation.last_error = SequenceContentionError(TAKEN)
         allocation.head = None
+        is_in_step = step.collided and allocation.attempts > IMMEDIATE_RETRIES
         match step.action:
             case Split():
                 allocation.head = block.head
@@ -189,7 +190,7 @@ class Allocator:
             case BackOff(error):
                 allocation.conflicts += step.conflicted
                 return error
-            case _ if step.collided and allocation.attempts > IMMEDIATE_RETRIES:
+            case TryAt() | ReadAgain() if is_in_step:
                 return SequenceContentionError(TAKEN)
             case TryAt(head):
                 allocation.head = head

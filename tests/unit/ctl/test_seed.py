@@ -19,7 +19,7 @@ RECOVERY = ROOT / "docs" / "recovery.md"
 
 
 class TestSeed:
-    """A sequence goes on after the last number used elsewhere."""
+    """A sequence goes on after the last number of an external system."""
 
     @pytest.mark.parametrize(
         ("tickets", "last", "reserved"),
