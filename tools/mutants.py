@@ -10,6 +10,8 @@ from pathlib import Path
 BASELINE = Path("tests/mutants-baseline.txt")
 MUTANTS = Path("mutants")
 MUTMUT = ".venv-mutation/bin/mutmut"
+REFUSED = ("caught by type check", "timeout")
+"""States of a mutant that is refused, as in mutmut's own count."""
 COULD_NOT_RUN = 255
 """The exit status of a run that pytest refused, which mutmut counts as a timeout."""
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -17,15 +19,16 @@ EXPRESSION = re.compile(r"\b(AND|SET|REMOVE)\b|[#:(]\w")
 """Marks a text as an expression of DynamoDB, which is no sentence."""
 
 
-def survivors() -> Iterator[str]:
-    """Return the change of each mutant that no test refused.
+def survivors(results: str) -> Iterator[str]:
+    """Yield the names of the mutants that nothing refused.
 
-    One that runs into the time limit is refused, as in mutmut's own count.
+    Args:
+        results: The output of `mutmut results`, which leaves out what tests refused.
     """
-    for line in _mutmut("results").splitlines():
+    for line in results.splitlines():
         name, _, status = line.strip().rpartition(": ")
-        if status != "timeout":
-            yield change(_mutmut("show", name))
+        if status not in REFUSED:
+            yield name
 
 
 def without_tests(mutants: Path) -> list[str]:
@@ -65,7 +68,8 @@ def is_wording(mutant: str) -> bool:
 
 def main() -> None:
     """Fail for a survivor without an entry, or an entry without a survivor."""
-    survived = {mutant for mutant in survivors() if not is_wording(mutant)}
+    changes = {change(_mutmut("show", name)) for name in survivors(_mutmut("results"))}
+    survived = {mutant for mutant in changes if not is_wording(mutant)}
     explained = entries(BASELINE.read_text("utf-8"))
     problems = [
         *(f"survived, and not explained:\n{mutant}" for mutant in survived - explained),

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tools.mutants import change, entries, is_wording, without_tests
+from tools.mutants import change, entries, is_wording, survivors, without_tests
 
 SHOWN: Final = """\
 --- src/ticket_numbering/worker/worker.py
@@ -48,6 +48,24 @@ class TestBaseline:
 
     def test_entries_are_the_paragraphs_with_a_change(self) -> None:
         assert len(entries(BASELINE)) == 2
+
+
+class TestSurvivors:
+    """Mutants that need an entry."""
+
+    def test_survivors_are_all_but_those_that_types_or_the_time_limit_refused(
+        self,
+    ) -> None:
+        results = """
+    worker.x_one__mutmut_1: survived
+    worker.x_one__mutmut_2: caught by type check
+    worker.x_one__mutmut_3: timeout
+    worker.x_one__mutmut_4: no tests
+"""
+        assert [*survivors(results.strip("\n"))] == [
+            "worker.x_one__mutmut_1",
+            "worker.x_one__mutmut_4",
+        ]
 
 
 class TestWording:
