@@ -13,15 +13,24 @@ from tests.support.template_loader import (
     refusals,
     source,
 )
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.function.settings import Settings
 
 WORKER = source()["Resources"]["NumberingWorker"]["Properties"]
+SETTINGS = {
+    name: value
+    for name, value in WORKER["Environment"]["Variables"].items()
+    if not name.startswith("POWERTOOLS_")
+}
+"""The variables of the worker; those of Powertools are no settings of ours."""
+FIXED = {"max_attempts", "deadline_reserve_seconds"}
+"""Settings that no stack chooses."""
 VARIABLES = {
     value["Ref"]: name
-    for name, value in WORKER["Environment"]["Variables"].items()
-    if value.get("Ref") in parameters() and not name.startswith("POWERTOOLS_")
+    for name, value in SETTINGS.items()
+    if value.get("Ref") in parameters()
 }
-"""By the parameter that each has; those of Powertools are no settings of ours."""
+"""By the parameter that each has."""
 WITH_BOUNDS = [name for name in VARIABLES if "MaxValue" in parameters()[name]]
 NUMBERS = [name for name in VARIABLES if str(parameters()[name]["Default"]).isdigit()]
 
@@ -57,7 +66,12 @@ def longest_value(name: str) -> str:
 
 
 class TestSettings:
-    """The settings have the default and the bounds of the template."""
+    """The settings have the variables, default and bounds of the template."""
+
+    def test_each_setting_has_its_variable_and_each_variable_its_setting(self) -> None:
+        fields = {*Settings.model_fields, *Limits.model_fields} - {"limits"}
+
+        assert {name.lower() for name in SETTINGS} == fields - FIXED
 
     @pytest.mark.parametrize("name", VARIABLES)
     def test_default_is_that_of_the_template(self, name: str) -> None:
