@@ -247,7 +247,7 @@ class TestRange:
             {
                 "text": ({"title": "changed"}, "is not as it was announced"),
                 "field of a later release": (
-                    {"title": "changed", "due": "2027-01-01"},
+                    {"title": "changed", "of-a-later-release": True},
                     "has what this ticketctl does not know",
                 ),
             }
