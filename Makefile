@@ -74,7 +74,7 @@ test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; need
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
 # arm64, as the template's parameter has it.
-test-aws: .venv/ready  ## Check the facts of the proof on tables of its own in your AWS account, for three minutes; asks first (YES=1: does not); FULL=1: on a stack of its own too, 20 minutes.
+test-aws: .venv/ready  ## Check the facts of the proof in your AWS account, in 3 minutes; FULL=1: on a stack of its own too, in 20; asks first, unless YES=1.
 	@$(if $(FULL),$(MAKE) --no-print-directory package PACKAGE_ARCH=arm64)
 	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(FULL),--full .aws-sam/build) $(if $(YES),--yes)
 
@@ -107,12 +107,12 @@ explore: .venv/ready  ## Explore every state of small configurations of the same
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Mutation tests: every small change of src/, and of what writes or judges in ticketctl/, must fail a test, or be in the baseline; about an hour.
+mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, or the baseline say why not; an hour.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket, compared with four other algorithms; 8 minutes; PROFILE=fast or slow, TIMES=p50,p90,p99 or TIMES=report.json: other times of AWS; FULL=1: more seeds, and the plots, 20 minutes.
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes; docs/performance.md has the options.
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
