@@ -91,6 +91,7 @@ class Worker:
         # A number that is not announced holds its FIFO group; a refusal holds nothing.
         results = hold_back(numbers_reported(results, failures))
         results = refusals_reported(results, failures)
+        # Last: what is in the dead-letter queue does not come back for its event.
         results = dead_lettered(results, self.dead_letters, time_left)
         return BatchReport(results, batch.allocations, len(failures))
 
