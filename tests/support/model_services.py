@@ -6,6 +6,7 @@ from functools import cache
 from itertools import count
 from threading import RLock
 from typing import Any, Final, TypeVar
+from zlib import crc32
 
 from botocore.validate import validate_parameters
 
@@ -120,29 +121,68 @@ class OutsideClient:
         call = getattr(self.client, operation)
 
         def ask(**request: Any) -> Any:
-            self.requests[operation].append(request)
-            self._validate(operation, request)
-            if waiting := self.before.get(operation):
-                waiting.pop(0)()
+            self._begin(operation, request)
             return self._services.ask(lambda: call(**request))
 
         return ask
 
+    def _begin(self, operation: str, request: dict[str, Any]) -> None:
+        self.requests[operation].append(request)
+        self._validate(operation, request)
+        if waiting := self.before.get(operation):
+            waiting.pop(0)()
+
 
 class OutsideTables(OutsideClient):
-    """A client of both tables, which also describes and scans them."""
+    """A client of both tables, which also describes and scans them, and has pages.
+
+    A page takes a read unit, as does an item of a BatchGetItem.
+    """
+
+    page: int | None = None
+    """The items on a page, at most."""
 
     def describe_table(self, TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
-        """Return the table's key."""
+        """Return the table's key, and the count of its items."""
         names = [{"AttributeName": name} for name in SCHEMA[TableName]]
-        return {"Table": {"KeySchema": names}}
+        count = len(self._services.tables.items(TableName))
+        return {"Table": {"KeySchema": names, "ItemCount": count}}
 
     def scan(self, **request: Any) -> Any:
-        """Return all items in the first segment, a partition's in their order."""
-        self._validate("scan", request)
-        table, is_first = request["TableName"], request["Segment"] == 0
-        items = self._services.tables.items(table) if is_first else []
-        return {"Items": sorted(items, key=lambda item: key_of(item, SCHEMA[table]))}
+        """Return a page of a segment, which has whole partitions in their order."""
+        self._begin("scan", request)
+        schema = SCHEMA[request["TableName"]]
+        segment, segments = request["Segment"], request["TotalSegments"]
+        items = {
+            key_of(item, schema): item
+            for item in self._services.tables.items(request["TableName"])
+        }
+        mine = [
+            key for key in items if crc32(str(key[0]).encode()) % segments == segment
+        ]
+        return self._page([items[key] for key in sorted(mine)], request)
+
+    def query(self, **request: Any) -> Any:
+        """Return a page of a partition."""
+        answer = super().__getattr__("query")(**request)
+        return answer | self._page(answer["Items"], request)
+
+    def batch_get_item(self, **request: Any) -> Any:
+        """Return items by their keys."""
+        answer = super().__getattr__("batch_get_item")(**request)
+        units = sum(map(len, answer["Responses"].values()))
+        return answer | {"ConsumedCapacity": [{"CapacityUnits": units}]}
+
+    def _page(self, items: list[Any], request: dict[str, Any]) -> dict[str, Any]:
+        schema = SCHEMA[request["TableName"]]
+        if start := request.get("ExclusiveStartKey"):
+            last = key_of(start, schema)
+            items = [item for item in items if key_of(item, schema) > last]
+        page = items[: self.page]
+        answer = {"Items": page, "ConsumedCapacity": {"CapacityUnits": 1.0}}
+        if len(page) < len(items):
+            answer["LastEvaluatedKey"] = {name: page[-1][name] for name in schema}
+        return answer
 
 
 class OutsideQueues:

@@ -3,11 +3,10 @@
 import pickle
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Barrier
-from typing import Any
 
 import boto3
 import pytest
@@ -210,7 +209,7 @@ class TestKeys:
         tables.both("B", 7)
 
         assert only(audited(tables, "A")).numbers == (1, 2)
-        assert "scan" not in " ".join(tables.requests)
+        assert "scan" not in tables.dynamodb.requests
 
     def test_project_is_a_finding_when_it_has_no_tickets(self) -> None:
         """Most likely its name is wrong."""
@@ -284,7 +283,7 @@ class TestMalformedItems:
 
     def test_record_is_compared_when_one_before_it_is_malformed(self) -> None:
         tables = sequence(1)
-        tables.page = 3
+        tables.dynamodb.page = 3
         tables.key("A", 2, "key-2", fingerprint="")
         tables.key("A", 3, "key-3")
 
@@ -316,8 +315,10 @@ class TestLiveSystem:
         self,
     ) -> None:
         tables = sequence(1, 2)
+        tables.dynamodb.page = 2
         tables.on_pause = pytest.fail
-        tables.after["tickets"] = lambda: tables.both("A", 3)
+        scans = [int] * SEGMENTS
+        tables.dynamodb.before["scan"] = [*scans, lambda: tables.both("A", 3), *scans]
 
         report = audited(tables)
 
@@ -371,18 +372,7 @@ class TestLiveSystem:
         report = audited(tables)
 
         assert only(report).gaps == ((3, HIGHEST - 1),)
-        assert len(tables.requests) < 20
-
-
-@dataclass
-class Meeting(Tables):
-    """Tables whose scans go on when every segment is asked for."""
-
-    all_asked: Barrier = field(default_factory=partial(Barrier, SEGMENTS))
-
-    def scan(self, **request: Any) -> dict[str, Any]:
-        self.all_asked.wait(PATIENCE_SECONDS)
-        return super().scan(**request)
+        assert sum(map(len, tables.dynamodb.requests.values())) < 20
 
 
 class TestLargeTables:
@@ -391,8 +381,10 @@ class TestLargeTables:
     def test_memory_grows_by_few_bytes_a_ticket(self) -> None:
         """An audit keeps nothing else of the tables."""
         tables = sequence(*range(1, 5_001))
-        tables.page = 1_000_000
-        reading = AuditReading(TableReader(tables), AuditPlan("tickets", "keys"))
+        tables.dynamodb.page = 1_000_000
+        reading = AuditReading(
+            TableReader(tables.dynamodb), AuditPlan("tickets", "keys")
+        )
 
         reading.read()
 
@@ -404,7 +396,7 @@ class TestLargeTables:
         tables, seen = sequence(1, 2), list[tuple[int, int]]()
 
         audit_tables(
-            TableReader(tables),
+            TableReader(tables.dynamodb),
             AuditPlan("tickets", "keys"),
             lambda reading: seen.append((reading.tickets_read, reading.keys_read)),
         )
@@ -415,20 +407,28 @@ class TestLargeTables:
 
     def test_segments_are_read_side_by_side(self) -> None:
         """A page of one comes while another's is looked at."""
-        tables = Meeting()
+        tables = Tables()
+        meet = partial(Barrier(SEGMENTS).wait, PATIENCE_SECONDS)
+        tables.dynamodb.before["scan"] = [meet] * SEGMENTS * 2
 
         assert audited(tables).findings == []
-        assert tables.requests.count("scan tickets") == SEGMENTS
+        assert tables.dynamodb.before["scan"] == []
 
     @pytest.mark.parametrize(
-        ("step", "lacking"), [(1, "tickets"), (1, "keys"), (2, "no table")]
+        ("put", "step"),
+        [
+            (lambda tables, number: tables.key("A", number, f"key-{number}"), 1),
+            (lambda tables, number: tables.ticket("A", number, f"key-{number}"), 1),
+            (lambda tables, number: tables.both("A", number), 2),
+        ],
+        ids=["no tickets", "no records", "gaps"],
     )
     def test_audit_stops_when_the_tables_do_not_belong_together(
-        self, step: int, lacking: str
+        self, put: Callable[[Tables, int], None], step: int
     ) -> None:
-        tables = sequence(*range(step, step * (MAX_DOUBTS + 2), step))
-        tables.page = 1_000_000
-        tables.items.get(lacking, {}).clear()
+        tables = Tables(page=1_000_000)
+        for number in range(step, step * (MAX_DOUBTS + 2), step):
+            put(tables, number)
 
         with pytest.raises(InputError, match="do the two tables belong together"):
             audited(tables)
@@ -440,7 +440,7 @@ class TestLargeTables:
         """A second for every ten read units."""
         clock = Clock()
         reader = TableReader(
-            sequence(*range(1, 30)), RateLimiter(10, clock), clock.sleep
+            sequence(*range(1, 30)).dynamodb, RateLimiter(10, clock), clock.sleep
         )
 
         audit_tables(reader, AuditPlan("tickets", "keys", projects))
@@ -450,8 +450,8 @@ class TestLargeTables:
 
     def test_keys_are_read_again_when_dynamodb_was_too_busy(self) -> None:
         tables = sequence(*range(1, 151))
-        tables.busy = True
-        tables.page = 150
+        tables.faults.is_busy = True
+        tables.dynamodb.page = 150
 
         report = audited(tables, "A")
 
@@ -685,7 +685,7 @@ def test_tables_are_refused_before_they_are_read_when_they_have_other_keys(
 
 
 def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is() -> None:
-    clients = {"dynamodb": sequence(1, 2)}
+    clients = {"dynamodb": sequence(1, 2).dynamodb}
     stack = Stack("numbers", "x", {}, {}, boto3.Session(), clients)
     said: list[str] = []
 

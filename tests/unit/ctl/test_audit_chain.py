@@ -63,13 +63,13 @@ def add_block(
     return block
 
 
-def ticket_of(tables: Tables, number: int) -> dict[str, Any]:
-    return tables.items["tickets"]["A", str(number)]
+def ticket_of(tables: Tables, number: int) -> Any:
+    return tables.item("A", number)
 
 
-def key_of(tables: Tables, number: int) -> dict[str, Any]:
+def key_of(tables: Tables, number: int) -> Any:
     key = ticket_of(tables, number)["idempotency_key"]["S"]
-    return tables.items["keys"][f"A#{key}",]
+    return tables.item(f"A#{key}")
 
 
 def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
@@ -96,7 +96,7 @@ class TestRuns:
         tables = chained(7)
         last = chain_of(tables, 7)
         add_block(tables, 4, 8, last, labels=["b", "a"], attributes={"z": "", "a": "1"})
-        tables.page = page
+        tables.dynamodb.page = page
 
         assert not found(tables, *projects)
 
@@ -116,7 +116,7 @@ class TestRuns:
         tables = Tables(page=100_000)
         requests = create_tickets(10_050, "A")
         tables.put(*block_items(block_of(requests)))
-        for item in tables.items["tickets"].values():
+        for item in tables.items("tickets"):
             change(item, title="Changed")
 
         assert found(tables) == [(Kind.CHANGED, 1, len(requests))]
@@ -125,14 +125,14 @@ class TestRuns:
         """DynamoDB promises the order of a query alone."""
         tables = chained(12)
         change(ticket_of(tables, 11), title="Changed")
-        scan = tables.scan
+        scan = tables.dynamodb.scan
 
-        def unordered(**request: Any) -> dict[str, Any]:
+        def unordered(**request: Any) -> Any:
             answer = scan(**request)
             return answer | {"Items": answer["Items"][::-1]}
 
-        tables.page = 100
-        tables.scan = unordered  # type: ignore[method-assign]
+        tables.dynamodb.page = 100
+        tables.dynamodb.scan = unordered
 
         report = audited(tables)
 
@@ -151,7 +151,7 @@ class TestFalseAlarms:
         tables = chained(6)
         late = {number: ticket_of(tables, number) for number in (3, 4)}
         for number in late:
-            del tables.items["tickets"]["A", str(number)]
+            tables.remove("A", number)
         tables.on_pause = lambda: tables.put(*late.values())
 
         assert not found(tables, *projects)
@@ -182,7 +182,7 @@ class TestFalseAlarms:
         tables = chained(6)
         late = ticket_of(tables, 3)
         change(ticket_of(tables, 4), title="Changed")
-        del tables.items["tickets"]["A", "3"]
+        tables.remove("A", 3)
         tables.on_pause = lambda: tables.put(late)
 
         assert (Kind.CHANGED, 4, 4) in found(tables)
@@ -191,7 +191,7 @@ class TestFalseAlarms:
         tables = chained(6)
         late = ticket_of(tables, 3)
         change(late, title="Changed")
-        del tables.items["tickets"]["A", "3"]
+        tables.remove("A", 3)
         tables.on_pause = lambda: tables.put(late)
 
         assert (Kind.CHANGED, 3, 3) in found(tables)
@@ -274,7 +274,8 @@ def lose(tables: Tables, number: int) -> None:
 def remove(tables: Tables, number: int) -> None:
     """Delete a ticket and the record of its key."""
     key = key_of(tables, number)["id"]["S"]
-    del tables.items["tickets"]["A", str(number)], tables.items["keys"][key,]
+    tables.remove("A", number)
+    tables.remove(key)
 
 
 class TestLostTickets:
@@ -317,7 +318,7 @@ class TestLostTickets:
 
 def verified(tables: Tables) -> Any:
     """Return the problems that the verifier has with the tickets."""
-    return verifier()([*tables.items["tickets"].values()])
+    return verifier()(tables.items("tickets"))
 
 
 class TestVerifier:
@@ -330,7 +331,7 @@ class TestVerifier:
         """Run it with a file for each head; return the status and what it says."""
         for place, head in enumerate(heads):
             (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
-        answer = {"Items": [*tables.items["tickets"].values()]} | more
+        answer = {"Items": tables.items("tickets")} | more
         command = [sys.executable, "-I", str(VERIFIER)]
         ended = subprocess.run(  # noqa: S603 - the project's own program.
             [*command, *(f"{place}.jsonl" for place in range(len(heads)))],
@@ -433,7 +434,7 @@ class TestVerifier:
         with os.fdopen(writer, "wb") as closed:
             ended = subprocess.run(  # noqa: S603 - the project's own program.
                 [sys.executable, "-I", str(VERIFIER)],
-                input=json.dumps({"Items": [*tables.items["tickets"].values()]}),
+                input=json.dumps({"Items": tables.items("tickets")}),
                 text=True,
                 stdout=closed,
                 stderr=subprocess.PIPE,
@@ -618,7 +619,7 @@ class TestDamage:
         for item in (ticket_of(tables, 1), key_of(tables, 1)):
             change(item, chain=None, assigned_at="2020-01-01T00:00:00.000Z")
         change(key_of(tables, 1), fingerprint="v1:other")
-        del tables.items["tickets"]["A", "2"]
+        tables.remove("A", 2)
 
         assert (Kind.DIFFERING, 1) in found(tables, retention_days=30)
 
@@ -668,7 +669,7 @@ class TestHeads:
         item = ticket_of(tables, 3)
         spoil(item)
         if not item:
-            del tables.items["tickets"]["A", "3"]
+            tables.remove("A", 3)
 
         [finding] = [
             finding
@@ -804,7 +805,7 @@ class TestSince:
     def test_only_later_tickets_are_read(self) -> None:
         tables = chained(50)
         add_block(tables, 3, 51, chain_of(tables, 50))
-        tables.page = 100
+        tables.dynamodb.page = 100
         tables.on_pause = pytest.fail
 
         report = audited(tables, "A", since={"A": 50})
@@ -812,7 +813,7 @@ class TestSince:
         assert not report.findings
         assert only(report).numbers == (51, 52, 53)
         assert report.reading.tickets_read == 3
-        assert "scan" not in " ".join(tables.requests)
+        assert "scan" not in tables.dynamodb.requests
 
     def test_report_says_what_was_not_read(
         self, capsys: pytest.CaptureFixture[str]
@@ -830,7 +831,7 @@ class TestSince:
                 lambda tables: change(ticket_of(tables, 4), title="X"),
                 (Kind.CHANGED, 4, 4),
             ),
-            (lambda tables: tables.items["tickets"].pop(("A", "4")), (Kind.GAP, 4, 4)),
+            (lambda tables: tables.remove("A", 4), (Kind.GAP, 4, 4)),
         ],
     )
     def test_later_tickets_are_checked(

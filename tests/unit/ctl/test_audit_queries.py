@@ -27,14 +27,14 @@ def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
         database.execute(
             "CREATE TABLE key_records(project_id, number, idempotency_key)"
         )
-        for item in tables.items["tickets"].values():
+        for item in tables.items("tickets"):
             number = int(item["number"]["N"])
             key = item.get("idempotency_key", {}).get("S")
             origin = item.get("origin", {}).get("S", "")
             up_to = int(item.get("reserved_up_to", {}).get("N", "0"))
             values = item["project_id"]["S"], number, key, origin, up_to
             database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?)", values)
-        for item in tables.items["keys"].values():
+        for item in tables.items("keys"):
             record = item["project_id"]["S"], int(item["number"]["N"])
             key = item["idempotency_key"]["S"]
             database.execute("INSERT INTO key_records VALUES (?, ?, ?)", (*record, key))

@@ -29,7 +29,7 @@ BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "singl
 
 def exported(tables: Tables, *projects: str, **limits: Any) -> tuple[list[str], Export]:
     """Return the ticket keys of all items in their order, and the counts."""
-    reader = TableReader(tables, sleep=tables.sleep)
+    reader = TableReader(tables.dynamodb, sleep=tables.sleep)
     found = Export(reader, "tickets", projects, **limits)
     return [ticket.ticket_key for ticket in found.tickets()], found
 
@@ -47,7 +47,7 @@ class TestItems:
         self, projects: tuple[str, ...], page: int
     ) -> None:
         tables = sequence(*range(1, 12), seeds=[(12, 20), (20, 20)])
-        tables.page = page
+        tables.dynamodb.page = page
         if not projects:
             tables.both("B", 1)
 
@@ -63,7 +63,7 @@ class TestItems:
         self, projects: tuple[str, ...]
     ) -> None:
         tables, whole = sequence(1, 4, 6), sequence(*range(1, 7))
-        tables.on_pause = lambda: tables.items.update(whole.items)
+        tables.on_pause = lambda: tables.put(*whole.items("tickets"))
 
         found, counts = exported(tables, *projects)
 
@@ -82,7 +82,7 @@ class TestItems:
 
         gaps = [last - first + 1 for kind, first, last in expected if kind == "gap"]
         assert counts.missing == sum(gaps)
-        assert len(found) == len(tables.items["tickets"])
+        assert len(found) == len(tables.items("tickets"))
 
     def test_numbers_before_a_lost_ticket_are_missing(self) -> None:
         """It was numbered here, so no number before it is another system's."""
@@ -108,15 +108,15 @@ class TestItems:
     def test_item_comes_once_when_a_scan_has_another_order(self) -> None:
         """DynamoDB promises the order of a query alone."""
         tables = sequence(1, 2, 3, 5, 6)
-        scan = tables.scan
+        scan = tables.dynamodb.scan
 
-        def unordered(**request: Any) -> dict[str, Any]:
-            tables.page = 100
+        def unordered(**request: Any) -> Any:
+            tables.dynamodb.page = 100
             answer = scan(**request)
-            tables.page = 1
+            tables.dynamodb.page = 1
             return answer | {"Items": answer["Items"][::-1]}
 
-        tables.scan = unordered  # type: ignore[method-assign]
+        tables.dynamodb.scan = unordered
 
         found, counts = exported(tables)
 
@@ -131,12 +131,12 @@ class TestItems:
 
         assert found == keys(*range(2, 21, 2))
         assert counts.missing == 10
-        assert tables.requests.count("query tickets") == 2
+        assert len(tables.dynamodb.requests["query"]) == 2
 
 
 def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
     """Run the command on these tables."""
-    stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables)
+    stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables.dynamodb)
     status = 0
     try:
         export(command_context(stack), project=[*projects])
