@@ -17,8 +17,7 @@ import pytest
 import typer
 
 from tests.support.builders import create_ticket, ticket_fields
-from tests.support.canned_aws import client_error
-from tests.support.command_harness import Harness
+from tests.support.command_harness import Harness, cancel
 from tests.support.ctl_process import Ctl, canned_stack, command_context
 from tests.support.fakes import Clock
 from tests.support.sample_messages import FULL
@@ -762,7 +761,7 @@ class TestWaiting:
     def test_refusal_comes_later_when_the_key_is_held(self) -> None:
         ticket = create_ticket(max_number=2)
         self.harness.put(1, 2)
-        self.harness.before("transact_get_items", conflict, conflict)
+        self.harness.before("transact_get_items", cancel, cancel)
 
         [answer] = self.answers([ticket])
 
@@ -778,7 +777,3 @@ class TestWaiting:
         [answer] = self.answers([ticket])
 
         assert "damaged" in answer.problem
-
-
-def conflict() -> None:
-    raise client_error("TransactionCanceledException")
