@@ -14,7 +14,7 @@ from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
 from tests.support.cases import cases
 from tests.support.command_harness import TOPIC, Harness, interrupt, without_sleep
-from tests.support.ctl_process import Terminal
+from tests.support.ctl_process import Terminal, canned_stack
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
@@ -334,17 +334,10 @@ class PartlyAtFirst(FaultPlan):
         return Fault.PARTIAL if self.calls < 10 else None
 
 
-class ModelStack:
-    """A stack whose topic is the model's."""
-
-    outputs = {"AssignmentsTopicArn": TOPIC, "EventSource": SOURCE}  # noqa: RUF012
-
-    def __init__(self, seed: int = 1) -> None:
-        self.services = ModelServices(Choices(seed), PartlyAtFirst())
-
-    def client(self, service_name: str) -> Any:
-        assert service_name == "sns"
-        return self.services.sns
+def announcer_of(services: ModelServices) -> Announcer:
+    outputs = {"AssignmentsTopicArn": TOPIC, "EventSource": SOURCE}
+    stack = canned_stack(outputs, sns=services.sns)
+    return Announcer(stack, retry=without_sleep())
 
 
 def envelopes(count: int) -> list[Envelope]:
@@ -367,26 +360,25 @@ class TestPublishing:
     def test_event_is_published_again_when_sns_failed_to_take_it(
         self, seed: int
     ) -> None:
-        stack = ModelStack(seed)
+        services = ModelServices(Choices(seed), PartlyAtFirst())
         wanted = envelopes(25)
 
-        out = [*Announcer(stack, retry=without_sleep()).publish(wanted)]
+        out = [*announcer_of(services).publish(wanted)]
 
         assert out == wanted
-        published = stack.services.topic.published
-        assert published.keys() == {one.event.id for one in wanted}
+        assert services.topic.published.keys() == {one.event.id for one in wanted}
 
     def test_error_names_the_event_when_sns_refuses_it(self) -> None:
-        stack = ModelStack()
+        services = ModelServices(faults=PartlyAtFirst())
 
         def refuse(event: Any) -> None:
             if event["id"] == "PROJ-3":
                 raise ServiceError("InvalidParameter")
 
-        stack.services.topic.on_publish = refuse
+        services.topic.on_publish = refuse
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
-            list(Announcer(stack, retry=without_sleep()).publish(envelopes(4)))
+            list(announcer_of(services).publish(envelopes(4)))
 
     def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
         """A second's share at most in a batch."""

@@ -12,7 +12,7 @@ import typer
 
 from tests.support.builders import CALLER, create_ticket
 from tests.support.cases import plain_id
-from tests.support.command_harness import Harness, cancel, fail, line
+from tests.support.command_harness import Harness, cancel, fail, interrupt, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
 from ticketctl.aws.items import plain
@@ -658,10 +658,6 @@ class TestImport:
         self, harness: Harness
     ) -> None:
         """Ctrl-C ends it soon, and the written tickets stay."""
-
-        def interrupt() -> None:
-            raise KeyboardInterrupt
-
         harness.before("transact_write_items", *[lambda: None] * 9, interrupt)
 
         with pytest.raises(KeyboardInterrupt):

@@ -5,8 +5,8 @@ import io
 import json
 import tracemalloc
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,17 +16,15 @@ from typing import Any
 import pytest
 import typer
 
-from tests.support.builders import ASSIGNED_AT, create_ticket, ticket_fields
-from tests.support.canned_aws import client_error
-from tests.support.ctl_process import Ctl, command_context
+from tests.support.builders import create_ticket, ticket_fields
+from tests.support.command_harness import Harness, cancel
+from tests.support.ctl_process import Ctl, canned_stack, command_context
 from tests.support.fakes import Clock
-from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL
-from ticket_numbering.adapters.dynamodb_store import serialized
-from ticket_numbering.contract.dynamodb_items import key_item
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
+from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
 from ticketctl.commands.send import send as send_one
@@ -391,38 +389,9 @@ class Queue:
         return [[entry["MessageBody"] for entry in call] for call in self.calls]
 
 
-@dataclass(frozen=True)
-class FakeStack:
-    """A system with a queue, and the laboratory's tables."""
-
-    queue: Queue = field(default_factory=Queue)
-    dynamodb: Any = field(default_factory=lambda: ModelServices().dynamodb)
-    queue_url: str = QUEUE_URL
-    allowed_projects: str = ".*"
-
-    @property
-    def outputs(self) -> Mapping[str, str]:
-        return {
-            "CreateTicketQueueUrl": self.queue_url,
-            "IdempotencyKeysTableName": "keys",
-            "TicketsTableName": "tickets",
-            "AllowedProjects": self.allowed_projects,
-        }
-
-    def client(self, service_name: str) -> Any:
-        return {"sqs": self.queue, "dynamodb": self.dynamodb}[service_name]
-
-    def number(self, ticket: CreateTicket, number: int, **damage: Any) -> None:
-        """Write the record of a key, as the worker does."""
-        assigned = Assignment(number, ticket.fingerprint, ASSIGNED_AT)
-        item = serialized(key_item(ticket, assigned, None) | damage)
-        self.dynamodb.put_item(TableName="keys", Item=item)
-
-    def reach(self, number: int, project_id: str = "PROJ") -> None:
-        """Let this be the project's last number."""
-        for one in range(1, number + 1):
-            item = serialized({"project_id": project_id, "number": one})
-            self.dynamodb.put_item(TableName="tickets", Item=item)
+def stack_with(queue: Queue, suffix: str = "", **limits: str) -> Stack:
+    outputs = {"CreateTicketQueueUrl": QUEUE_URL + suffix, **limits}
+    return canned_stack(outputs, sqs=queue)
 
 
 def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
@@ -506,14 +475,14 @@ class TestNothingLostOnTheWay:
         """Else it would drop the second within five minutes."""
         queue = Queue()
 
-        send(FakeStack(queue, queue_url=f"{QUEUE_URL}.fifo"), ["{}", "{}"])
+        send(stack_with(queue, ".fifo"), ["{}", "{}"])
 
         [entries] = queue.calls
         assert len({entry["MessageDeduplicationId"] for entry in entries}) == 2
 
     def test_send_fails_when_sqs_does_not_take_a_message(self) -> None:
         with pytest.raises(CloudError, match="Broken of no use"):
-            send(FakeStack(Queue([refuse(1, sender=True)])), ["{}", "{}"])
+            send(stack_with(Queue([refuse(1, sender=True)])), ["{}", "{}"])
 
 
 class TestOneTicket:
@@ -522,16 +491,16 @@ class TestOneTicket:
     def test_request_has_every_field_when_every_option_is_given(self) -> None:
         """Attributes are for files."""
         fields = {name: FULL[name] for name in FULL if name != "attributes"}
-        stack = FakeStack()
+        queue = Queue()
         options = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
 
         with pytest.raises(typer.Exit):
             send_one(
-                command_context(stack),
+                command_context(stack_with(queue)),
                 **{options.get(name, name): fields[name] for name in fields},
             )
 
-        [[body]] = stack.queue.bodies()
+        [[body]] = queue.bodies()
         assert json.loads(body) == fields
 
 
@@ -541,7 +510,7 @@ class TestDelivery:
     def test_status_is_3_when_sqs_does_not_take_a_message(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stack = FakeStack(Queue([refuse(1, sender=True)]))
+        stack = stack_with(Queue([refuse(1, sender=True)]))
 
         status = Delivery(stack, is_file=True).run(requests(3), 3)
 
@@ -558,7 +527,7 @@ class TestDelivery:
         def fail(_: list[dict[str, Any]]) -> dict[str, Any]:
             raise ConnectionError
 
-        delivery = Delivery(FakeStack(Queue([take_all, fail])), is_file=True)
+        delivery = Delivery(stack_with(Queue([take_all, fail])), is_file=True)
 
         with pytest.raises(ConnectionError):
             delivery.run(requests(30), 30)
@@ -574,7 +543,7 @@ class TestDelivery:
             for serial in range(count):
                 fields = ticket_fields("P", f"k-{serial}", description="x" * 2_000)
                 file.write(f"{json.dumps(fields)}\n")
-        forgetful = FakeStack(Queue(calls=deque(maxlen=0)))
+        forgetful = stack_with(Queue(calls=deque(maxlen=0)))
         command = partial(send_file, command_context(forgetful), str(path))
         tracemalloc.start()
         try:
@@ -597,10 +566,12 @@ class TestDelivery:
         assert capsys.readouterr().err == "importing: 2000 of 2600\n"
 
     def test_status_is_1_when_a_number_is_missing(
-        self, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        given, stack = requests(2), FakeStack()
-        stack.number(CreateTicket.parse(given[0].body), 7)
+        given = requests(2)
+        harness.give(CreateTicket.parse(given[0].body), 7)
+        outputs = {"CreateTicketQueueUrl": QUEUE_URL, **harness.outputs}
+        stack = canned_stack(outputs, sqs=Queue(), dynamodb=harness.dynamodb)
 
         status = Delivery(stack, timeout=0).run(given)
 
@@ -612,7 +583,7 @@ class TestDelivery:
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        Delivery(FakeStack(Queue()), as_json=True).run(requests(1))
+        Delivery(stack_with(Queue()), as_json=True).run(requests(1))
 
         [line] = map(json.loads, capsys.readouterr().out.splitlines())
         assert line["idempotency_key"].startswith("request-")
@@ -626,15 +597,18 @@ class TestDelivery:
 class TestAllowedProjects:
     """A typo in a project id is found before the worker refuses it."""
 
-    stack = FakeStack(allowed_projects="INV-20[0-9]{2}|WEB")
+    def setup_method(self) -> None:
+        self.queue = Queue()
+        stack = stack_with(self.queue, AllowedProjects="INV-20[0-9]{2}|WEB")
+        self.context = command_context(stack)
 
     def test_ticket_is_not_sent_when_its_project_is_not_allowed(self) -> None:
         """The pattern must match the whole id."""
         for project in ("INV-2O26", "WEB-2"):
             with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
-                send_one(command_context(self.stack), project=project, title="t")
+                send_one(self.context, project=project, title="t")
 
-        assert self.stack.queue.calls == []
+        assert self.queue.calls == []
 
     def test_projects_are_named_with_the_other_bad_lines(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -644,12 +618,12 @@ class TestAllowedProjects:
         path.write_text("\n".join(map(json.dumps, lines)))
 
         with pytest.raises(InputError, match="bad lines: 2, so nothing is sent"):
-            send_file(command_context(self.stack), str(path))
+            send_file(self.context, str(path))
 
         project, title = capsys.readouterr().err.splitlines()
         assert project.startswith(f"{path}:2: project_id: INV-2O26 does not match")
         assert title.startswith(f"{path}:3: title: ")
-        assert self.stack.queue.calls == []
+        assert self.queue.calls == []
 
     @pytest.mark.parametrize("unchecked", [True, False])
     def test_lines_are_skipped_when_their_projects_are_not_allowed(
@@ -659,14 +633,12 @@ class TestAllowedProjects:
         path = tmp_path / "my.jsonl"
         lines = [ticket_fields(project) for project in ("WEB", "INV-2O26", "INV-2026")]
         path.write_text("\n".join(map(json.dumps, lines)))
-        queue = Queue()
-        context = command_context(replace(self.stack, queue=queue))
 
         with pytest.raises(typer.Exit) as ended:
-            send_file(context, str(path), unchecked=unchecked, skip_invalid=True)
+            send_file(self.context, str(path), unchecked=unchecked, skip_invalid=True)
 
         assert ended.value.exit_code == (Status.OK if unchecked else Status.FOUND)
-        assert len(*queue.bodies()) == (3 if unchecked else 2)
+        assert len(*self.queue.bodies()) == (3 if unchecked else 2)
 
 
 class TestRate:
@@ -698,8 +670,9 @@ class TestRate:
 class TestWaiting:
     """Each request has one answer: its number, or why it has none."""
 
-    def setup_method(self) -> None:
-        self.clock, self.stack = Clock(), FakeStack()
+    @pytest.fixture(autouse=True)
+    def system(self, harness: Harness) -> None:
+        self.clock, self.harness = Clock(), harness
         self.coming: list[tuple[float, CreateTicket, int]] = []
         """Numbers that the worker gives at their times."""
 
@@ -707,12 +680,14 @@ class TestWaiting:
         self.clock.sleep(seconds)
         while self.coming and self.coming[0][0] <= self.clock.now:
             _, ticket, number = self.coming.pop(0)
-            self.stack.number(ticket, number)
+            self.harness.give(ticket, number)
 
     def answers(
         self, tickets: Iterable[CreateTicket], timeout: float = 60
     ) -> list[Answer]:
-        waiting = wait_for_numbers(self.stack, tickets, timeout, self.clock, self.sleep)
+        waiting = wait_for_numbers(
+            self.harness, tickets, timeout, self.clock, self.sleep
+        )
         return [*waiting]
 
     def test_numbers_come_once_when_they_are_committed(self) -> None:
@@ -740,7 +715,7 @@ class TestWaiting:
         """The request is a dead letter; its key's number is another's."""
         other = create_ticket(title="another")
         asked = other.model_copy(update={"title": "asked for"})
-        self.stack.number(other, 7)
+        self.harness.give(other, 7)
 
         [answer] = self.answers([asked])
 
@@ -752,8 +727,8 @@ class TestWaiting:
         """At once, and no other: not a lower number, an open end or another project."""
         full, open_end = create_ticket(max_number=2), create_ticket()
         higher, other = create_ticket(max_number=3), create_ticket("B", max_number=2)
-        self.stack.reach(2)
-        self.stack.reach(1, "B")
+        self.harness.put(1, 2)
+        self.harness.give(create_ticket("B"))
 
         refused, *later = self.answers([full, open_end, higher, other], timeout=5)
 
@@ -765,7 +740,7 @@ class TestWaiting:
     def test_highest_cap_counts_when_a_request_is_sent_with_several(self) -> None:
         low = create_ticket(max_number=1)
         high = low.model_copy(update={"max_number": 5})
-        self.stack.reach(2)
+        self.harness.put(1, 2)
         self.coming = [(2, low, 3)]
 
         [answer] = self.answers([low, high, low])
@@ -775,10 +750,9 @@ class TestWaiting:
     def test_number_is_found_when_it_is_committed_while_the_table_is_read(self) -> None:
         """The cap is reached by the request's own number."""
         ticket = create_ticket(max_number=2)
-        self.stack.reach(2)
-        self.stack.dynamodb.before["transact_get_items"] = [
-            lambda: self.stack.number(ticket, 2)
-        ]
+        self.harness.put(1, 2)
+        committed = partial(self.harness.give, ticket, 2)
+        self.harness.before("transact_get_items", committed)
 
         [answer] = self.answers([ticket])
 
@@ -786,22 +760,20 @@ class TestWaiting:
 
     def test_refusal_comes_later_when_the_key_is_held(self) -> None:
         ticket = create_ticket(max_number=2)
-        self.stack.reach(2)
-        self.stack.dynamodb.before["transact_get_items"] = [conflict] * 2
+        self.harness.put(1, 2)
+        self.harness.before("transact_get_items", cancel, cancel)
 
         [answer] = self.answers([ticket])
 
         assert "refused: " in answer.problem
-        assert len(self.stack.dynamodb.requests["transact_get_items"]) == 3
+        assert len(self.harness.dynamodb.requests["transact_get_items"]) == 3
 
     def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()
-        self.stack.number(ticket, 1, fingerprint="of no version")
+        self.harness.give(ticket)
+        key = ticket.idempotency_key
+        self.harness.change_record(key, fingerprint="of no version")
 
         [answer] = self.answers([ticket])
 
         assert "damaged" in answer.problem
-
-
-def conflict() -> None:
-    raise client_error("TransactionCanceledException")

@@ -348,12 +348,11 @@ class NewSubscription:
     sent: list[str] = field(default_factory=list)
     waiting: list[dict[str, Any]] = field(default_factory=list)
 
-    def client(self, _: str) -> "NewSubscription":
-        return self
-
-    @property
-    def outputs(self) -> dict[str, str]:
-        return {"CreateTicketQueueUrl": "requests"}
+    def probe(self) -> bool:
+        """Let a run of `verify` probe it for a minute."""
+        stack = canned_stack({"CreateTicketQueueUrl": "requests"}, sqs=self)
+        run = Run(stack, "announcements", clock=lambda: self.now)
+        return run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
 
     def send_message_batch(self, Entries: Any, **_: Any) -> Any:  # noqa: N803 - SQS's.
         for entry in Entries:
@@ -389,19 +388,15 @@ class TestProbe:
     ) -> None:
         """And neither sooner nor more often."""
         system = NewSubscription(deaf_to)
-        run = Run(system, "announcements", clock=lambda: system.now)
 
-        assert run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
-
+        assert system.probe()
         assert len(system.sent) == deaf_to + 1
         assert len(set(system.sent)) == 1
 
     def test_probe_gives_up_when_nothing_comes_for_its_patience(self) -> None:
         system = NewSubscription(deaf_to=1_000)
-        run = Run(system, "announcements", clock=lambda: system.now)
 
-        assert not run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
-
+        assert not system.probe()
         assert system.now == 60
 
 
