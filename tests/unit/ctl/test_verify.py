@@ -386,7 +386,7 @@ class TestProbe:
     def test_request_is_repeated_until_the_subscription_delivers(
         self, deaf_to: int
     ) -> None:
-        """And neither sooner nor more often."""
+        """And no more often."""
         system = NewSubscription(deaf_to)
 
         assert system.probe()
@@ -398,6 +398,7 @@ class TestProbe:
 
         assert not system.probe()
         assert system.now == 60
+        assert len(system.sent) < system.now, "it listens between two requests"
 
 
 @pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
