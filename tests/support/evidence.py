@@ -1,11 +1,15 @@
 """The verifier, and the table of tampering of `docs/evidence.md`."""
 
 import re
-import runpy
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from simulation.chains import VERIFIER as FUNCTIONS
+from tests.support.builders import SALT
 from tests.support.markdown_commands import ROOT
+from ticket_numbering.contract.chain import commitment_of
+from ticket_numbering.contract.dynamodb_items import COMMITMENT, ERASED
+from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 
 PAGE: Final = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
 VERIFIER: Final = ROOT / "docs" / "examples" / "verify.py"
@@ -28,16 +32,23 @@ def change(item: dict[str, Any], **texts: str | None) -> None:
             item[name] = {"S": text}
 
 
+def erase(item: dict[str, Any], record: dict[str, Any], title: str) -> None:
+    """Erase a ticket as `ticketctl erase` does, but for the title."""
+    commitment = commitment_of(SALT, record["fingerprint"]["S"])
+    marks = {"status": ERASED, "title": title, COMMITMENT: commitment}
+    change(item, **{SALT_NAME: None}, **marks)
+    change(record, fingerprint=f"{ERASED}:")
+
+
 def chain_after(ticket: Mapping[str, Any], previous: str) -> str:
     """Return the hash that the verifier wants of a ticket after another's hash."""
-    chain: str = runpy.run_path(str(VERIFIER))["chain"](ticket, {"chain": previous})
+    chain: str = FUNCTIONS["chain"](ticket, {"chain": previous})
     return chain
 
 
 def verifier() -> Any:
     """Return the verifier's `verify` for items of DynamoDB, and heads."""
-    found = runpy.run_path(str(VERIFIER))
-    plain, verify = found["plain"], found["verify"]
+    plain, verify = FUNCTIONS["plain"], FUNCTIONS["verify"]
     return lambda items, heads=(): verify([plain({"M": one}) for one in items], heads)
 
 

@@ -192,14 +192,14 @@ class OutsideQueues:
         """Serve the queues."""
         self._queues = services.queues
         self._clients = {
-            url: OutsideClient(services, Client("sqs", queue, network))
+            url: OutsideClient(services, Client("sqs", queue, network), "sqs")
             for url, queue in services.queues.items()
         }
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         return lambda QueueUrl, **request: getattr(  # noqa: N803 - as boto3 has it.
             self._clients[QueueUrl], operation
-        )(**request)
+        )(QueueUrl=QueueUrl, **request)
 
     def receive_message(self, **request: Any) -> Any:
         """Receive messages, in the form of the API."""

@@ -16,7 +16,6 @@ import typer
 
 from tests.support.audit_tables import Tables, audited, only
 from tests.support.builders import (
-    SALT,
     block_of,
     create_ticket,
     create_tickets,
@@ -24,14 +23,11 @@ from tests.support.builders import (
 from tests.support.cases import plain_id
 from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl, command_context
-from tests.support.evidence import VERIFIER, change, verifier
+from tests.support.evidence import VERIFIER, change, erase, verifier
 from tests.support.seed_items import block_items, imported_items
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
-    COMMITMENT,
-    ERASED,
     EXTERNAL,
     RESERVED,
 )
@@ -235,7 +231,7 @@ class TestFalseAlarms:
 
     def test_erased_ticket_verifies_by_its_commitment(self) -> None:
         tables = chained(3)
-        erase(tables, 2)
+        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
 
         assert not found(tables)
 
@@ -250,7 +246,7 @@ class TestFalseAlarms:
         self, name: str
     ) -> None:
         tables = chained(3)
-        erase(tables, 2)
+        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
         change(ticket_of(tables, 2), **{name: "left"})
 
         assert found(tables) == [(Kind.ERASED_WITH_TEXT, 2, 2)]
@@ -258,7 +254,7 @@ class TestFalseAlarms:
     def test_erased_ticket_differs_when_its_record_keeps_a_fingerprint(self) -> None:
         """It could test a guess of the text."""
         tables = chained(3)
-        erase(tables, 2)
+        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
         change(key_of(tables, 2), fingerprint=create_ticket().fingerprint)
 
         assert found(tables) == [(Kind.DIFFERING, 2)]
@@ -499,15 +495,6 @@ class TestDates:
         assert not found(tables)
 
 
-def erase(tables: Tables, number: int) -> None:
-    """Erase a ticket as `ticketctl erase` does."""
-    item, key = ticket_of(tables, number), key_of(tables, number)
-    commitment = commitment_of(SALT, key["fingerprint"]["S"])
-    marks = {"status": ERASED, "title": ERASED_TITLE, COMMITMENT: commitment}
-    change(item, **{SALT_NAME: None}, **marks)
-    change(key, fingerprint="erased:")
-
-
 class TestOtherReleases:
     """A text that this release does not know in full is a finding of its own."""
 
@@ -591,7 +578,7 @@ class TestDamage:
 
     def test_verifier_goes_on_when_an_erased_ticket_has_no_title(self) -> None:
         tables = chained(2)
-        erase(tables, 1)
+        erase(ticket_of(tables, 1), key_of(tables, 1), ERASED_TITLE)
         change(ticket_of(tables, 1), title=None)
 
         assert verified(tables) == ["A-1: erased, but it has text"]

@@ -10,12 +10,11 @@ import pytest
 
 from tests.support.audit_tables import Tables, audited
 from tests.support.builders import (
-    SALT,
     block_of,
     create_ticket,
     create_tickets,
 )
-from tests.support.evidence import chain_after, change, tamperings, verifier
+from tests.support.evidence import chain_after, change, erase, tamperings, verifier
 from tests.support.seed_items import (
     Item,
     block_items,
@@ -23,11 +22,8 @@ from tests.support.seed_items import (
     key_item,
     ticket_item,
 )
-from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
-    COMMITMENT,
-    ERASED,
     EXTERNAL,
     RESERVED,
     RESERVED_UP_TO,
@@ -84,12 +80,7 @@ class Sequence:
             change(self.keys[number], fingerprint=fingerprint, **dated)
 
     def erase(self, number: int, title: str) -> None:
-        """Erase as `ticketctl erase` does, but for the title."""
-        fingerprint = self.keys[number]["fingerprint"]["S"]
-        commitment = commitment_of(SALT, fingerprint)
-        marks = {"status": ERASED, "title": title, COMMITMENT: commitment}
-        self.change(number, **{SALT_NAME: None}, **marks)
-        change(self.keys[number], fingerprint=f"{ERASED}:")
+        erase(self.tickets[number], self.keys[number], title)
 
 
 def chained(project: str, count: int = LAST) -> list[Item]:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.support.builders import create_ticket
-from tests.support.environment import ENVIRONMENT
 from tests.support.template_loader import (
     TEMPLATE,
     Json,
@@ -21,9 +20,7 @@ from tests.support.template_loader import (
     worker_as_written,
 )
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
-from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment
-from ticket_numbering.function.settings import Settings
 
 HOUR = 60 * 60
 DAY = 24 * HOUR
@@ -413,16 +410,6 @@ def lasting(resource: Json) -> Json:
 
 class TestWorker:
     """The function gets the settings that it reads, and so does its live version."""
-
-    def test_worker_gets_every_setting_that_it_needs_and_no_unknown_one(self) -> None:
-        settings = Settings.model_fields.items()
-        known = {name.upper() for name, _ in settings} | {
-            name.upper() for name in Limits.model_fields
-        }
-        names = variables_as_written().keys()
-
-        assert ENVIRONMENT.keys() <= names
-        assert {name for name in names if not name.startswith("POWERTOOLS_")} <= known
 
     def test_no_parameter_leads_the_worker_to_another_address(self) -> None:
         """A variable of the SDK could send every ticket to it."""
