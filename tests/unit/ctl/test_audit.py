@@ -317,8 +317,8 @@ class TestLiveSystem:
         tables = sequence(1, 2)
         tables.dynamodb.page = 2
         tables.on_pause = pytest.fail
-        scans = [int] * SEGMENTS
-        tables.dynamodb.before["scan"] = [*scans, lambda: tables.both("A", 3), *scans]
+        of_tickets: list[Callable[[], object]] = [lambda: None] * SEGMENTS
+        tables.dynamodb.before["scan"] = [*of_tickets, lambda: tables.both("A", 3)]
 
         report = audited(tables)
 
