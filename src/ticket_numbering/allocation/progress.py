@@ -82,16 +82,18 @@ class Allocation:
             The requests of at most `MAX_KEYS_PER_READ` keys.
         """
         accepting: set[RequestKey] = set()
-        full: dict[RequestKey, list[CreateTicket]] = defaultdict(list)
+        # Of each key, those before the first that accepts.
+        in_front: dict[RequestKey, list[CreateTicket]] = defaultdict(list)
         for request in self.pending:
             if request.accepts(next_number):
                 accepting.add(request.key)
             elif request.key not in accepting:
-                full[request.key].append(request)
+                in_front[request.key].append(request)
+        nobody_accepts = not accepting
         due = [
             requests
-            for key, requests in full.items()
-            if not accepting or key in accepting
+            for key, requests in in_front.items()
+            if nobody_accepts or key in accepting
         ]
         return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 

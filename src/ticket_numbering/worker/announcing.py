@@ -104,35 +104,33 @@ def _envelope(result: Numbered, *, replayed: bool) -> Envelope:
     )
 
 
-def hold_back(results: Sequence[Result]) -> list[Result]:
+def hold_back(results: Iterable[Result]) -> list[Result]:
     """On a FIFO queue, report the records after a failure in their group.
 
     A refusal is no failure: it takes no number, so no later message overtakes it.
     """
-    held: list[Result] = []
     failed_groups: set[str | None] = set()
-    for result in results:
+
+    def behind_a_failure(result: Result) -> Exception | None:
         record = result.record
         if record.is_fifo and record.group_id in failed_groups:
-            error = NotAttemptedError("an earlier message of the group failed")
-            held.append(retry(result, error))
-            continue
+            return NotAttemptedError("an earlier message of the group failed")
         if record.is_fifo and isinstance(result, Retry):
             failed_groups.add(record.group_id)
-        held.append(result)
-    return held
+        return None
+
+    return _returned(results, behind_a_failure)
 
 
 def numbers_reported(
     results: Iterable[Result], failures: Mapping[str, Exception]
 ) -> list[Result]:
     """Return the numbers to the queue whose events are not out."""
-    return [
-        retry(result, failures[result.event.id])
-        if isinstance(result, Numbered) and result.event.id in failures
-        else result
-        for result in results
-    ]
+
+    def unannounced(result: Result) -> Exception | None:
+        return failures.get(result.event.id) if isinstance(result, Numbered) else None
+
+    return _returned(results, unannounced)
 
 
 def refusals_reported(
@@ -144,18 +142,15 @@ def refusals_reported(
     would move it there without its reason.
     """
 
-    def reported(result: Result) -> Result:
-        if not isinstance(result, Refused | Poison):
-            return result
-        event = result.event
-        if event is None or event.id not in failures:
-            return result
+    def unannounced(result: Result) -> Exception | None:
+        if not isinstance(result, Refused | Poison) or result.event is None:
+            return None
         deliveries = result.record.receive_count
         if isinstance(result, Poison) and deliveries > ANNOUNCED_DELIVERIES:
-            return result
-        return retry(result, failures[event.id])
+            return None
+        return failures.get(result.event.id)
 
-    return [reported(result) for result in results]
+    return _returned(results, unannounced)
 
 
 def dead_lettered(
@@ -168,12 +163,20 @@ def dead_lettered(
         if isinstance(result, Poison)
     }
     failures = failures_of(lambda items: queue.send(items, time_left), dead_letters)
-    return [
-        retry(result, failures[result.record.message_id])
-        if isinstance(result, Poison) and result.record.message_id in failures
-        else result
-        for result in results
-    ]
+
+    def unsent(result: Result) -> Exception | None:
+        is_poison = isinstance(result, Poison)
+        return failures.get(result.record.message_id) if is_poison else None
+
+    return _returned(results, unsent)
+
+
+def _returned(
+    results: Iterable[Result], why: Callable[[Result], Exception | None]
+) -> list[Result]:
+    """Return the results, those with a reason to as retries."""
+    reasons = [(result, why(result)) for result in results]
+    return [retry(result, error) if error else result for result, error in reasons]
 
 
 def failures_of(
