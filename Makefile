@@ -169,7 +169,7 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 
 contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields, the table of rights and the diagram on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
-	PYTHONPATH=src:lab $(BIN)/python -m tools.fields
+	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
 
 pictures: setup  ## Draw the terminal of `make run` again.
 	@$(BIN)/python -m tools.pictures

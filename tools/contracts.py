@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of the messages, and the parts of pages that have a source.
+"""Writes the JSON Schemas of the messages.
 
 The schemas come from the models that enforce them.
 For people and tools that send create-ticket messages or subscribe to announcements;
@@ -21,7 +21,7 @@ from ticket_numbering.contract.events import (
 from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
-from tools import generated, history_diagram, rights
+from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
 _ALSO_REFUSED: Final = (
@@ -31,8 +31,8 @@ _ALSO_REFUSED: Final = (
     "- a surrogate that is not half of a pair, in any text."
 )
 _FOR_SUBSCRIBERS: Final = (
-    "Ignore members that you do not know, here and in `data`: "
-    "later versions may add some under the same `type`."
+    "Ignore members that you do not know, here and in `data`, and expect values that "
+    "an enumeration lacks: later versions may add some under the same `type`."
 )
 
 _SHORTEST: Final = {
@@ -113,18 +113,6 @@ def documents() -> dict[str, str]:
     }
 
 
-def pages() -> dict[str, str]:
-    """Return the text of every page with a part between markers, by its path."""
-    parts = {
-        "rights.md": ("rights", rights.table()),
-        "proof.md": ("history", history_diagram.diagram()),
-    }
-    return {
-        page: generated.between((DIRECTORY / page).read_text("utf-8"), *part)
-        for page, part in parts.items()
-    }
-
-
 def _event_schema(example: CloudEvent) -> dict[str, Any]:
     schema = example.model_json_schema(
         schema_generator=_Generator, mode="serialization"
@@ -142,4 +130,4 @@ def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, An
 
 
 if __name__ == "__main__":
-    generated.write(documents() | pages(), DIRECTORY)
+    generated.write(documents(), DIRECTORY)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 # The fields of a request that a ticket has.
-# <!-- fields: sets -->
+# <!-- generated: sets -->
 OPTIONAL = {
     "description",
     "reporter",
@@ -34,7 +34,7 @@ TEXT = {
     "priority",
     *OPTIONAL,
 }
-# <!-- /fields -->
+# <!-- /generated -->
 
 Ticket = dict[str, Any]
 

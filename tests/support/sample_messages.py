@@ -139,6 +139,22 @@ SAMPLES: Final[Mapping[str, Samples]] = {
 }
 
 
+OPTIONS: Final = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
+"""The options of `ticketctl send` whose names differ from their fields'."""
+FOR_FILES: Final = {"attributes"}
+"""The fields without an option."""
+
+
+def options_of(fields: Mapping[str, Any]) -> list[str]:
+    """Return the options of `ticketctl send` that ask for these fields."""
+    return [
+        text
+        for name, value in fields.items()
+        for one in (value if isinstance(value, list) else [value])
+        for text in (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(one))
+    ]
+
+
 def holding(field: str, member: Any) -> Any:
     """Return a list or an object with one more member, in the reason `field.1`."""
     return ["fine", member] if field == "labels" else {"a": "", "1": member}

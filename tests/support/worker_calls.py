@@ -16,7 +16,7 @@ from tests.support.builders import (
     plenty,
     queue_record,
 )
-from tests.support.environment import ENVIRONMENT
+from tests.support.environment import ENVIRONMENT, TUNED
 from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
@@ -24,7 +24,8 @@ from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
 from ticket_numbering.worker.worker import Worker
 
-_SETTINGS: Final = Settings.from_environ(ENVIRONMENT)
+_DEFAULT: Final = Settings.from_environ(ENVIRONMENT)
+SETTINGS: Final = Settings.from_environ(ENVIRONMENT | TUNED)
 _REQUEST: Final = create_ticket()
 _DEAD_LETTER: Final = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
 
@@ -67,11 +68,19 @@ class Call:
     parameters: Mapping[str, Any]
 
 
+def clients_and_calls() -> tuple[frozenset[str], tuple[Call, ...]]:
+    """Return the services that the worker has clients of, and its calls.
+
+    Those of the worker by default and of the tuned one, for a setting may choose
+    another adapter.
+    """
+    (services, calls), (others, more) = calls_with(_DEFAULT), calls_with(SETTINGS)
+    return services | others, calls + more
+
+
 @cache
-def clients_and_calls(
-    settings: Settings = _SETTINGS,
-) -> tuple[frozenset[str], tuple[Call, ...]]:
-    """Return the services that the worker has clients of, and its calls."""
+def calls_with(settings: Settings) -> tuple[frozenset[str], tuple[Call, ...]]:
+    """Return the same with some settings."""
     services, calls = set[str](), list[Call]()
     create: Any = boto3.Session(region_name="eu-west-1").client
 

@@ -1,4 +1,4 @@
-"""The result of a record: assigned, replayed, refused, poison or retry; nothing else.
+"""The result of a record: one of the classes of `Result`, and nothing else.
 
 A record without an answer and without an error cannot be expressed, so no message is
 deleted by oversight.

@@ -10,18 +10,11 @@ from tests.e2e.conftest import System
 from tests.e2e.ctl.test_sequences import number
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
+from tests.support.sample_messages import FULL
 from ticketctl.cli.errors import Status
 from ticketctl.importing.lines import LEFT_BEHIND
 
 pytestmark = pytest.mark.emulator
-
-FULL = {
-    "description": "two\nlines \u00e4",
-    "priority": "urgent",
-    "reporter": "Ann",
-    "labels": ["b", "a"],
-    "attributes": {"k": "v"},
-}
 
 
 def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
@@ -29,7 +22,7 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
 ) -> None:
     """A project without numbers stands for an empty stack; it has each kind."""
     other, file = f"{project}-NEW", tmp_path / "saved.jsonl"
-    number(system, project, ticket_fields(project, "k-1", **FULL))
+    number(system, project, FULL | {"project_id": project})
     number(system, project, *(ticket_fields(project) for _ in range(3)))
     ctl("void", f"{project}-2", "--reason", "spam", "--yes")
     ctl("erase", f"{project}-3", "--reason", "asked to", "--yes")
@@ -40,7 +33,7 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
     file.write_text("\n".join(lines))
 
     ended = ctl("import", str(file), "--yes")
-    number(system, other, ticket_fields(other, "k-1", **FULL))
+    number(system, other, FULL | {"project_id": other})
     number(system, other, ticket_fields(other, "new"))
     again = ctl("export", "--project", other).json_lines
     everything = ctl("export")

@@ -23,7 +23,7 @@ from tests.support.builders import (
     ticket_fields,
 )
 from tests.support.cases import cases
-from tests.support.sample_messages import SAMPLES, refused
+from tests.support.sample_messages import FULL, SAMPLES, refused
 from tests.support.schema_values import ANYTHING, REQUESTS
 from tests.support.template_loader import source
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
@@ -31,6 +31,8 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
+    REPEATED,
+    AssignedTicket,
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
@@ -83,12 +85,6 @@ def test_schemas_are_those_of_the_models() -> None:
     }
 
     assert contracts.documents() == checked_in
-
-
-def test_pages_have_what_is_made_from_their_sources() -> None:
-    """If this fails, run `make contracts`."""
-    for name, page in contracts.pages().items():
-        assert page == (contracts.DIRECTORY / name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -291,6 +287,34 @@ class TestEvents:
         self, name: str, announced: Any, *, replayed: bool
     ) -> None:
         check_headers(name, announced(replayed=replayed).headers())
+
+
+def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
+    """One that nobody fills would be documented, and never there."""
+    data = published(announcement(create_ticket(**FULL), 42)).event()["data"]
+
+    unfilled = {
+        name
+        for name, member in AssignedTicket.model_fields.items()
+        if data.get(name) == member.get_default()
+    }
+    assert unfilled == {"chain"}, "builders.py makes an announcement without one"
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_member_has_the_bounds_of_its_field_when_an_announcement_repeats_it(
+    name: str,
+) -> None:
+    [data] = SCHEMAS["TicketNumberAssigned"]["$defs"].values()
+
+    assert bounds(data["properties"][name]) == bounds(REQUEST["properties"][name])
+
+
+def bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a schema says of a value that is there."""
+    kind = schema.get("anyOf", [schema])[0]
+    words = {"default", "description", "examples"}
+    return {name: rule for name, rule in kind.items() if name not in words}
 
 
 def test_trace_context_is_documented_as_headers_that_may_be_missing() -> None:

@@ -1,7 +1,7 @@
 """A stack's limits refuse a request, on either side, for the same reason."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import boto3
 import pytest
@@ -18,23 +18,40 @@ from ticket_numbering.function.settings import Settings
 from ticketctl.aws.stack import Stack, limits_of
 from ticketctl.cli.errors import CloudError
 
-REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "allowed_projects": (
+Fields = dict[str, Any]
+
+
+class Trial(NamedTuple):
+    """A value of a limit, and what becomes of two requests."""
+
+    value: str
+    allowed: Fields
+    """A request at the bound; of characters outside ASCII, if the limit takes them."""
+    refused: Fields
+    cause: str
+    """In the id of the refusal, which stays: subscribers drop repeats by it."""
+
+
+TRIALS = {
+    "allowed_projects": Trial(
         "INV-[0-9]{4}",
-        {"project_id": "INV-2O26"},
-        "InvalidMessageError/project_id",
+        allowed={"project_id": "INV-2026"},
+        refused={"project_id": "INV-2O26"},
+        cause="InvalidMessageError/project_id",
     ),
 }
-"""Of each limit: a value, a request that it refuses, and the cause in the event's id.
-
-An event's id stays: subscribers drop repeats by it.
-"""
 
 
 def variables_as_written() -> dict[str, Any]:
     worker = source()["Resources"]["NumberingWorker"]["Properties"]
     written: dict[str, Any] = worker["Environment"]["Variables"]
     return written
+
+
+def cause_of(limits: Limits, fields: Fields) -> str | None:
+    """Return the cause in the id of a request's refusal; None if it is allowed."""
+    refusal = limits.refusal(create_ticket(**fields))
+    return None if refusal is None else f"{type(refusal).__name__}/{refusal.field}"
 
 
 def stack_with(**outputs: str) -> Stack:
@@ -62,18 +79,17 @@ class TestEveryLimit:
     def test_worker_and_command_line_refuse_the_same_for_the_same_reason(
         self, name: str
     ) -> None:
-        value, fields, cause = REFUSED[name]
-        request = create_ticket(**fields)
+        value, allowed, refused, cause = TRIALS[name]
 
         of_worker = Settings.from_environ(ENVIRONMENT | {name.upper(): value}).limits
         of_outputs = limits_of(stack_with(**{to_pascal(name): value}))
 
         assert of_worker == of_outputs
-        refusal = of_worker.refusal(request)
-        assert refusal is not None
-        assert f"{type(refusal).__name__}/{refusal.field}" == cause
+        assert cause_of(of_worker, refused) == cause
+        refusal = of_worker.refusal(create_ticket(**refused))
         assert {to_pascal(name), value} <= {*re.split("[ ,]+", str(refusal))}
-        assert Limits().refusal(request) is None
+        assert cause_of(of_worker, allowed) is None
+        assert cause_of(Limits(), refused) is None
 
     def test_default_of_the_template_refuses_as_little_as_that_of_the_limits(
         self, name: str
@@ -82,6 +98,17 @@ class TestEveryLimit:
         value = str(parameters()[to_pascal(name)]["Default"])
 
         assert limits_of(stack_with(**{to_pascal(name): value})) == Limits()
+
+
+def test_cause_is_the_first_limits_when_several_refuse_a_request() -> None:
+    """A limit that is put before others would announce an old refusal anew."""
+    trials = [TRIALS[name] for name in Limits.model_fields]
+    values = {name.upper(): TRIALS[name].value for name in Limits.model_fields}
+    refused = {name: value for one in trials for name, value in one.refused.items()}
+
+    limits = Settings.from_environ(ENVIRONMENT | values).limits
+
+    assert cause_of(limits, refused) == trials[0].cause
 
 
 class TestAllowedProjects:

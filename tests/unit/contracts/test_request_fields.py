@@ -8,18 +8,14 @@ from typing import Any, Final
 import pytest
 from typer.models import OptionInfo
 
-from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.sample_messages import FOR_FILES, FULL, OPTIONS, SAMPLES
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
-from tools import fields
+from tools import pages
 
 FIELDS: Final = CreateTicket.model_fields
 SCHEMA: Final = CreateTicket.model_json_schema()["properties"]
-OPTIONS: Final = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
-"""The options of `ticketctl send` whose names differ from their fields'."""
-FOR_FILES: Final = {"attributes"}
-"""The fields without an option."""
 JSON_TYPES: Final = {str: "string", int: "integer"}
 
 
@@ -29,16 +25,23 @@ def test_every_field_has_an_example_and_samples() -> None:
     assert {*FIELDS} == {*SAMPLES}, "tests/support/sample_messages.py lacks samples"
 
 
-def test_lists_on_the_pages_are_those_of_the_models() -> None:
+@pytest.mark.parametrize("name", FIELDS)
+def test_format_has_a_pattern_beside_it_when_a_field_has_one(name: str) -> None:
+    """Many validators take a format as a remark, or more loosely than RFC 3339."""
+    for kind in SCHEMA[name].get("anyOf", [SCHEMA[name]]):
+        assert "pattern" in kind or "format" not in kind
+
+
+def test_pages_have_what_is_made_from_their_sources() -> None:
     """If this fails, run `make contracts`."""
-    for path, text in fields.pages().items():
-        assert text == (fields.ROOT / path).read_text("utf-8"), path
+    for path, text in pages.pages().items():
+        assert text == (pages.ROOT / path).read_text("utf-8"), path
 
 
-@pytest.mark.parametrize("path", fields.PAGES)
-def test_page_has_a_list(path: str) -> None:
+@pytest.mark.parametrize("path", pages.PAGES)
+def test_page_has_a_generated_part(path: str) -> None:
     """Markers that are damaged would let it drift."""
-    assert "<!-- fields: " in fields.pages()[path]
+    assert "<!-- generated: " in pages.pages()[path]
 
 
 def option_of(name: str) -> tuple[OptionInfo, Any, type]:

@@ -24,7 +24,7 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 from ticket_numbering.worker.observability import Metric
-from ticket_numbering.worker.results import Result
+from ticket_numbering.worker.results import Numbered, Result
 from ticketctl.audit.findings import Kind
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
@@ -182,6 +182,14 @@ class TestLog:
     def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
         assert values(FILTERS, field)
         assert values(FILTERS, field) <= WORDS[field]
+
+    def test_query_of_the_latest_numbers_finds_every_result_with_a_number(
+        self,
+    ) -> None:
+        query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")
+
+        found = {one.outcome for one in get_args(Numbered)}
+        assert values(query, "outcome") == found
 
     def test_query_shows_fields_that_the_page_explains(self) -> None:
         asked = re.findall(r"^fields (.+)$", FILTERS, re.MULTILINE)

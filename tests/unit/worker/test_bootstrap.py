@@ -19,13 +19,18 @@ import ticket_numbering
 from tests.support.canned_aws import aws_client
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import properties, source
-from tests.support.worker_calls import METHODS, Call, clients_and_calls
+from tests.support.worker_calls import (
+    METHODS,
+    SETTINGS,
+    Call,
+    calls_with,
+    clients_and_calls,
+)
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
 from ticketctl.local.trim import SERVICES
 
-SETTINGS = Settings.from_environ(ENVIRONMENT | TUNED)
 OTHER = {name: f"{value}-2" for name, value in ENVIRONMENT.items()} | TUNED
 
 
@@ -44,7 +49,7 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_bootstrap_gives_names_and_limits_to_the_adapters() -> None:
-    _, made = clients_and_calls(SETTINGS)
+    _, made = calls_with(SETTINGS)
 
     calls = {call.operation: call.parameters for call in made}
     written = calls["TransactWriteItems"]["TransactItems"]
@@ -161,9 +166,12 @@ def rights_of(call: Call) -> Iterator[tuple[str, str]]:
         assert targets, call.operation
 
 
-def test_clients_leave_nothing_to_changing_defaults(clients: dict[str, Any]) -> None:
+@pytest.mark.parametrize("tuned", [TUNED, {}], ids=["tuned", "default"])
+def test_clients_leave_nothing_to_changing_defaults(
+    clients: dict[str, Any], tuned: dict[str, str]
+) -> None:
     """A call with its retry fits into the reserve; each thread has a connection."""
-    bootstrap(SETTINGS)
+    bootstrap(Settings.from_environ(ENVIRONMENT | tuned))
 
     assert clients
     for client in clients.values():

@@ -1,7 +1,8 @@
-"""Writes the lists of fields on the pages and in the verifier, from the models.
+"""Writes the parts of pages, and of the verifier, that have a source.
 
-A list stands between two markers, `<!-- fields: NAME -->` and `<!-- /fields -->`, in
-Python within comments. The rest of such a file is written by hand.
+A part stands between two markers, `<!-- generated: NAME -->` and `<!-- /generated -->`,
+in Python within comments. The rest of such a file is written by hand.
+The laboratory, which draws the diagram, reads the written schemas; so they come first.
 """
 
 import re
@@ -21,16 +22,17 @@ from ticket_numbering.contract.messages import (
     RequestKey,
 )
 from ticketctl.sequences.ticket_events import ErasedTicket, VoidedTicket
-from tools import generated
+from tools import generated, history_diagram, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = (
     *("docs/producing.md", "docs/consuming.md", "docs/operations.md"),
-    *("docs/evidence.md", "docs/examples/verify.py", "SECURITY.md"),
+    *("docs/evidence.md", "docs/examples/verify.py", "docs/proof.md"),
+    *("docs/rights.md", "SECURITY.md"),
 )
 
-_LIST: Final = re.compile(
-    "(<!-- fields: ([a-z]+) -->).*?((?:# )?<!-- /fields -->)", re.DOTALL
+_PART: Final = re.compile(
+    "(<!-- generated: ([a-z]+) -->).*?((?:# )?<!-- /generated -->)", re.DOTALL
 )
 _FIELDS: Final = CreateTicket.model_fields
 _REQUEST: Final = CreateTicket(project_id="P", idempotency_key="k", title="t")
@@ -48,15 +50,15 @@ _CHARACTERS: Final = {
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every file with a list, by its path."""
+    """Return the text of every file with such a part, by its path."""
     return {
-        path: _LIST.sub(_written, (ROOT / path).read_text("utf-8")) for path in PAGES
+        path: _PART.sub(_written, (ROOT / path).read_text("utf-8")) for path in PAGES
     }
 
 
 def _written(found: re.Match[str]) -> str:
     start, name, end = found.groups()
-    return f"{start}{_LISTS[name]}{end}"
+    return f"{start}{_PARTS[name]}{end}"
 
 
 def _names(names: Iterable[str]) -> str:
@@ -109,8 +111,8 @@ def _value(schema: Mapping[str, Any]) -> str:
 
 def _scalar(schema: Mapping[str, Any]) -> str:
     match schema:
-        case {"format": form}:
-            return f"a {form}"
+        case {"format": "date" | "date-time" as form}:
+            return f"an RFC 3339 {form}"
         case {"minimum": least, "maximum": most}:
             return f"{least:,} to {most:,}"
         case {"pattern": pattern, "maxLength": most} if pattern in _CHARACTERS:
@@ -123,7 +125,7 @@ def _scalar(schema: Mapping[str, Any]) -> str:
             return f"a {schema['type']}"
 
 
-_LISTS: Final[Mapping[str, str]] = {
+_PARTS: Final[Mapping[str, str]] = {
     "table": _table(),
     "required": _names(name for name in _FIELDS if _FIELDS[name].is_required()),
     "optional": _names(_OPTIONAL),
@@ -134,6 +136,8 @@ _LISTS: Final[Mapping[str, str]] = {
     "voided": _members(VoidedTicket),
     "erased": _members(ErasedTicket),
     "sets": _sets(),
+    "rights": f"\n\n{rights.table()}\n\n",
+    "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 
 
