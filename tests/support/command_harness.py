@@ -1,4 +1,4 @@
-"""A system with the laboratory's tables for the commands that write tickets."""
+"""A system with the laboratory's services for the commands that write tickets."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,12 +27,11 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 @dataclass
 class Harness:
-    """A system with the laboratory's tables, and its announcements."""
+    """A system with the laboratory's tables and topic."""
 
     folder: Path
     printed: pytest.CaptureFixture[str]
     topic: str = TOPIC
-    published: list[dict[str, Any]] = field(default_factory=list)
     retention_days: int = 0
     number_padding: int = 0
     name: str = "numbers"
@@ -57,13 +56,15 @@ class Harness:
         }
 
     def client(self, service_name: str) -> Any:
-        """Return a client; SNS and STS are played by the harness itself."""
-        return {"dynamodb": self.dynamodb, "sns": self, "sts": self}[service_name]
+        """Return a client; STS, which the model does not have, is the harness."""
+        clients = {"dynamodb": self.dynamodb, "sns": self.services.sns, "sts": self}
+        return clients[service_name]
 
-    def publish_batch(self, **request: Any) -> dict[str, Any]:
-        entries = request["PublishBatchRequestEntries"]
-        self.published += entries
-        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
+    @property
+    def published(self) -> list[dict[str, Any]]:
+        """The entries that were published."""
+        entries: list[dict[str, Any]] = self.services.sns.entries
+        return entries
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": CALLER}
@@ -124,7 +125,8 @@ class Harness:
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
         """Let something happen before the next calls of an operation."""
-        self.dynamodb.before[operation] = [*acts]
+        for client in (self.dynamodb, self.services.sns):
+            client.before[operation] = [*acts]
 
     def file(self, *tickets: int | dict[str, Any]) -> str:
         """Write a file of tickets; a number alone is a ticket of the project."""

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from itertools import count
+from itertools import chain, count
 from threading import RLock
 from typing import Any, Final, TypeVar
 from zlib import crc32
@@ -13,10 +14,10 @@ from botocore.validate import validate_parameters
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.items import key_of
 from simulation.aws.latency import Latency
-from simulation.aws.messages import record_of
-from simulation.aws.network import Network
+from simulation.aws.network import Network, Request
 from simulation.aws.queues import Queue
 from simulation.aws.tables import SCHEMA, Tables
 from simulation.aws.topics import Topic
@@ -28,11 +29,17 @@ from tests.support.canned_aws import aws_client
 
 MAX_RECEIVES: Final = 2
 
+_BATCHES: Final = {
+    "publish_batch": "PublishBatchRequestEntries",
+    "send_message_batch": "Entries",
+}
+"""The parameters that hold entries with a message."""
+
 Answer = TypeVar("Answer")
 
 
 class ModelServices:
-    """Empty tables, a topic, a queue and its dead-letter queue, with their clients."""
+    """Empty tables, a topic, queues of both kinds, and their clients."""
 
     def __init__(
         self,
@@ -62,15 +69,19 @@ class ModelServices:
         )
         self.tables = tables
         self.topic = Topic(choices)
-        dead = Queue("dead", choices, self.scheduler)
-        source = Queue("source", choices, self.scheduler)
-        source.dead_letters, source.max_receives = dead, MAX_RECEIVES
-        self.queues = {"source": source, "dead": dead}
+        self.queues: dict[str, Queue] = {}
+        for kind, suffix in ((Queue, ""), (FifoQueue, ".fifo")):
+            dead = kind(f"dead{suffix}", choices, self.scheduler)
+            source = kind(f"source{suffix}", choices, self.scheduler)
+            source.dead_letters, source.max_receives = dead, MAX_RECEIVES
+            self.queues |= {source.name: source, dead.name: dead}
         self.dynamodb: Any = OutsideTables(
             self, Client("dynamodb", DynamoDB(tables), network), "dynamodb"
         )
         self.sns: Any = OutsideClient(self, Client("sns", self.topic, network), "sns")
-        self.sqs: Any = OutsideQueues(self, network)
+        self.sqs: Any = OutsideClient(
+            self, Client("sqs", Queues(self.queues), network), "sqs"
+        )
         self._serials = count(1)
         self._one_at_a_time = RLock()
 
@@ -109,6 +120,20 @@ class OutsideClient:
         """What happens before the next calls of an operation, one at each."""
         self._services = services
         self._meta = _meta(service) if service else None
+
+    @property
+    def batches(self) -> list[list[dict[str, Any]]]:
+        """The entries of each call that published or sent a batch."""
+        return [
+            request[entries]
+            for operation, entries in _BATCHES.items()
+            for request in self.requests[operation]
+        ]
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """The entries of all these calls."""
+        return [*chain(*self.batches)]
 
     def _validate(self, operation: str, request: dict[str, Any]) -> None:
         """Check the names and types of the parameters, as boto3 does."""
@@ -185,40 +210,18 @@ class OutsideTables(OutsideClient):
         return answer
 
 
-class OutsideQueues:
-    """A client of both queues, which also receives as through the API."""
+@dataclass
+class Queues:
+    """SQS: the queues by their URLs, which are their names."""
 
-    def __init__(self, services: ModelServices, network: Network) -> None:
-        """Serve the queues."""
-        self._queues = services.queues
-        self._clients = {
-            url: OutsideClient(services, Client("sqs", queue, network), "sqs")
-            for url, queue in services.queues.items()
-        }
+    queues: dict[str, Queue]
 
-    def __getattr__(self, operation: str) -> Callable[..., Any]:
-        return lambda QueueUrl, **request: getattr(  # noqa: N803 - as boto3 has it.
-            self._clients[QueueUrl], operation
-        )(QueueUrl=QueueUrl, **request)
-
-    def receive_message(self, **request: Any) -> Any:
-        """Receive messages, in the form of the API."""
-        queue = self._queues[request["QueueUrl"]]
-        queue.visibility_seconds = request["VisibilityTimeout"]
-        messages = queue.receive(request["MaxNumberOfMessages"])
-        records = [(record_of(message), message.attributes) for message in messages]
-        return {
-            "Messages": [
-                {
-                    "MessageId": record["messageId"],
-                    "ReceiptHandle": record["receiptHandle"],
-                    "Body": record["body"],
-                    "Attributes": record["attributes"],
-                    "MessageAttributes": attributes,
-                }
-                for record, attributes in records
-            ]
-        }
+    def serve(
+        self, operation: str, request: Request, *, partly: bool
+    ) -> dict[str, Any]:
+        """Let the queue answer that the request names."""
+        queue = self.queues[request["QueueUrl"]]
+        return queue.serve(operation, request, partly=partly)
 
 
 @cache

@@ -36,7 +36,7 @@ def entries_of(
 
 def size_of(entry: Mapping[str, Any], body: str) -> int:
     """Return the bytes that count: those of the body and of the attributes."""
-    size = _length(entry[body])
+    size = _length(entry.get(body, ""))
     for name, attribute in entry.get("MessageAttributes", {}).items():
         size += _length(name) + sum(_length(part) for part in attribute.values())
     return size
@@ -44,7 +44,7 @@ def size_of(entry: Mapping[str, Any], body: str) -> int:
 
 def take(
     entries: Sequence[Mapping[str, Any]],
-    accept: Callable[[Mapping[str, Any]], str],
+    accept: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     choices: Choices,
     *,
     partly: bool,
@@ -53,7 +53,7 @@ def take(
 
     Args:
         entries: The entries of the request.
-        accept: Returns the new message's id, or raises why the entry is refused.
+        accept: Returns what it did, or raises why the entry is refused.
         choices: Decide which entries fail.
         partly: Whether some entries fail without a fault of their own.
     """
@@ -62,23 +62,23 @@ def take(
     for position, entry in enumerate(entries):
         fails = position == unlucky or (partly and choices.chance(0.5))
         try:
-            message_id = _attempt(accept, entry, choices, fails=fails)
+            done = _attempt(accept, entry, choices, fails=fails)
         except ServiceError as error:
             sender_fault = error.status < UNAVAILABLE
             failure = {"Code": error.code, "SenderFault": sender_fault}
             answer["Failed"].append({"Id": entry["Id"], **failure})
         else:
-            answer["Successful"].append({"Id": entry["Id"], "MessageId": message_id})
+            answer["Successful"].append({"Id": entry["Id"], **done})
     return answer
 
 
 def _attempt(
-    accept: Callable[[Mapping[str, Any]], str],
+    accept: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     entry: Mapping[str, Any],
     choices: Choices,
     *,
     fails: bool,
-) -> str:
+) -> Mapping[str, Any]:
     if not fails:
         return accept(entry)
     if choices.chance(0.2):

@@ -35,8 +35,35 @@ def reason_of(message: Message) -> str | None:
     return str(attribute["StringValue"]) if attribute else None
 
 
+def received_of(message: Message) -> dict[str, Any]:
+    """Return the message as SQS gives it to a client."""
+    return {
+        "MessageId": message.id,
+        "ReceiptHandle": message.id,
+        "Body": message.body,
+        "Attributes": _system_attributes(message),
+        "MessageAttributes": message.attributes,
+    }
+
+
 def record_of(message: Message) -> dict[str, Any]:
     """Return the message as a record of a Lambda event."""
+    return {
+        "messageId": message.id,
+        "receiptHandle": message.id,
+        "body": message.body,
+        "attributes": _system_attributes(message),
+        "messageAttributes": {
+            name: {"dataType": value["DataType"], "stringValue": value["StringValue"]}
+            for name, value in message.attributes.items()
+        },
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
+        "awsRegion": "eu-west-1",
+    }
+
+
+def _system_attributes(message: Message) -> dict[str, str]:
     attributes = {
         "ApproximateReceiveCount": str(message.receives),
         "SentTimestamp": str(int((EPOCH_SECONDS + message.sent_at) * MILLISECONDS)),
@@ -46,16 +73,4 @@ def record_of(message: Message) -> dict[str, Any]:
     if message.token and message.sequence:
         attributes["MessageDeduplicationId"] = message.token
         attributes["SequenceNumber"] = f"{message.sequence:020}"
-    return {
-        "messageId": message.id,
-        "receiptHandle": message.id,
-        "body": message.body,
-        "attributes": attributes,
-        "messageAttributes": {
-            name: {"dataType": value["DataType"], "stringValue": value["StringValue"]}
-            for name, value in message.attributes.items()
-        },
-        "eventSource": "aws:sqs",
-        "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:create-ticket",
-        "awsRegion": "eu-west-1",
-    }
+    return attributes

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from simulation.aws.batches import entries_of, take
 from simulation.aws.errors import ServiceError
-from simulation.aws.messages import Message
+from simulation.aws.messages import Message, received_of
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future
@@ -140,31 +140,51 @@ class Queue:
     def serve(
         self, operation: str, request: Mapping[str, Any], *, partly: bool
     ) -> dict[str, Any]:
-        """Answer a client's request.
+        """Answer a client's request; a batch does the same for each of its entries.
 
         Raises:
             ServiceError: The request is refused as a whole.
         """
-        if operation == "delete_message":
-            self.delete(request["ReceiptHandle"])
-            return {}
+        calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "send_message": self._send,
+            "receive_message": self._receive,
+            "delete_message": self._delete,
+        }
+        call = calls[operation.removesuffix("_batch")]
+        if operation in calls:
+            return call(request)
         prefix = "AWS.SimpleQueueService."
         return take(
             entries_of(prefix, request["Entries"], MAX_SEND_BYTES, "MessageBody"),
-            self._send_entry,
+            call,
             self.choices,
             partly=partly,
         )
 
-    def _send_entry(self, entry: Mapping[str, Any]) -> str:
+    def _send(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         _check(entry)
         self._check_order(entry)
-        return self.send(
+        message = self.send(
             entry["MessageBody"],
             entry.get("MessageAttributes"),
             entry.get("MessageGroupId"),
             entry.get("MessageDeduplicationId"),
-        ).id
+        )
+        return {"MessageId": message.id}
+
+    def _receive(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Hide and return messages; wait for one as long as the caller does."""
+        self.visibility_seconds = request["VisibilityTimeout"]
+        end = self.scheduler.now + request.get("WaitTimeSeconds", 0)
+        while True:
+            received = self.receive(request["MaxNumberOfMessages"])
+            if received or self.scheduler.now >= end:
+                return {"Messages": [*map(received_of, received)]} if received else {}
+            self.wait(min(end, self.next_visible_at()) - self.scheduler.now)
+
+    def _delete(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        self.delete(entry["ReceiptHandle"])
+        return {}
 
     def _check_order(self, entry: Mapping[str, Any]) -> None:
         """Check that an entry has no member that only FIFO queues take.

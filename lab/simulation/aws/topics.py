@@ -42,7 +42,7 @@ class Topic:
             partly=partly,
         )
 
-    def _publish(self, entry: Mapping[str, Any]) -> str:
+    def _publish(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
         event = json.loads(entry["Message"])
         if self.refusals_fail and "number" not in event["data"]:
             raise ServiceError("InternalError", status=UNAVAILABLE)
@@ -50,4 +50,4 @@ class Topic:
         event_id = event["id"]
         self.published[event_id].append(entry["Message"])
         # No serial number: it would reveal how often the event was published before.
-        return str(event_id)
+        return {"MessageId": event_id}

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,8 @@ from tests.support.builders import (
     ticket_fields,
 )
 from tests.support.cases import cases
+from tests.support.ctl_process import canned_stack
+from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES, refused
 from tests.support.schema_values import ANYTHING, REQUESTS
 from tests.support.template_loader import source
@@ -171,48 +173,34 @@ class TestCreateTicket:
         assert model_accepts(message) == schema_accepts(REQUEST, message)
 
 
-@dataclass
-class Client:
-    """Takes everything for SNS and SQS, and keeps it; stands for a stack of a topic."""
-
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    outputs: Mapping[str, str] = field(
-        default_factory=lambda: {"AssignmentsTopicArn": "topic", "EventSource": SOURCE}
-    )
-
-    def client(self, _service_name: str) -> Any:
-        return self
-
-    def publish_batch(self, **call: Any) -> dict[str, Any]:
-        return self.send_message_batch(Entries=call["PublishBatchRequestEntries"])
-
-    def send_message_batch(self, **call: Any) -> dict[str, Any]:
-        self.entries += call["Entries"]
-        return {"Successful": [{"Id": entry["Id"]} for entry in call["Entries"]]}
-
-    def headers(self) -> dict[str, Any]:
-        [entry] = self.entries
-        attributes = entry["MessageAttributes"].items()
-        return {name: attribute["StringValue"] for name, attribute in attributes}
-
-    def event(self) -> dict[str, Any]:
-        [entry] = self.entries
-        event: dict[str, Any] = json.loads(entry["Message"])
-        return event
+Entry = Mapping[str, Any]
 
 
-def published(envelope: Envelope) -> Client:
-    client: Any = Client()
-    SNSPublisher(client, "topic").publish([envelope], plenty)
-    announced: Client = client
-    return announced
+def headers(entry: Entry) -> dict[str, Any]:
+    attributes = entry["MessageAttributes"].items()
+    return {name: attribute["StringValue"] for name, attribute in attributes}
 
 
-def assigned(*, replayed: bool = False, **fields: Any) -> Client:
+def event_of(entry: Entry) -> Any:
+    return json.loads(entry["Message"])
+
+
+def published(envelope: Envelope) -> Entry:
+    sns = ModelServices().sns
+    SNSPublisher(sns, "topic").publish([envelope], plenty)
+    return only(sns.entries)
+
+
+def only(entries: Sequence[Entry]) -> Entry:
+    [entry] = entries
+    return entry
+
+
+def assigned(*, replayed: bool = False, **fields: Any) -> Entry:
     return published(announcement(create_ticket(**fields), 42, replayed=replayed))
 
 
-def refusal(*, replayed: bool = False, **fields: Any) -> Client:
+def refusal(*, replayed: bool = False, **fields: Any) -> Entry:
     """Return the refusal of a request; a repeat looks like the first."""
     del replayed
     request = create_ticket(**fields)
@@ -227,14 +215,16 @@ def refusal(*, replayed: bool = False, **fields: Any) -> Client:
     return published(Envelope.of_refusal(event))
 
 
-def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Client:
-    client = Client()
+def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Entry:
+    sns = ModelServices().sns
+    outputs = {"AssignmentsTopicArn": "topic", "EventSource": SOURCE}
     request = create_ticket(**fields)
     times = {"voided_at": STAMP, "erased_at": STAMP}
     reasons = {"voided_reason": "duplicate", "erased_reason": "asked to"}
     ticket = Ticket(request.project_id, 42, request.content() | times | reasons)
-    announce(Marked(ticket, replayed), mark, Announcer(client))
-    return client
+    announcer = Announcer(canned_stack(outputs, sns=sns))
+    announce(Marked(ticket, replayed), mark, announcer)
+    return only(sns.entries)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +250,7 @@ class TestEvents:
             for value in samples.accepted
         ]
 
-        events = [announced(**fields).event() for fields in requests]
+        events = [event_of(announced(**fields)) for fields in requests]
 
         for event in events:
             Draft202012Validator(schema).validate(event)
@@ -274,7 +264,7 @@ class TestEvents:
     def test_schema_accepts_what_a_later_version_adds_and_no_other_event(
         self, name: str, announced: Any
     ) -> None:
-        event = announced().event()
+        event = event_of(announced())
         others = [schema for other, schema in SCHEMAS.items() if other != name]
 
         assert not any(schema_accepts(schema, event) for schema in others)
@@ -286,12 +276,12 @@ class TestEvents:
     def test_announcement_has_the_documented_headers(
         self, name: str, announced: Any, *, replayed: bool
     ) -> None:
-        check_headers(name, announced(replayed=replayed).headers())
+        check_headers(name, announced(replayed=replayed))
 
 
 def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
     """One that nobody fills would be documented, and never there."""
-    data = published(announcement(create_ticket(**FULL), 42)).event()["data"]
+    data = event_of(published(announcement(create_ticket(**FULL), 42)))["data"]
 
     unfilled = {
         name
@@ -322,11 +312,11 @@ def test_trace_context_is_documented_as_headers_that_may_be_missing() -> None:
     envelope = announcement()
     attributes = {**envelope.attributes, **trace}
 
-    headers = published(replace(envelope, attributes=attributes)).headers()
+    found = headers(published(replace(envelope, attributes=attributes)))
 
     documented = MESSAGES["TicketNumberAssigned"]["headers"]
-    assert set(headers) == set(documented["properties"])
-    assert set(headers) - set(documented["required"]) == set(trace)
+    assert set(found) == set(documented["properties"])
+    assert set(found) - set(documented["required"]) == set(trace)
 
 
 class TestDeadLetters:
@@ -336,12 +326,12 @@ class TestDeadLetters:
     def test_dead_letter_has_the_documented_headers(
         self, kind: type[errors.PoisonMessageError]
     ) -> None:
-        client: Any = Client()
+        sqs = ModelServices().sqs
         dead_letter = DeadLetter(queue_record(), kind("title: " + "x" * 5_000))
 
-        SQSDeadLetters(client, "queue").send([dead_letter], plenty)
+        SQSDeadLetters(sqs, "dead").send([dead_letter], plenty)
 
-        check_headers("PoisonMessage", client.headers())
+        check_headers("PoisonMessage", only(sqs.entries))
 
     def test_documented_errors_are_exactly_the_poison_ones(self) -> None:
         """A transient error is never sent straight to the dead-letter queue."""
@@ -351,14 +341,15 @@ class TestDeadLetters:
         assert set(documented["enum"]) == {kind.__name__ for kind in kinds}
 
 
-def check_headers(message: str, headers: Mapping[str, str]) -> None:
+def check_headers(message: str, entry: Entry) -> None:
+    found = headers(entry)
     documented = MESSAGES[message]["headers"]
     rules = {
         name: resolve(rule["$ref"]) if "$ref" in rule else rule
         for name, rule in documented["properties"].items()
     }
-    Draft202012Validator(documented | {"properties": rules}).validate(headers)
-    assert set(headers) == set(documented["required"])
+    Draft202012Validator(documented | {"properties": rules}).validate(found)
+    assert set(found) == set(documented["required"])
 
 
 def references(node: Any) -> Iterator[str]:

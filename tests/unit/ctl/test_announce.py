@@ -32,7 +32,7 @@ REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 def announce(
     harness: Harness, first: int = 1, last: int | None = None, **options: Any
 ) -> Any:
-    harness.published.clear()
+    harness.services.sns.requests.clear()
     options = {"project": "PROJ", "rate": 10**6} | options
     return harness.call(announce_again, first=first, last=last, **options)
 
@@ -293,16 +293,9 @@ class TestConsent:
         assert "PROJ-1 to PROJ-2" in ended.err
         assert harness.published == []
 
-    def test_next_number_is_told_when_it_is_interrupted(
-        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_next_number_is_told_when_it_is_interrupted(self, harness: Harness) -> None:
         harness.put(*range(1, 13))
-        publish, calls = harness.publish_batch, iter([None, interrupt])
-
-        def second_fails(**request: Any) -> Any:
-            return (next(calls) or publish)(**request)
-
-        monkeypatch.setattr(harness, "publish_batch", second_fails)
+        harness.before("publish_batch", lambda: None, interrupt)
 
         with pytest.raises(KeyboardInterrupt):
             announce(harness)
@@ -311,10 +304,10 @@ class TestConsent:
         assert "announced: up to PROJ-10; go on with that number as --from" in said
 
     def test_nothing_is_told_as_announced_when_the_first_call_fails(
-        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
+        self, harness: Harness
     ) -> None:
         harness.put(1)
-        monkeypatch.setattr(harness, "publish_batch", interrupt)
+        harness.before("publish_batch", interrupt)
 
         with pytest.raises(KeyboardInterrupt):
             announce(harness)

@@ -74,12 +74,11 @@ class TestVoid:
     def test_failure_says_to_run_it_again_when_it_was_not_announced(
         self,
         harness: Harness,
-        monkeypatch: pytest.MonkeyPatch,
         failure: Callable[..., None],
         error: type[BaseException],
     ) -> None:
         harness.put(42)
-        monkeypatch.setattr(harness, "publish_batch", failure)
+        harness.before("publish_batch", failure)
 
         with pytest.raises(error):
             harness.call(sequences.void, "PROJ-42", reason="spam")
