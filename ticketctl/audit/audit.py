@@ -63,7 +63,7 @@ class ProjectAudit:
     @cached_property
     def no_ticket(self) -> int:
         """The count of external numbers without a ticket here."""
-        explained = (ends for ends, kind in self.sequence.missing() if kind is None)
+        explained = self.sequence.explained()
         missing = sum(last - first + 1 for first, last in explained)
         return self.sequence.reserved + missing
 
@@ -156,6 +156,6 @@ def _projects(
         is_wanted = name in reading.plan.projects and not sequence.start
         is_absent = is_wanted and not sequence.numbers
         absent = [Finding(Kind.NO_TICKETS, name)] if is_absent else []
-        gaps = [Finding(kind, name, ends) for ends, kind in sequence.missing() if kind]
+        gaps = [Finding(kind, name, ends) for ends, kind in sequence.gaps()]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
         yield ProjectAudit(name, sequence, (*absent, *gaps, *wrong))

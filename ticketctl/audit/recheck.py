@@ -20,7 +20,10 @@ from ticketctl.cli.errors import NotThereError
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
-    """Yield the findings about keys and tickets; read missing numbers again."""
+    """Yield the findings about keys and tickets; read missing numbers again.
+
+    First the numbers, for a ticket that shows late has a hash and a key.
+    """
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
     suspects = (_suspects(reading), _unmatched(reading))
@@ -28,6 +31,15 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
         reading.reader.sleep(SETTLING_SECONDS)
     reading.read_again(gaps)
     yield from _of_chains(reading)
+    yield from _of_keys(reading)
+
+
+def _of_keys(reading: AuditReading) -> Iterator[Finding]:
+    """Yield the findings about tickets and records that do not agree this time either.
+
+    Besides the doubtful keys it reads the records of the tickets without one, and the
+    tickets that these records name.
+    """
     unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
     tickets = [
@@ -50,9 +62,8 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
 
 def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
     for project_id, numbers in reading.projects.items():
-        for missing, kind in numbers.missing():
-            if kind:
-                yield project_id, missing
+        for missing, _ in numbers.gaps():
+            yield project_id, missing
 
 
 def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:

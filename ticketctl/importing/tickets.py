@@ -122,10 +122,10 @@ class Import:
         lower = tickets_below(self.stack, ticket.project_id, ticket.number, page=1)
         below = next(lower, None)
         # Right behind a seed's last number a worker may write, until the next is done.
-        is_between = below and below.is_external and not below.ends_a_seed
-        is_next = ticket.number == (below.number + 1 if below else 1)
-        is_reserved = there.number == ticket.number and is_next
-        return there.is_external and bool(is_between or is_reserved)
+        is_between = below is not None and below.is_external and not below.ends_a_seed
+        following = below.number + 1 if below else 1
+        is_reserved = there.number == ticket.number == following
+        return there.is_external and (is_between or is_reserved)
 
     def _puts(
         self, ticket: Existing, reserved: Ticket | None

@@ -44,10 +44,10 @@ class Announcer:
     def _publish(self, batch: Sequence[Envelope]) -> None:
         left = batch
 
-        def attempt() -> bool | None:
+        def attempt() -> bool:
             nonlocal left
             left = publish(self.stack, left)
-            return None if left else True
+            return not left
 
         self.retry.until(attempt, f"SNS did not take {batch[0].event.id} and the next")
 

@@ -32,13 +32,13 @@ class RetryPolicy:
     jitter: Callable[[float, float], float] = random.uniform
 
     def until(self, attempt: Callable[[], Result | None], obstacle: str) -> Result:
-        """Return the first result of an attempt that has one.
+        """Return the first result of an attempt that has one; False is none.
 
         Raises:
             BusyError: No attempt had one.
         """
         for number in range(self.attempts):
-            if (result := attempt()) is not None:
+            if result := attempt():
                 return result
             # Full jitter: two writers shall not meet twice.
             self.sleep(self.jitter(0.0, min(self.longest, self.shortest * 2**number)))

@@ -9,7 +9,7 @@ whoever holds it collides, sees that it is external, and reads again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -104,14 +104,14 @@ class Seed:
             f"a sequence only goes on, so give a number above {highest}"
         )
 
-    def _close(self) -> Literal[True] | None:
+    def _close(self) -> bool:
         """Reserve the number that a worker with an older read may still write.
 
         That is the number after the last ticket given here and, where earlier seeds or
         imports went up to numbers below this one, the number after each of these.
 
         Returns:
-            None if a worker was faster, and it is to be read again.
+            Whether it did; if a worker was faster, it is to be read again.
         """
         end, above = 0, self.last
         following: list[int] = []
@@ -124,8 +124,7 @@ class Seed:
             above = item.number
         if end + 1 < above:
             following.append(end + 1)
-        are_reserved = all(self._reserve(number) for number in following)
-        return True if are_reserved else None
+        return all(self._reserve(number) for number in following)
 
     def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
         """Return the item of a number that this seed takes."""
