@@ -116,7 +116,8 @@ def documents() -> dict[str, str]:
 def pages() -> dict[str, str]:
     """Return the text of every page with a part between markers, by its path."""
     parts = {
-        "rights.md": ("rights", rights.table()),
+        "rights.md": ("rights", rights.table_of_tasks()),
+        "../SECURITY.md": ("rights", rights.table_of_roles()),
         "proof.md": ("history", history_diagram.diagram()),
     }
     return {
