@@ -136,7 +136,8 @@ _PARTS: Final[Mapping[str, str]] = {
     "voided": _members(VoidedTicket),
     "erased": _members(ErasedTicket),
     "sets": _sets(),
-    "rights": f"\n\n{rights.table()}\n\n",
+    "roles": f"\n\n{rights.table_of_roles()}\n\n",
+    "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 

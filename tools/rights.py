@@ -1,8 +1,8 @@
-"""The rights of commands and runbooks, from `docs/rights.toml`."""
+"""The rights of roles, commands and runbooks, from `docs/rights.toml`."""
 
 import tomllib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,9 +31,25 @@ class Grant(BaseModel):
 
     def __str__(self) -> str:
         """Return it as the page has it."""
-        rights = ", ".join(f"`{right}`" for right in self.allow)
-        words = [self.when, rights, *(["on", _listed(self.on)] if self.on else [])]
-        return " ".join(filter(None, [*words, self.note]))
+        on = ["on", _listed(self.on)] if self.on else []
+        return " ".join(filter(None, [self.when, _codes(self.allow), *on, self.note]))
+
+
+class Role(BaseModel):
+    """A role of the stack, and the rights that it has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: str
+    holder: str
+    rights: tuple[Grant, ...]
+
+    def __str__(self) -> str:
+        """Return its rows of the page, one for each resource."""
+        return "\n".join(
+            f"| {self.holder} | {_listed(grant.on)} | {_codes(grant.allow)} |"
+            for grant in self.rights
+        )
 
 
 class Task(BaseModel):
@@ -65,15 +81,33 @@ class Task(BaseModel):
         return f"| {', '.join(names)} | {'; '.join(rights)} |"
 
 
+def roles() -> list[Role]:
+    """Read the roles."""
+    return [Role.model_validate(role) for role in _document()["role"]]
+
+
 def tasks() -> list[Task]:
     """Read the tasks."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))["task"]
-    return [Task.model_validate(task) for task in found]
+    return [Task.model_validate(task) for task in _document()["task"]]
 
 
-def table() -> str:
-    """Return the table of the page."""
+def table_of_roles() -> str:
+    """Return the table of `SECURITY.md`."""
+    head = ["| role | resource | rights |", "| --- | --- | --- |"]
+    return "\n".join([*head, *map(str, roles())])
+
+
+def table_of_tasks() -> str:
+    """Return the table of `rights.md`."""
     return "\n".join(["| task | rights |", "| --- | --- |", *map(str, tasks())])
+
+
+def _document() -> dict[str, Any]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def _codes(rights: tuple[str, ...]) -> str:
+    return ", ".join(f"`{right}`" for right in rights)
 
 
 def _command(name: str) -> str:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.builders import create_ticket
 from tests.support.template_loader import (
-    TEMPLATE,
     Json,
     deployed,
     ids_of,
@@ -21,6 +20,7 @@ from tests.support.template_loader import (
 )
 from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
 from ticket_numbering.contract.messages import Assignment
+from tools.rights import ALL, Role, roles
 
 HOUR = 60 * 60
 DAY = 24 * HOUR
@@ -36,13 +36,6 @@ REQUEST = create_ticket()
 ASSIGNMENT = Assignment(1, REQUEST.fingerprint, STAMP)
 TICKET = ticket_item(REQUEST, ASSIGNMENT)
 KEY_RECORD = key_item(REQUEST, ASSIGNMENT, expires_at=1)
-
-
-def variables_as_written() -> Json:
-    """Return the worker's variables before any condition drops one."""
-    written = source()["Resources"]["NumberingWorker"]["Properties"]
-    variables: Json = written["Environment"]["Variables"]
-    return variables
 
 
 def worker(**chosen: str) -> Json:
@@ -62,11 +55,11 @@ class TestWorkerKnowsItsStack:
     """The worker and the outputs say the same of the stack."""
 
     def test_events_name_the_stack_as_the_output_does(self) -> None:
-        variables = worker_as_written()["Resources"]["NumberingWorker"]["Properties"]
-        written = variables["Environment"]["Variables"]["EVENT_SOURCE"]
+        written = source()["Resources"]["NumberingWorker"]["Properties"]
+        name = written["Environment"]["Variables"]["EVENT_SOURCE"]
 
-        assert written == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
-        assert source()["Outputs"]["EventSource"]["Value"] == written
+        assert name == source()["Outputs"]["EventSource"]["Value"]
+        assert "${AWS::StackName}" in name["Fn::Sub"]
 
 
 class TestNothingLost:
@@ -232,25 +225,18 @@ class TestOncePerIdempotencyKey:
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 RESOURCES = {
-    "tickets table": "${TicketsTable.Arn}",
-    "idempotency keys table": "${IdempotencyKeysTable.Arn}",
-    "assignments topic": "${AssignmentsTopic}",
-    "dead-letter queue": "${CreateTicketDeadLetterQueue.Arn}",
-    "create-ticket queue": "${CreateTicketQueue.Arn}",
-    "its log group": "${NumberingWorkerLogGroup.Arn}",
-    "the key `KmsKeyArn`, if there is one": KEY,
+    "the tickets": ["${TicketsTable.Arn}"],
+    "the keys": ["${IdempotencyKeysTable.Arn}"],
+    "the topic": ["${AssignmentsTopic}"],
+    "the dead-letter queue": ["${CreateTicketDeadLetterQueue.Arn}"],
+    "the queue": ["${CreateTicketQueue.Arn}"],
+    "the log group": ["${NumberingWorkerLogGroup.Arn}"],
+    "the key `KmsKeyArn`, if there is one": [KEY],
+    "the function": ["${NumberingWorker.Arn}", "${NumberingWorker.Arn}:*"],
+    ALL: ["*"],
 }
-"""By its name on the security page."""
-
-WORKER_ARNS = ("${NumberingWorker.Arn}", "${NumberingWorker.Arn}:*")
-MOVES = {
-    "lambda:GetAlias",
-    "lambda:GetProvisionedConcurrencyConfig",
-    "lambda:UpdateAlias",
-}
-DEPLOYMENT_RIGHTS = dict.fromkeys(WORKER_ARNS, MOVES) | {
-    "*": {"cloudwatch:DescribeAlarms"}
-}
+"""By their name in the rights."""
+EVERY_ROLE = {"GradualDeployment": "true"}
 
 
 def listed(part: str | list[str]) -> list[str]:
@@ -275,50 +261,52 @@ def allowed(role: Json) -> dict[str, set[str]]:
     return found
 
 
-def documented() -> dict[str, set[str]]:
-    """Return the actions of the security page by their resource."""
-    page = TEMPLATE.with_name("SECURITY.md").read_text(encoding="utf-8")
-    _, _, section = page.partition("## The worker's rights\n")
-    rows = re.findall(r"^\| ([^|]+) \| (`[^|]+) \|$", section, re.MULTILINE)
-    return {RESOURCES[name]: {*re.findall("`([^`]+)`", cell)} for name, cell in rows}
+def documented(role: Role) -> dict[str, set[str]]:
+    """Return the actions of a role's rights by their resource."""
+    return {
+        arn: {*grant.allow}
+        for grant in role.rights
+        for name in grant.on
+        for arn in RESOURCES[name]
+    }
 
 
 class TestLeastPrivilege:
     """Worker and CodeDeploy have the rights of their job, on the stack's resources."""
 
-    def test_role_allows_exactly_what_the_security_page_says(self) -> None:
-        rights = documented()
-
-        assert allowed(properties("NumberingWorkerRole", KmsKeyArn=KEY)) == rights
-        del rights[KEY]
-        assert allowed(properties("NumberingWorkerRole")) == rights
-
-    def test_role_allows_exactly_what_a_gradual_deployment_does(self) -> None:
-        role = properties("DeploymentRole", GradualDeployment="true")
-
-        assert allowed(role) == DEPLOYMENT_RIGHTS
-        assert "ManagedPolicyArns" not in role
-
-    def test_deployment_role_is_taken_for_this_account_alone(self) -> None:
-        role = properties("DeploymentRole", GradualDeployment="true")
-
-        [trust] = role["AssumeRolePolicyDocument"]["Statement"]
-        assert trust["Principal"] == {"Service": "codedeploy.amazonaws.com"}
-        account = {"aws:SourceAccount": "${AWS::AccountId}"}
-        assert trust["Condition"] == {"StringEquals": account}
-
-    def test_worker_has_our_role_and_no_policy_besides(self) -> None:
-        """The transform would add AWS's, which allow every queue and every log."""
-        assert worker()["Role"] == "${NumberingWorkerRole.Arn}"
+    def test_roles_are_those_of_the_rights(self) -> None:
+        """And AWS's policies, which allow every queue and log, are not attached."""
         assert ids_of("AWS::IAM::Role") == ["NumberingWorkerRole"]
-        assert "ManagedPolicyArns" not in properties("NumberingWorkerRole")
+        found = ids_of("AWS::IAM::Role", **EVERY_ROLE)
+        assert {*found} == {role.role for role in roles()}
         assert not ids_of("AWS::IAM::Policy") + ids_of("AWS::IAM::ManagedPolicy")
+        assert worker()["Role"] == "${NumberingWorkerRole.Arn}"
 
-    def test_role_can_be_taken_by_lambda_alone(self) -> None:
-        trust = properties("NumberingWorkerRole")["AssumeRolePolicyDocument"]
+    @pytest.mark.parametrize("role", roles(), ids=lambda role: role.role)
+    def test_role_allows_exactly_what_its_rights_say(self, role: Role) -> None:
+        found = properties(role.role, **EVERY_ROLE, KmsKeyArn=KEY)
+        without_key = properties(role.role, **EVERY_ROLE)
+
+        rights = documented(role)
+        assert allowed(found) == rights
+        rights.pop(KEY, None)
+        assert allowed(without_key) == rights
+        assert "ManagedPolicyArns" not in found
+
+    @pytest.mark.parametrize(
+        ("role", "service"),
+        [("NumberingWorkerRole", "lambda"), ("DeploymentRole", "codedeploy")],
+    )
+    def test_role_can_be_taken_by_its_service_alone(
+        self, role: str, service: str
+    ) -> None:
+        trust = properties(role, **EVERY_ROLE)["AssumeRolePolicyDocument"]
 
         [statement] = trust["Statement"]
-        assert statement["Principal"] == {"Service": "lambda.amazonaws.com"}
+        assert statement["Principal"] == {"Service": f"{service}.amazonaws.com"}
+        if service == "codedeploy":
+            account = {"aws:SourceAccount": "${AWS::AccountId}"}
+            assert statement["Condition"] == {"StringEquals": account}
 
 
 class TestLandingZone:
@@ -326,17 +314,14 @@ class TestLandingZone:
 
     def test_every_role_has_the_boundary(self) -> None:
         """Where boundaries are demanded, a role without one is refused."""
-        chosen = {"GradualDeployment": "true", "PermissionsBoundaryArn": "arn"}
-        roles = ids_of("AWS::IAM::Role", **chosen)
+        chosen = EVERY_ROLE | {"PermissionsBoundaryArn": "arn"}
 
-        assert set(roles) == {"NumberingWorkerRole", "DeploymentRole"}
-        for role in roles:
+        for role in ids_of("AWS::IAM::Role", **chosen):
             assert properties(role, **chosen)["PermissionsBoundary"] == "arn"
-            unlimited = properties(role, GradualDeployment="true")
-            assert "PermissionsBoundary" not in unlimited
+            assert "PermissionsBoundary" not in properties(role, **EVERY_ROLE)
 
     def test_gradual_deployment_has_the_role_of_the_stack(self) -> None:
-        resources = deployed(GradualDeployment="true")
+        resources = deployed(**EVERY_ROLE)
 
         group = resources["NumberingWorkerDeploymentGroup"]["Properties"]
         assert group["ServiceRoleArn"] == "${DeploymentRole.Arn}"
