@@ -283,6 +283,25 @@ class TestAnnouncedAtLeastOnce:
         assert again.event.model_dump_json() == first.event.model_dump_json()
         assert system.publisher.replayed == [False, True]
 
+    def test_announcement_continues_the_trace_and_pads_the_number_when_asked_for(
+        self, system: System
+    ) -> None:
+        trace = {
+            "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "tracestate": "rojo=1",
+        }
+        attributes = {name: {"stringValue": text} for name, text in trace.items()}
+
+        system.report(queue_record(messageAttributes=attributes), number_padding=6)
+
+        [announced] = system.publisher.announced
+        event = announced.event.model_dump(mode="json")
+        assert {name: event[name] for name in trace} == trace
+        assert event["data"]["display"] == "PROJ-000001"
+        # OpenTelemetry reads the message attributes.
+        sent = announced.message_attributes
+        assert {name: sent[name]["StringValue"] for name in trace} == trace
+
     def test_committed_numbers_are_announced_when_a_later_block_meets_a_bug(
         self, system: System
     ) -> None:
