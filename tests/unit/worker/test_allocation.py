@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.support.builders import ASSIGNED_AT, create_ticket, create_tickets
+from tests.support.builders import ASSIGNED_AT, block_of, create_ticket, create_tickets
 from tests.support.cases import cases
 from tests.support.fakes import (
     FakeTicketStore,
@@ -43,12 +43,14 @@ from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
+    MAX_KEYS_PER_READ,
     BlockRefused,
     Cancelled,
     Reason,
     Slot,
 )
 from ticket_numbering.contract.errors import (
+    DamagedKeyRecordError,
     DamagedSequenceError,
     NotAttemptedError,
     SequenceContentionError,
@@ -58,7 +60,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=Head(1, ASSIGNED_AT))
 FREE = Slot()
@@ -499,6 +501,87 @@ class TestCachedNumber:
         environment.allocate(create_tickets(1))
 
         assert (environment.reads, environment.firsts) == (2, [3, next_number])
+
+
+MINE = create_ticket(idempotency_key="mine", title="Mine")
+ONE, OTHER = create_tickets(2)
+DAMAGED = RequestKey("PROJ", "damaged")
+FULL = SequenceFullError
+
+
+def capped(max_number: int, key: str | None = None, **fields: str) -> CreateTicket:
+    """Return a request with a cap."""
+    return create_ticket(idempotency_key=key, max_number=max_number, **fields)
+
+
+def rival(max_number: int, title: str = "Rival") -> CreateTicket:
+    """Return a request that shares its key with others."""
+    return capped(max_number, "rivals", title=title)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Requests behind two tickets, of which the second is `MINE`, and their answers."""
+
+    requests: list[CreateTicket]
+    answers: list[int | type[Exception]]
+    reads: int = 1
+    """Of keys; one serves all requests that are refused together."""
+    failures: int = 0
+    """Reads of keys that fail."""
+
+
+CAPS = cases(
+    {
+        "reached": Caps([capped(3) for _ in range(3)], [3, FULL, FULL]),
+        "different": Caps(
+            [capped(5), capped(2), capped(4), capped(5), ONE], [3, FULL, 4, 5, 6]
+        ),
+        "more-than-a-read-takes": Caps(
+            [*[capped(2) for _ in range(MAX_KEYS_PER_READ + 1)], ONE],
+            [*[FULL] * (MAX_KEYS_PER_READ + 1), 3],
+            reads=2,
+        ),
+        # In a block of both the second would have number 4.
+        "behind-a-replay": Caps([MINE, capped(3)], [2, 3], reads=0),
+        "replay": Caps([capped(1, "mine", title="Mine")], [2]),
+        "damaged-record": Caps([capped(2, "damaged")], [DamagedKeyRecordError]),
+        "rival-next": Caps([rival(2, "Full"), rival(5), ONE, OTHER], [FULL, 3, 4, 5]),
+        "rival-last": Caps([ONE, rival(2, "Full"), OTHER, rival(5)], [3, FULL, 4, 5]),
+        "rival-of-two": Caps(
+            [rival(2, "Full"), rival(2, "Full, too"), ONE, rival(4)],
+            [FULL, FULL, 3, 4],
+        ),
+        # The key belongs to the first, whatever the other's cap.
+        "rival-in-front": Caps([rival(3), rival(2, "Full")], [3, 3], reads=0),
+        "first-read-fails": Caps([capped(1, "mine", title="Mine")], [2], failures=1),
+        "every-read-fails": Caps(
+            [capped(2), ONE], [StoreUnavailableError, 3], reads=0, failures=99
+        ),
+    }
+)
+
+
+class TestCaps:
+    """A request at its cap takes no number, and leaves its neighbours alone."""
+
+    @pytest.mark.parametrize("caps", CAPS)
+    def test_allocate_refuses_requests_when_their_keys_have_no_number_below_the_cap(
+        self, environment: Environment, caps: Caps
+    ) -> None:
+        store = environment.store.fill(1)
+        store.put(block_of([MINE], 2))
+        store.damaged.add(DAMAGED)
+        store.transactional_read_errors += [StoreUnavailableError("")] * caps.failures
+
+        allocation = environment.allocate(caps.requests)
+
+        answers = [*map(allocation.answer_to, caps.requests)]
+        assert caps.answers == [
+            answer.number if isinstance(answer, Assignment) else type(answer)
+            for answer in answers
+        ]
+        assert store.calls.count("read_keys") == caps.reads
 
 
 class TestRefusedTicket:

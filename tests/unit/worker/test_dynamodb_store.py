@@ -12,6 +12,7 @@ from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ConnectionClosedError
 from hypothesis import given
 
+from simulation.aws.items import size_of
 from tests.support.builders import (
     ASSIGNED_AT,
     SALT,
@@ -19,7 +20,6 @@ from tests.support.builders import (
     create_ticket,
     create_tickets,
     ticket_fields,
-    unchained_block,
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
@@ -30,7 +30,6 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import (
     MAX_ITEM_BYTES,
     REQUEST_OVERHEAD_BYTES,
-    Block,
     is_too_large,
 )
 from ticket_numbering.allocation.head import Head
@@ -140,7 +139,7 @@ READS: dict[str, tuple[Call, str]] = {
 }
 WRITES: dict[str, tuple[Call, str]] = {
     "write": (
-        lambda store: store.write_block(block(create_tickets(1))),
+        lambda store: store.write_block(block_of(create_tickets(1))),
         "write of a block",
     ),
 }
@@ -176,15 +175,10 @@ def cancelled(*reasons: Mapping[str, Any]) -> Reply:
     )
 
 
-def block(requests: list[CreateTicket], first_number: int = 1) -> Block:
-    """Return a block of project PROJ."""
-    return unchained_block(requests, first_number)
-
-
 def slots_of(count: int, *reasons: Mapping[str, Any]) -> list[Slot]:
     """Return how the store reads the reasons of a block of this length."""
     store, _ = store_on(cancelled(*reasons))
-    answer = store.write_block(block(create_tickets(count)))
+    answer = store.write_block(block_of(create_tickets(count)))
     assert isinstance(answer, Cancelled)
     return list(answer.slots)
 
@@ -359,59 +353,46 @@ class TestBlockRequest:
     """A block is one transaction of conditional puts, and nothing else."""
 
     def test_write_block_puts_each_ticket_and_its_key(self) -> None:
+        """Whoever reads the key's record alone can test no guess of the text."""
         store, wire = store_on(Reply())
         fields = FULL | {"project_id": "PROJ", "idempotency_key": "order-7"}
         request = create_ticket(**fields)
         fields.pop("max_number")
         written = {name: TypeSerializer().serialize(fields[name]) for name in fields}
+        chained = block_of([request], 42)
+        numbered = {
+            "project_id": {"S": "PROJ"},
+            "idempotency_key": {"S": "order-7"},
+            "number": {"N": "42"},
+            "assigned_at": {"S": ASSIGNED_AT},
+            "chain": {"S": chained.last.chain},
+        }
 
-        assert store.write_block(block([request], first_number=42)) == Committed()
+        assert store.write_block(chained) == Committed()
         assert wire.requests[0].keys() == {"TransactItems", "ClientRequestToken"}
         assert puts_of(wire) == [
             {
                 "TableName": "tickets",
-                "Item": {
-                    **written,
-                    "number": {"N": "42"},
-                    "assigned_at": {"S": ASSIGNED_AT},
-                },
+                "Item": written | numbered | {"salt": {"S": SALT}},
                 "ConditionExpression": "attribute_not_exists(project_id)",
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
             {
                 "TableName": "keys",
-                "Item": {
+                "Item": numbered
+                | {
                     "id": {"S": "PROJ#order-7"},
-                    "project_id": {"S": "PROJ"},
-                    "idempotency_key": {"S": "order-7"},
-                    "number": {"N": "42"},
                     "fingerprint": {"S": request.fingerprint},
-                    "assigned_at": {"S": ASSIGNED_AT},
                 },
                 "ConditionExpression": "attribute_not_exists(id)",
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
         ]
 
-    def test_write_block_puts_the_chain_into_both_items_and_the_salt_into_one(
-        self,
-    ) -> None:
-        """Whoever reads the key's record alone can test no guess of the text."""
-        store, wire = store_on(Reply())
-        chained = block_of([create_ticket()])
-
-        store.write_block(chained)
-
-        ticket, key = puts_of(wire)
-        chain = {"S": chained.last.chain}
-        assert ticket["Item"]["chain"] == key["Item"]["chain"] == chain
-        assert ticket["Item"]["salt"] == {"S": SALT}
-        assert not key["Item"].keys() & {"salt", "commitment"}
-
     def test_write_block_leaves_out_what_a_request_leaves_at_its_default(self) -> None:
         store, wire = store_on(Reply())
 
-        store.write_block(block([create_ticket()]))
+        store.write_block(block_of([create_ticket()]))
 
         ticket, _ = puts_of(wire)
         assert ticket["Item"]["priority"] == {"S": "medium"}
@@ -420,7 +401,7 @@ class TestBlockRequest:
     def test_write_block_sets_an_expiry_of_keys_alone_when_asked_for(self) -> None:
         store, wire = store_on(Reply(), retention_days=90)
 
-        store.write_block(block(create_tickets(1)))
+        store.write_block(block_of(create_tickets(1)))
 
         ticket, key = puts_of(wire)
         assigned = int(datetime(2026, 11, 21, 6, tzinfo=UTC).timestamp())
@@ -434,7 +415,7 @@ class TestBlockRequest:
             Reply({}, 500),
         ]
         store, wire = store_on(*lost, Reply(), Reply(), attempts=3)
-        same = block(create_tickets(1))
+        same = block_of(create_tickets(1))
 
         assert store.write_block(same) == Committed()
         assert store.write_block(same) == Committed()
@@ -543,7 +524,7 @@ class TestCancellation:
         """Reasons that cannot be matched by position say nothing."""
         store, _ = store_on(error_reply("TransactionCanceledException", **members))
 
-        answer = store.write_block(block(create_tickets(2)))
+        answer = store.write_block(block_of(create_tickets(2)))
 
         assert answer == Cancelled([UNKNOWN] * 2)
 
@@ -551,7 +532,7 @@ class TestCancellation:
         """boto3 leaves it out today."""
         answer = {"CancellationReasons": None}
 
-        slots = cancellation_reasons.slots_of(answer, block(create_tickets(2)))
+        slots = cancellation_reasons.slots_of(answer, block_of(create_tickets(2)))
 
         assert slots == [UNKNOWN] * 2
 
@@ -563,7 +544,7 @@ class TestFailure:
         """Too large as a whole, or the same item twice."""
         store, _ = store_on(error_reply("ValidationException"))
 
-        answer = store.write_block(block(create_tickets(2)))
+        answer = store.write_block(block_of(create_tickets(2)))
 
         assert answer == BlockRefused("ValidationException")
 
@@ -634,7 +615,7 @@ class TestFailure:
         store = DynamoDBTicketStore(client, "tickets", "keys")
 
         for _ in range(2):
-            store.write_block(block(create_tickets(1)))
+            store.write_block(block_of(create_tickets(1)))
 
         assert client.read.count("exceptions") == 1
 
@@ -676,14 +657,14 @@ def test_ids_of_ticket_and_record_are_in_their_items() -> None:
 
 def largest_request() -> CreateTicket:
     """Return a request with every field full, whose body has the largest size."""
-    fields = {name: max(one.accepted, key=size_of) for name, one in SAMPLES.items()}
-    room = MAX_BODY_BYTES - size_of(fields | {"description": ""})
+    fields = {name: max(one.accepted, key=length_of) for name, one in SAMPLES.items()}
+    room = MAX_BODY_BYTES - length_of(fields | {"description": ""})
     full = fields | {"description": "d" * (room % 4) + DOOR * (room // 4)}
-    assert size_of(full) == MAX_BODY_BYTES
+    assert length_of(full) == MAX_BODY_BYTES
     return CreateTicket.parse(compact(full))
 
 
-def size_of(value: Any) -> int:
+def length_of(value: Any) -> int:
     """Return the bytes of a value as compact JSON."""
     return len(compact(value).encode())
 
@@ -694,26 +675,10 @@ def compact(fields: Any) -> str:
 
 
 def item_sizes(request: CreateTicket) -> list[int]:
-    """Return the sizes of a request's two items, by DynamoDB's documented rules."""
-    block = block_of([request], MAX_NUMBER)
-    [assigned] = block.assignments().values()
+    """Return the sizes of a request's two items, as DynamoDB counts them."""
+    [assigned] = block_of([request], MAX_NUMBER).assignments().values()
     items = [
         ticket_item(request, assigned, SALT),
         key_item(request, assigned, expires_at=2_000_000_000),
     ]
-    # A map has three bytes and one more for each member; an item has neither.
-    return [_size(TypeSerializer().serialize(item)) - 3 - len(item) for item in items]
-
-
-def _size(value: Mapping[str, Any]) -> int:
-    ((kind, content),) = value.items()
-    if kind == "S":
-        return len(content.encode())
-    if kind == "N":
-        return 1 + (len(content) + 1) // 2
-    if kind == "L":
-        return 3 + sum(1 + _size(member) for member in content)
-    assert kind == "M"
-    return 3 + sum(
-        1 + len(name.encode()) + _size(member) for name, member in content.items()
-    )
+    return [size_of(TypeSerializer().serialize(item)["M"]) for item in items]

@@ -373,22 +373,23 @@ class TestMetrics:
 
     def test_metrics_count_each_kind_of_outcome(self, function: Function) -> None:
         """Zeros are published too: no data and no failures are not the same."""
-        function.publisher.refused = {"PROJ-2"}
-        request = create_ticket()
+        request, unsent = create_ticket(), sqs_record(ticket_fields(title=7))
+        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
+        function.publisher.refused = {"PROJ-2", refusal}
         records = [sqs_record(asked) for asked in (request, request, None, None, "{")]
 
-        function(*records)
+        function(*records, unsent)
 
         assert function.metrics() == {
             "TicketNumbersAssigned": [2.0],
             "AssignmentsReplayed": [1.0],
             "RefusedAtCap": [0.0],
             "PoisonMessages": [1.0],
-            "TransientFailures": [1.0],
+            "TransientFailures": [2.0],
             "SequenceCollisions": [0.0],
             "SequenceConflicts": [0.0],
             "AttemptsPerBlock": [1.0],
-            "AnnouncementsFailed": [1.0],
+            "AnnouncementsFailed": [2.0],
         }
 
     def test_metrics_count_conflicts_collisions_and_attempts_of_every_project(
@@ -407,17 +408,6 @@ class TestMetrics:
         assert values["SequenceCollisions"] == [2.0]
         assert values["AttemptsPerBlock"] == [3.0, 3.0]
 
-    def test_metric_counts_each_event_that_is_not_announced(
-        self, function: Function
-    ) -> None:
-        unsent = sqs_record(ticket_fields(title=7))
-        refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
-        function.publisher.refused = {refusal, "PROJ-1"}
-
-        function(unsent, sqs_record())
-
-        assert function.metrics()["AnnouncementsFailed"] == [2.0]
-
 
 def sent_before(
     seconds: float, request: CreateTicket | str | None = None, deliveries: int = 1
@@ -433,14 +423,16 @@ class TestWaits:
     def test_each_announced_number_has_its_wait_until_sns_accepted_it(
         self, function: Function
     ) -> None:
-        """Also that of an earlier delivery; poison and refusals have none."""
+        """Also that of an earlier delivery; all other records have none."""
         known, full = create_ticket(), create_ticket("FULL", max_number=1)
         function(sqs_record(known))
         function.store.fill(1, "FULL")
         function.waits()
+        function.publisher.refused = {"PROJ-3"}
 
         function(
             sent_before(2.5),
+            sent_before(1),
             sent_before(360, known, deliveries=3),
             sent_before(7, "{"),
             sent_before(8, full),
@@ -448,15 +440,6 @@ class TestWaits:
 
         [waits] = function.waits()
         assert sorted(waits) == pytest.approx([2.5, 360])
-
-    def test_number_that_is_not_announced_has_no_wait_yet(
-        self, function: Function
-    ) -> None:
-        function.publisher.refused = {"PROJ-1"}
-
-        function(sent_before(2), sent_before(1))
-
-        assert function.waits() == [[pytest.approx(1)]]
 
     @pytest.mark.parametrize("ages", [(1, 9), (9, 1)])
     def test_wait_is_that_of_the_oldest_message_when_a_request_was_repeated(

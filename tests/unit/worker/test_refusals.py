@@ -67,8 +67,10 @@ class TestEvent:
         system.store.fill(1)
         record = full(messageId="m-1", sent_at=1_795_000_000_123)
 
-        system.handle(record)
+        [result] = system.handle(record)
 
+        assert isinstance(result, Refused)
+        assert str(result.error) == "max_number: PROJ has reached 1"
         [event] = system.refusals
         key = json.loads(record.body or "")["idempotency_key"]
         assert event == {

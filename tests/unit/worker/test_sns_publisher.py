@@ -123,25 +123,19 @@ class TestEntries:
 class TestFifoTopic:
     """SNS drops a repeat by botocore, and no replay."""
 
-    def test_publish_keeps_the_order_and_identifies_by_the_event(
+    def test_publish_keeps_the_order_and_tells_replays_of_one_event_apart(
         self, topic: Topic
     ) -> None:
-        topic.takes(0, 1, 2)
-
-        topic.publish(*[assigned(number) for number in (1, 2, 3)])
-
-        assert deduplication_ids(topic) == ["PROJ-1", "PROJ-2", "PROJ-3"]
-
-    def test_publish_tells_replays_of_one_event_apart(self, topic: Topic) -> None:
         """A repeat within five minutes is announced again."""
-        first = assigned()
+        first, second = assigned(1), assigned(2)
         replay = replace(first, replayed=True)
-        topic.takes(0, 1, 2)
+        topic.takes(*range(4))
 
-        topic.publish(first, replay, replay)
+        topic.publish(first, second, replay, replay)
 
-        assert len(set(deduplication_ids(topic))) == 3
-        assert len({entry["Message"] for entry in topic.entries}) == 1
+        assert deduplication_ids(topic)[:2] == ["PROJ-1", "PROJ-2"]
+        assert len({*deduplication_ids(topic)}) == 4
+        assert len({entry["Message"] for entry in topic.entries}) == 2
 
     def test_publish_keeps_to_what_sns_takes_when_the_event_id_is_longest(
         self, topic: Topic

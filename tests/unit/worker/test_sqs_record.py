@@ -9,6 +9,10 @@ from tests.support.cases import cases
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.worker.sqs_record import SQSRecord
 
+PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+STATE = "rojo=00f067aa0ba902b7, congo@vendor=t61rcWkgMzE"
+PARENT_ALONE = {"traceparent": PARENT}
+
 
 def test_record_takes_over_what_sqs_delivers() -> None:
     attributes = {"a": {"stringValue": "b"}}
@@ -84,6 +88,53 @@ def test_record_counts_what_is_no_number_as_unknown(
     record = SQSRecord.of({"messageId": "m", "attributes": attributes})
 
     assert (record.receive_count, record.sent_at) == (count, time)
+
+
+@pytest.mark.parametrize(
+    ("parent", "state", "trace"),
+    cases(
+        {
+            "both": (PARENT, STATE, PARENT_ALONE | {"tracestate": STATE}),
+            "no_state": (PARENT, None, PARENT_ALONE),
+            "no_parent": (None, STATE, {}),
+            "version": (f"ff{PARENT[2:]}", STATE, {}),
+            "upper_case": (PARENT.upper(), STATE, {}),
+            "no_trace": (f"00-{'0' * 32}-00f067aa0ba902b7-01", STATE, {}),
+            "no_span": (f"{PARENT[:36]}{'0' * 16}-01", STATE, {}),
+            "too_short": (PARENT[:-1], STATE, {}),
+            "too_long": (f"{PARENT}-1", STATE, {}),
+            "line_break": (f"{PARENT}\n", STATE, {}),
+            "empty": ("", STATE, {}),
+            "state_without_value": (PARENT, "rojo", PARENT_ALONE),
+            "state_of_upper_case": (PARENT, "Rojo=1", PARENT_ALONE),
+            "state_with_control_character": (PARENT, "rojo=\x01", PARENT_ALONE),
+            "state_with_line_break": (PARENT, "rojo=1\n", PARENT_ALONE),
+            "state_with_equals_sign": (PARENT, "rojo=1=2", PARENT_ALONE),
+            "state_of_too_many": (
+                PARENT,
+                ",".join(f"k{number}=1" for number in range(33)),
+                PARENT_ALONE,
+            ),
+            "state_too_long": (
+                PARENT,
+                ",".join(f"{name}={'1' * 200}" for name in "abc"),
+                PARENT_ALONE,
+            ),
+        }
+    ),
+)
+def test_record_has_the_trace_context_that_the_standard_allows(
+    parent: str | None, state: str | None, trace: dict[str, str]
+) -> None:
+    """One of another type is none."""
+    binary = {"binaryValue": "AAEC", "dataType": "Binary"}
+    texts = {"traceparent": parent, "tracestate": state}
+    attributes = {
+        name: binary if text is None else {"stringValue": text, "dataType": "String"}
+        for name, text in texts.items()
+    }
+
+    assert queue_record(messageAttributes=attributes).trace == trace
 
 
 def test_parse_reads_the_request_from_the_body() -> None:
