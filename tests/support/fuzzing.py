@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
+from simulation.aws.faults import Fault
 from tests.support.builders import sqs_record
 from tests.support.sample_messages import SAMPLES
 from ticket_numbering.contract.messages import CreateTicket
@@ -122,17 +123,17 @@ ATTRIBUTES: Final = st.dictionaries(
 
 
 class Faults(NamedTuple):
-    """Faults, call by call; an empty word is none."""
+    """Faults, call by call; an empty word is none of the store."""
 
     store: Sequence[str] = ()
-    sns: Sequence[str] = ()
-    sqs: Sequence[str] = ()
+    sns: Sequence[Fault | None] = ()
+    sqs: Sequence[Fault | None] = ()
     seconds_left: float = 30.0
 
 
 NO_FAULTS: Final = Faults()
 STORE_FAULTS: Final = st.sampled_from(["", "held", "unanswered", "lost"])
-CALL_FAULTS: Final = st.sampled_from(["", "throttled", "failed", "lost"])
+CALL_FAULTS: Final = st.sampled_from([None, Fault.THROTTLED, Fault.PARTIAL, Fault.LOST])
 FAULTS: Final = st.just(NO_FAULTS) | st.builds(
     Faults,
     st.lists(STORE_FAULTS, max_size=4),

@@ -52,12 +52,13 @@ class ModelServices:
         """Create the services; a transaction takes a step each `pace` seconds."""
         choices = choices or Choices(7)
         self.scheduler = Scheduler(choices)
+        self.history = History(self.scheduler)
         network = Network(
             self.scheduler,
             choices,
             faults or FaultPlan(),
             latency or Latency(),
-            History(self.scheduler),
+            self.history,
             attempts=1,
             read_timeout=FOREVER,
         )
