@@ -60,26 +60,6 @@ def test_data_outlives_the_stack(name: str, kind: str) -> None:
         assert resource["UpdateReplacePolicy"] == "Retain"
 
 
-class TestBackup:
-    """A copy a day, for as long as point-in-time recovery reaches back."""
-
-    def test_copies_are_daily_and_kept_for_35_days(self) -> None:
-        parameters = example("backup.yaml")["Parameters"]
-
-        minute, hour, *others = parameters["Schedule"]["Default"][5:-1].split()
-        assert minute.isdigit()
-        assert hour.isdigit()
-        assert others == ["*", "*", "?", "*"]
-        assert parameters["RetentionDays"]["Default"] == 35
-
-    def test_vault_has_a_name_of_its_own_because_a_stacks_may_be_too_long(
-        self,
-    ) -> None:
-        [vault] = of_type("backup.yaml", "AWS::Backup::BackupVault")
-
-        assert vault["Properties"]["BackupVaultName"] == {"Ref": "VaultName"}
-
-
 def logged(event: dict[str, str]) -> bool:
     """Tell whether the trail of the example logs an event: if any selector fits."""
     return any(
@@ -114,26 +94,31 @@ class TestTrail:
         assert logged({"eventCategory": "Management", "readOnly": read_only})
 
 
-def test_key_admits_the_services_of_this_account_that_publish() -> None:
-    statements = policy("key-policy.json")["Statement"]
-    by_service = {
-        statement["Principal"]["Service"]: statement
-        for statement in statements
-        if "Service" in statement["Principal"]
+TO_PUBLISH = {"kms:Decrypt", "kms:GenerateDataKey*"}
+OF_THE_ACCOUNT = ["aws:SourceAccount"]
+USES_OF_THE_KEY = {
+    # CloudWatch Logs User Guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
+    "logs.eu-west-1.amazonaws.com": (
+        {f"kms:{verb}*" for verb in ("Encrypt", "Decrypt", "ReEncrypt", "Describe")}
+        | {"kms:GenerateDataKey*"},
+        ["kms:EncryptionContext:aws:logs:arn"],
+    ),
+    "cloudwatch.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
+    "sns.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
+}
+
+
+def test_key_admits_services_of_this_account_for_their_calls() -> None:
+    found = {
+        one["Principal"]["Service"]: (
+            {*one["Action"]},
+            [name for condition in one["Condition"].values() for name in condition],
+        )
+        for one in policy("key-policy.json")["Statement"]
+        if "Service" in one["Principal"]
     }
 
-    assert [*by_service] == [
-        "logs.eu-west-1.amazonaws.com",
-        "cloudwatch.amazonaws.com",
-        "sns.amazonaws.com",
-    ]
-    for service in ("cloudwatch.amazonaws.com", "sns.amazonaws.com"):
-        account = by_service[service]["Condition"]["StringEquals"]
-        assert [*account] == ["aws:SourceAccount"]
-        assert {*by_service[service]["Action"]} == {
-            "kms:GenerateDataKey*",
-            "kms:Decrypt",
-        }
+    assert found == USES_OF_THE_KEY
 
 
 WRITES = ("BatchWrite", "Delete", "Put", "Update")
