@@ -1,29 +1,25 @@
 """The templates and policies beside the stack's fit it; cfn-lint checks the rest."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
+from tests.support.markdown_commands import EXAMPLES
 from tests.support.template_loader import Json, properties, source
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
 
-ROOT = Path(__file__).parents[3]
-
 
 def example(name: str) -> Json:
-    text = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
-    found: Json = yaml_parse(text)
+    found: Json = yaml_parse((EXAMPLES / name).read_text(encoding="utf-8"))
     return found
 
 
 def policy(name: str) -> Any:
-    path = ROOT / "docs" / "examples" / name
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
 
 
 def of_type(name: str, kind: str) -> list[Json]:
