@@ -44,13 +44,6 @@ class Role(BaseModel):
     holder: str
     rights: tuple[Grant, ...]
 
-    def __str__(self) -> str:
-        """Return its rows of the page, one for each resource."""
-        return "\n".join(
-            f"| {self.holder} | {_listed(grant.on)} | {_codes(grant.allow)} |"
-            for grant in self.rights
-        )
-
 
 class Task(BaseModel):
     """Commands or runbooks, and the rights that they need."""
@@ -93,8 +86,12 @@ def tasks() -> list[Task]:
 
 def table_of_roles() -> str:
     """Return the table of `SECURITY.md`."""
-    head = ["| role | resource | rights |", "| --- | --- | --- |"]
-    return "\n".join([*head, *map(str, roles())])
+    rows = (
+        f"| {role.holder} | {_listed(grant.on)} | {_codes(grant.allow)} |"
+        for role in roles()
+        for grant in role.rights
+    )
+    return "\n".join(["| role | resource | rights |", "| --- | --- | --- |", *rows])
 
 
 def table_of_tasks() -> str:

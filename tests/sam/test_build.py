@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from tests.sam.conftest import SAM, built_template, run_sam
 from tests.support.template_loader import source
@@ -95,6 +96,13 @@ def test_artifact_has_the_bytecode_of_the_templates_runtime(artifact: Path) -> N
     assert {path.read_bytes()[: len(head)] for path in compiled} == {head}
     assert len(compiled) == len(modules)
     assert all(path.name.endswith(tag) for path in compiled)
+
+
+def test_built_template_has_no_alias() -> None:
+    """CloudFormation refuses aliases, and merges with them; SAM writes both out."""
+    events = yaml.parse(built_template().read_text(encoding="utf-8"))
+
+    assert not [event for event in events if isinstance(event, yaml.AliasEvent)]
 
 
 def test_artifact_is_small_and_without_what_only_a_developer_needs(

@@ -26,10 +26,6 @@ from tests.support.markdown_commands import (
 from ticketctl.commands import app
 
 
-def blocks_of_all_pages(language: str) -> list[str]:
-    return [block for page in pages() for block in blocks(page.read_text(), language)]
-
-
 def inert(command: Any) -> Any:
     """Remove a command's action, and keep its parser."""
     command.callback = None
@@ -60,11 +56,10 @@ class TestCommandLines:
             check_ticketctl(*line.split())
 
     @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
-    def test_aws_knows_the_operation_and_its_options(self, shown: Shown) -> None:
+    def test_aws_knows_operation_and_options_and_its_files_exist(
+        self, shown: Shown
+    ) -> None:
         check_aws(shown.words)
-
-    @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
-    def test_file_that_aws_reads_exists(self, shown: Shown) -> None:
         paths = [word.partition("file://docs/")[2] for word in shown.words]
         assert all((ROOT / "docs" / path).is_file() for path in paths if path)
 
@@ -123,16 +118,15 @@ $ A=b .venv/bin/aws k '{
         assert found[4:] == [("h", "--i"), ("j",), ("k", '{\n    "l": 1}')]
 
 
-@pytest.mark.parametrize("block", blocks_of_all_pages("json"))
-def test_json_of_a_page_can_be_parsed(block: str) -> None:
-    assert json.loads(block)
-
-
 @pytest.mark.parametrize(
-    "path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.name
+    "text",
+    [
+        *(block for page in pages() for block in blocks(page.read_text(), "json")),
+        *(path.read_text() for path in EXAMPLES.glob("*.json")),
+    ],
 )
-def test_json_of_an_example_can_be_parsed(path: Path) -> None:
-    assert json.loads(path.read_text())
+def test_json_of_a_page_or_an_example_can_be_parsed(text: str) -> None:
+    assert json.loads(text)
 
 
 def anchors(page: Path) -> set[str]:

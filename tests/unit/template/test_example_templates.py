@@ -1,29 +1,25 @@
 """The templates and policies beside the stack's fit it; cfn-lint checks the rest."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
+from tests.support.markdown_commands import EXAMPLES
 from tests.support.template_loader import Json, properties, source
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
 
-ROOT = Path(__file__).parents[3]
-
 
 def example(name: str) -> Json:
-    text = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
-    found: Json = yaml_parse(text)
+    found: Json = yaml_parse((EXAMPLES / name).read_text(encoding="utf-8"))
     return found
 
 
 def policy(name: str) -> Any:
-    path = ROOT / "docs" / "examples" / name
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
 
 
 def of_type(name: str, kind: str) -> list[Json]:
@@ -60,26 +56,6 @@ def test_data_outlives_the_stack(name: str, kind: str) -> None:
         assert resource["UpdateReplacePolicy"] == "Retain"
 
 
-class TestBackup:
-    """A copy a day, for as long as point-in-time recovery reaches back."""
-
-    def test_copies_are_daily_and_kept_for_35_days(self) -> None:
-        parameters = example("backup.yaml")["Parameters"]
-
-        minute, hour, *others = parameters["Schedule"]["Default"][5:-1].split()
-        assert minute.isdigit()
-        assert hour.isdigit()
-        assert others == ["*", "*", "?", "*"]
-        assert parameters["RetentionDays"]["Default"] == 35
-
-    def test_vault_has_a_name_of_its_own_because_a_stacks_may_be_too_long(
-        self,
-    ) -> None:
-        [vault] = of_type("backup.yaml", "AWS::Backup::BackupVault")
-
-        assert vault["Properties"]["BackupVaultName"] == {"Ref": "VaultName"}
-
-
 def logged(event: dict[str, str]) -> bool:
     """Tell whether the trail of the example logs an event: if any selector fits."""
     return any(
@@ -114,26 +90,31 @@ class TestTrail:
         assert logged({"eventCategory": "Management", "readOnly": read_only})
 
 
-def test_key_admits_the_services_of_this_account_that_publish() -> None:
-    statements = policy("key-policy.json")["Statement"]
-    by_service = {
-        statement["Principal"]["Service"]: statement
-        for statement in statements
-        if "Service" in statement["Principal"]
+TO_PUBLISH = {"kms:Decrypt", "kms:GenerateDataKey*"}
+OF_THE_ACCOUNT = ["aws:SourceAccount"]
+USES_OF_THE_KEY = {
+    # CloudWatch Logs User Guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
+    "logs.eu-west-1.amazonaws.com": (
+        {f"kms:{verb}*" for verb in ("Encrypt", "Decrypt", "ReEncrypt", "Describe")}
+        | {"kms:GenerateDataKey*"},
+        ["kms:EncryptionContext:aws:logs:arn"],
+    ),
+    "cloudwatch.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
+    "sns.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
+}
+
+
+def test_key_admits_services_of_this_account_for_their_calls() -> None:
+    found = {
+        one["Principal"]["Service"]: (
+            {*one["Action"]},
+            [name for condition in one["Condition"].values() for name in condition],
+        )
+        for one in policy("key-policy.json")["Statement"]
+        if "Service" in one["Principal"]
     }
 
-    assert [*by_service] == [
-        "logs.eu-west-1.amazonaws.com",
-        "cloudwatch.amazonaws.com",
-        "sns.amazonaws.com",
-    ]
-    for service in ("cloudwatch.amazonaws.com", "sns.amazonaws.com"):
-        account = by_service[service]["Condition"]["StringEquals"]
-        assert [*account] == ["aws:SourceAccount"]
-        assert {*by_service[service]["Action"]} == {
-            "kms:GenerateDataKey*",
-            "kms:Decrypt",
-        }
+    assert found == USES_OF_THE_KEY
 
 
 WRITES = ("BatchWrite", "Delete", "Put", "Update")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from tests.support.markdown_commands import EXAMPLES, ROOT
 from tests.support.template_loader import (
     TEMPLATE,
     parameters,
@@ -15,9 +16,6 @@ from tests.support.template_loader import (
     worker_as_written,
 )
 from tools.translate import as_text, main, translate
-
-ROOT = Path(__file__).parents[3]
-EXAMPLES = ROOT / "docs" / "examples"
 
 BYTES_OF_A_REQUEST = 51_200
 """Of a TemplateBody; CloudFormation User Guide, "Understand CloudFormation quotas".

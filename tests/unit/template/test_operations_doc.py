@@ -1,7 +1,7 @@
 """The operators' pages name every alarm, error, finding and right."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -67,8 +67,8 @@ def table(text: str) -> dict[str, list[str]]:
     }
 
 
-def names(rows: dict[str, list[str]], pattern: str = r"`(\w+)`") -> set[str]:
-    return {name for first in rows for name in re.findall(pattern, first)}
+def names(cells: Iterable[str], pattern: str = r"\w+") -> set[str]:
+    return {name for cell in cells for name in re.findall(f"`({pattern})`", cell)}
 
 
 def of_alarm(logical_id: str) -> str:
@@ -130,25 +130,6 @@ def names_below(base: type[Exception]) -> set[str]:
     return {one.__name__ for one in below}.union(*map(names_below, below))
 
 
-@pytest.mark.parametrize(
-    ("alarm", "base"),
-    [
-        ("TransientFailuresAlarm", TransientError),
-        ("DeadLettersAlarm", PoisonMessageError),
-    ],
-)
-def test_every_error_of_a_kind_has_a_remedy(alarm: str, base: type[Exception]) -> None:
-    explained = {*re.findall(r"`(\w+Error)`", " ".join(table(of_alarm(alarm))))}
-
-    assert explained == names_below(base)
-
-
-def test_every_finding_of_an_audit_has_a_remedy() -> None:
-    rows = table(section("Findings of an audit"))
-
-    assert names(rows, r"`([\w-]+)`") == {kind.value for kind in Kind}
-
-
 def values(text: str, field: str) -> set[str]:
     """Return the values that queries compare a field of the log with."""
     found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
@@ -166,17 +147,40 @@ FILTERS = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query")) 
 )
 
 
+LOG, METRICS = table(section("Log lines")), table(section("Metrics"))
+EXPLAINED: dict[str, tuple[Iterable[str], str, set[str]]] = {
+    "transient error": (
+        table(of_alarm("TransientFailuresAlarm")),
+        r"\w+Error",
+        names_below(TransientError),
+    ),
+    "poison error": (
+        table(of_alarm("DeadLettersAlarm")),
+        r"\w+Error",
+        names_below(PoisonMessageError),
+    ),
+    "finding": (
+        table(section("Findings of an audit")),
+        r"[\w-]+",
+        {kind.value for kind in Kind},
+    ),
+    "metric": (METRICS, r"\w+", {metric.value for metric in Metric}),
+    "count": ([next(iter(METRICS))], r"\w+", {one.metric for one in RESULTS}),
+    "outcome": ([LOG["`outcome`"][1]], r"\w+", WORDS["outcome"]),
+    "message": ([LOG["`message`, `level`"][1]], "[a-z ]+", WORDS["message"]),
+}
+"""Where the pages explain names of a kind, what these look like, and all of them."""
+
+
+@pytest.mark.parametrize("kind", EXPLAINED)
+def test_page_explains_every_name_of_a_kind_and_no_other(kind: str) -> None:
+    cells, pattern, known = EXPLAINED[kind]
+
+    assert names(cells, pattern) == known
+
+
 class TestLog:
-    """Page, saved queries and first commands have the words of the results."""
-
-    def test_page_explains_every_outcome_message_and_count_of_a_result(self) -> None:
-        log, metrics = table(section("Log lines")), table(section("Metrics"))
-        messages = log["`message`, `level`"][1]
-        counts = next(iter(metrics))
-
-        assert names({log["`outcome`"][1]: []}) == WORDS["outcome"]
-        assert names({messages: []}, "`([a-z ]+)`") == WORDS["message"]
-        assert names({counts: []}) == {one.metric for one in RESULTS}
+    """Saved queries and first commands have the words of the results."""
 
     @pytest.mark.parametrize("field", WORDS)
     def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
@@ -199,11 +203,7 @@ class TestLog:
         assert asked
         assert counted
         ours = {name for name in fields if name[0] != "@"}  # Those are CloudWatch's.
-        assert ours <= names(table(section("Log lines")))
-
-
-def test_every_metric_of_the_worker_is_explained() -> None:
-    assert names(table(section("Metrics"))) == {metric.value for metric in Metric}
+        assert ours <= names(LOG)
 
 
 RESTORED = "tables whose names begin with `restored-`"
