@@ -33,6 +33,7 @@ from ticket_numbering.contract.dynamodb_items import (
     SALT as SALT_NAME,
 )
 from ticket_numbering.contract.messages import stored_fingerprint
+from ticketctl.audit.audit import AuditReport
 from ticketctl.audit.chain import ERASED_TITLE
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.aws.items import plain
@@ -258,6 +259,23 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "nobody-knew": gone,
 }
 
+BESIDE: Final = {
+    "date": [Kind.MISDATED],
+    "disguised": [Kind.CHANGED],
+    "reserved-with-text": [Kind.DIFFERING],
+}
+"""The findings beside that of the page."""
+
+ONE_WAY: Final = {
+    "reserved-with-text": {Kind.DIFFERING},
+    "project-removed": {Kind.NO_TICKETS},
+    "nobody-knew": {Kind.NO_TICKETS},
+}
+"""The findings of an audit of everything alone, or of one that names the projects.
+
+The latter looks for no keys without a ticket, and expects tickets of each project.
+"""
+
 ORIGINALS: Final[dict[str, Callable[[str], list[Item]]]] = {
     "removed-before-a-seed": seeded,
     "before-a-seed": seeded,
@@ -274,7 +292,10 @@ class Results:
     """What is found before and after all tamperings, each in a project of its own."""
 
     clean: list[Finding]
-    findings: dict[str, set[str]]
+    findings: dict[str, list[str]]
+    """The kinds that an audit with heads has of each project."""
+    found_alone: dict[str, list[str]]
+    """Those of an audit that names the projects, and reads them one by one."""
     verified_before: dict[str, list[str]]
     verified: dict[str, str]
     """What the verifier needs to find it, as in the page's table."""
@@ -295,16 +316,24 @@ def results() -> Results:
     }
     for name, tamper in TAMPERINGS.items():
         tamper(sequences[name])
-    findings = defaultdict(set)
-    for finding in audited(tables_of(sequences), heads=heads).findings:
-        findings[finding.project_id].add(str(finding.kind))
+    tables = tables_of(sequences)
+    together = audited(tables, heads=heads)
+    alone = audited(tables, *TAMPERINGS, heads=heads)
     verified = {}
     for name, sequence in sequences.items():
         items = [*sequence.tickets.values()]
         of_project = [asdict(head) for head in heads if head.project_id == name]
         found, with_heads = verify(items), verify(items, of_project)
         verified[name] = "yes" if found else "with heads" if with_heads else "no"
-    return Results(clean.findings, findings, verified_before, verified)
+    kinds = kinds_of(together), kinds_of(alone)
+    return Results(clean.findings, *kinds, verified_before, verified)
+
+
+def kinds_of(report: AuditReport) -> dict[str, list[str]]:
+    kinds = defaultdict[str, list[str]](list)
+    for finding in report.findings:
+        kinds[finding.project_id].append(str(finding.kind))
+    return kinds
 
 
 def tables_of(sequences: Mapping[str, Sequence]) -> Tables:
@@ -327,10 +356,12 @@ def test_tampering_is_found_as_the_page_says(name: str, results: Results) -> Non
     """What heads alone find is clean without them."""
     expected = tamperings()[name].finding
 
-    found = results.findings.get(name, set())
+    found = results.findings[name]
 
     if expected in {"", Kind.HEAD}:
-        assert found == {expected} - {""}
+        assert {*found} == {expected} - {""}
     else:
-        assert expected in found
+        assert {*found} - {Kind.HEAD} == {expected, *BESIDE.get(name, ())}
+    assert len(found) == len({*found})
+    assert {*found} ^ {*results.found_alone[name]} == ONE_WAY.get(name, set())
     assert results.verified[name] == tamperings()[name].verifier
