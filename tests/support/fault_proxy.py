@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
+from simulation.aws.faults import Fault
 from tests.support.faults import (
     DECKS,
     INSTEAD,
@@ -20,7 +21,8 @@ from tests.support.faults import (
     STUBBORN,
     WRITE,
     Call,
-    Fault,
+    Met,
+    Modelled,
     apply_in_part,
     error,
 )
@@ -40,7 +42,7 @@ class FaultProxy(Proxy):
         super().__init__(stack, _FaultyConnection)
         self.is_calm = False
         self.calls: Counter[str] = Counter()
-        self.faults: Counter[tuple[str, Fault]] = Counter()
+        self.faults: Counter[tuple[str, Met]] = Counter()
         self.late_writes: Counter[str] = Counter()
         self.kills = 0
         self._seed = seed
@@ -72,7 +74,7 @@ class FaultProxy(Proxy):
     def _dice(self, name: str, serial: int) -> random.Random:
         return random.Random(f"{self._seed}/{name}/{serial}")  # noqa: S311 - no secret.
 
-    def draw(self, call: Call) -> Fault | None:
+    def draw(self, call: Call) -> Met | None:
         """Return the fault that the call meets, if any."""
         # The SDK's retry has the id of the first try.
         sdk_call = call.headers["amz-sdk-invocation-id"]
@@ -80,7 +82,7 @@ class FaultProxy(Proxy):
             if self.is_calm or call.operation not in DECKS:
                 return None
             if sdk_call in self._doomed:
-                fault: Fault | None = Fault.REFUSED
+                fault: Met | None = Fault.REFUSED
             else:
                 fault = self._card(call.operation)
             if fault is None:
@@ -90,11 +92,11 @@ class FaultProxy(Proxy):
                 self._doomed.add(sdk_call)
             return fault
 
-    def _card(self, operation: str) -> Fault | None:
+    def _card(self, operation: str) -> Met | None:
         size, faults = DECKS[operation]
         decks_before, place = divmod(self._drawn[operation], size)
         self._drawn[operation] += 1
-        deck: list[Fault | None] = [*Counter(faults).elements()]
+        deck: list[Met | None] = [*Counter(faults).elements()]
         deck += [None] * (size - len(deck))
         self._dice(f"{operation} deck", decks_before).shuffle(deck)
         return deck[place]
@@ -120,7 +122,7 @@ class _FaultyConnection(Connection):
     def _kill(self) -> None:
         self.server.kills += self.server.kill_caller(self.client_address[1])
 
-    def _treat(self, call: Call, fault: Fault | None) -> Answer | None:
+    def _treat(self, call: Call, fault: Met | None) -> Answer | None:
         """Return the answer, if there is to be one."""
         if fault is None:
             return self._apply(call.body)
@@ -136,7 +138,7 @@ class _FaultyConnection(Connection):
         answer = self._apply(call.body)
         return self._reported(call, fault, answer)
 
-    def _reported(self, call: Call, fault: Fault, answer: Answer) -> Answer | None:
+    def _reported(self, call: Call, fault: Met, answer: Answer) -> Answer | None:
         """Return the caller's answer to an applied call."""
         if fault in {Fault.LATE, Fault.KILLED_DURING} and call.operation == WRITE:
             committed = answer.status == HTTPStatus.OK
@@ -145,7 +147,7 @@ class _FaultyConnection(Connection):
             self._kill()
         if fault is Fault.FAILED_AFTER:
             return error(call, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError")
-        return answer if fault in {Fault.SLOW, Fault.GARBLED} else None
+        return answer if fault in {Modelled.SLOW, Fault.GARBLED} else None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from simulation.aws.faults import Fault as Simulated
+from simulation.aws.faults import Fault
 from tests.support.proxy import Answer
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
@@ -21,40 +21,37 @@ PUBLISH: Final = "PublishBatch"
 DEAD_LETTER: Final = "SendMessageBatch"
 
 
-class Fault(Enum):
-    """A fault of a call: those of the laboratory, and what its model of AWS does."""
+class Modelled(Enum):
+    """A fault of a call that the laboratory's model of AWS makes by itself."""
 
-    REFUSED = Simulated.REFUSED
-    LOST = Simulated.LOST
-    GARBLED = Simulated.GARBLED
-    FAILED_BEFORE = Simulated.FAILED_BEFORE
-    FAILED_AFTER = Simulated.FAILED_AFTER
-    THROTTLED = Simulated.THROTTLED
-    PARTIAL = Simulated.PARTIAL
-    LATE = Simulated.LATE
-    KILLED_BEFORE = Simulated.KILLED_BEFORE
-    KILLED_DURING = Simulated.KILLED_DURING
-    KILLED_AFTER = Simulated.KILLED_AFTER
     CONFLICT = "another transaction held an item"
     CANCELLED = "cancelled, because an item was throttled"
     IN_PROGRESS = "a transaction with its token was in progress"
     SLOW = "it took long"
 
 
-def _usual(times: int) -> dict[Fault, int]:
+Met = Fault | Modelled
+Cards = dict[Met, int]
+
+
+def _usual(times: int) -> Cards:
     """Return the faults that any call can meet; those that cost seconds only once."""
     quick = (Fault.REFUSED, Fault.LOST, Fault.FAILED_BEFORE, Fault.THROTTLED)
-    slow = (Fault.SLOW, Fault.LATE, Fault.KILLED_BEFORE)
-    return dict.fromkeys(quick, times) | dict.fromkeys(slow, 1)
+    slow = (Modelled.SLOW, Fault.LATE, Fault.KILLED_BEFORE)
+    return {**dict.fromkeys(quick, times), **dict.fromkeys(slow, 1)}
 
 
-_CANCELLED: Final = {Fault.CONFLICT: 20, Fault.CANCELLED: 8, Fault.IN_PROGRESS: 8}
-_DURING: Final = {Fault.KILLED_DURING: 1}
-_AFTERWARDS: Final = {Fault.FAILED_AFTER: 2, Fault.KILLED_AFTER: 1}
-_CUT: Final = {Fault.GARBLED: 2}
-_IN_PART: Final = {Fault.PARTIAL: 6, Fault.GARBLED: 1}
+_CANCELLED: Final[Cards] = {
+    Modelled.CONFLICT: 20,
+    Modelled.CANCELLED: 8,
+    Modelled.IN_PROGRESS: 8,
+}
+_DURING: Final[Cards] = {Fault.KILLED_DURING: 1}
+_AFTERWARDS: Final[Cards] = {Fault.FAILED_AFTER: 2, Fault.KILLED_AFTER: 1}
+_CUT: Final[Cards] = {Fault.GARBLED: 2}
+_IN_PART: Final[Cards] = {Fault.PARTIAL: 6, Fault.GARBLED: 1}
 
-DECKS: Final[Mapping[str, tuple[int, Mapping[Fault, int]]]] = {
+DECKS: Final[Mapping[str, tuple[int, Cards]]] = {
     QUERY: (300, _usual(4) | _CUT),
     LOOKUP: (30, _usual(1) | _IN_PART),
     WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | _DURING),
@@ -68,7 +65,7 @@ STUBBORN: Final = 0.5
 
 _READ_TIMEOUT: Final = CLIENT_CONFIG["read_timeout"]
 PAUSES: Final = {
-    Fault.SLOW: (0.1, 1.0),
+    Modelled.SLOW: (0.1, 1.0),
     Fault.LATE: (_READ_TIMEOUT, 2 * _READ_TIMEOUT),
     Fault.KILLED_DURING: (0.0, 2 * _READ_TIMEOUT),
 }
@@ -121,16 +118,18 @@ def _cancelled(call: Call, *codes: str) -> Answer:
     return error(call, HTTPStatus.BAD_REQUEST, code, CancellationReasons=reasons)
 
 
-INSTEAD: Final[Mapping[Fault, Callable[[Call], Answer | None]]] = {
+INSTEAD: Final[Mapping[Met, Callable[[Call], Answer | None]]] = {
     Fault.REFUSED: lambda _: None,
     Fault.KILLED_BEFORE: lambda _: None,
     Fault.FAILED_BEFORE: lambda call: error(call, 500, "InternalServerError"),
     Fault.THROTTLED: _throttled,
-    Fault.CONFLICT: lambda call: _cancelled(call, "TransactionConflict"),
-    Fault.CANCELLED: lambda call: _cancelled(
+    Modelled.CONFLICT: lambda call: _cancelled(call, "TransactionConflict"),
+    Modelled.CANCELLED: lambda call: _cancelled(
         call, "ThrottlingError", "ProvisionedThroughputExceeded"
     ),
-    Fault.IN_PROGRESS: lambda call: error(call, 400, "TransactionInProgressException"),
+    Modelled.IN_PROGRESS: lambda call: error(
+        call, 400, "TransactionInProgressException"
+    ),
 }
 """The caller's error where the emulator never sees the call."""
 

@@ -41,6 +41,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
         "replayed": "false",
     }
     line = system.wait_for(lambda: outcome_of(system, sent[-1]))
+    assert line["service"] == system.stack.name
     assert line["outcome"] == Assigned.outcome
     assert line["ticket_key"] == json.loads(message.body)["id"]
 

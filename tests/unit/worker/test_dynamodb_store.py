@@ -143,8 +143,28 @@ WRITES: dict[str, tuple[Call, str]] = {
         "write of a block",
     ),
 }
-EVERY_READ = pytest.mark.parametrize(("call", "name"), cases(READS))
-EVERY_CALL = pytest.mark.parametrize(("call", "name"), cases(READS | WRITES))
+FAILURES: dict[str, tuple[Answer, type[Exception], str]] = {
+    "throttled": (
+        error_reply("ThrottlingException"),
+        StoreThrottledError,
+        "ThrottlingException",
+    ),
+    "refusal-cut-off": (Reply({}, 400), StoreUnavailableError, "400"),
+    "right-missing": (
+        error_reply("AccessDeniedException"),
+        StoreRefusedError,
+        "AccessDeniedException",
+    ),
+}
+READ_FAILURES = FAILURES | {
+    # Nothing read is not the same as nothing there.
+    "answer-cut-off": (Reply({}), StoreUnavailableError, "ResponseParserError"),
+    "another-table-key": (
+        error_reply("ValidationException"),
+        StoreRefusedError,
+        "ValidationException",
+    ),
+}
 
 
 class WatchedClient:
@@ -548,22 +568,13 @@ class TestFailure:
 
         assert answer == BlockRefused("ValidationException")
 
-    @EVERY_CALL
     @pytest.mark.parametrize(
-        ("answer", "error", "code"),
+        ("call", "name", "answer", "error", "code"),
         cases(
             {
-                "throttled": (
-                    error_reply("ThrottlingException"),
-                    StoreThrottledError,
-                    "ThrottlingException",
-                ),
-                "refusal-cut-off": (Reply({}, 400), StoreUnavailableError, "400"),
-                "right-missing": (
-                    error_reply("AccessDeniedException"),
-                    StoreRefusedError,
-                    "AccessDeniedException",
-                ),
+                f"{call}-{failure}": (*calls[call], *failures[failure])
+                for calls, failures in ((READS, READ_FAILURES), (WRITES, FAILURES))
+                for call, failure in product(calls, failures)
             }
         ),
     )
@@ -578,25 +589,6 @@ class TestFailure:
 
         assert type(caught.value) is error
         assert str(caught.value) == f"{name}: {code}"
-
-    @EVERY_READ
-    def test_read_is_unavailable_when_its_answer_is_cut_off(
-        self, call: Call, name: str
-    ) -> None:
-        """Nothing read is not the same as nothing there."""
-        store, _ = store_on(Reply({}))
-
-        with pytest.raises(StoreUnavailableError, match=f"{name}: ResponseParserError"):
-            call(store)
-
-    @EVERY_READ
-    def test_read_is_refused_when_the_table_has_another_key(
-        self, call: Call, name: str
-    ) -> None:
-        store, _ = store_on(error_reply("ValidationException"))
-
-        with pytest.raises(StoreRefusedError, match=f"^{name}: ValidationException$"):
-            call(store)
 
     @pytest.mark.parametrize("number", ["-5", "0", "7.5", "1E2", "9" * 38])
     def test_sequence_is_damaged_when_its_highest_item_has_no_ticket_number(

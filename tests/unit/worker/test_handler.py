@@ -376,14 +376,15 @@ class TestMetrics:
         request, unsent = create_ticket(), sqs_record(ticket_fields(title=7))
         refusal = f"refused/{unsent['messageId']}/InvalidMessageError/title"
         function.publisher.refused = {"PROJ-2", refusal}
-        records = [sqs_record(asked) for asked in (request, request, None, None, "{")]
+        full = create_ticket(max_number=1)
+        asked = (request, request, None, None, full, "{")
 
-        function(*records, unsent)
+        function(*map(sqs_record, asked), unsent)
 
         assert function.metrics() == {
             "TicketNumbersAssigned": [2.0],
             "AssignmentsReplayed": [1.0],
-            "RefusedAtCap": [0.0],
+            "RefusedAtCap": [1.0],
             "PoisonMessages": [1.0],
             "TransientFailures": [2.0],
             "SequenceCollisions": [0.0],
