@@ -66,6 +66,8 @@ def take(
         except ServiceError as error:
             sender_fault = error.status < UNAVAILABLE
             failure = {"Code": error.code, "SenderFault": sender_fault}
+            if error.message:
+                failure["Message"] = error.message
             answer["Failed"].append({"Id": entry["Id"], **failure})
         else:
             answer["Successful"].append({"Id": entry["Id"], **done})

@@ -39,6 +39,8 @@ class Queue:
     messages: dict[str, Message] = field(default_factory=dict)
     arrived: list[Message] = field(default_factory=list)
     """Every message that ever arrived."""
+    on_send: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Called with a client's message before it is taken."""
     on_arrival: Callable[[Message], None] = lambda _: None
     on_delete: Callable[[Message], None] = lambda _: None
     _idle: list[Future] = field(default_factory=list)
@@ -164,6 +166,7 @@ class Queue:
     def _send(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         _check(entry)
         self._check_order(entry)
+        self.on_send(entry)
         message = self.send(
             entry["MessageBody"],
             entry.get("MessageAttributes"),

@@ -4,11 +4,11 @@ import csv
 import io
 import json
 import tracemalloc
-from collections import deque
-from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 from typing import Any
@@ -16,10 +16,14 @@ from typing import Any
 import pytest
 import typer
 
+from simulation.aws.clients import AlteredClient
+from simulation.aws.errors import ServiceError
+from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.command_harness import Harness, cancel
 from tests.support.ctl_process import Ctl, canned_stack, command_context
 from tests.support.fakes import Clock
+from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -35,8 +39,6 @@ from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.request_file import Format, Line, Problems, open_lines
 from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
-
-QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/1/create-ticket"
 
 ctl = Ctl({})
 
@@ -347,82 +349,61 @@ def requests(count: int, size: int = 1) -> list[Request]:
     return checked(lines, unchecked=size > 1).requests
 
 
-Reply = Callable[[list[dict[str, Any]]], dict[str, Any]]
+def failing(*places: int, status: int = HTTPStatus.INTERNAL_SERVER_ERROR) -> Any:
+    """Return services whose queue does not take these of the messages that come."""
+    services, serials = ModelServices(), count()
+
+    def fail(_: Any) -> None:
+        if next(serials) in places:
+            raise ServiceError("Broken", "of\nno use", status)
+
+    services.queues["source"].on_send = fail
+    return services
 
 
-def take_all(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Answer as SQS does when all is well."""
-    return {"Successful": [{"Id": entry["Id"], "MessageId": "m"} for entry in entries]}
+def stack_with(services: ModelServices, suffix: str = "", **limits: str) -> Stack:
+    outputs = {"CreateTicketQueueUrl": f"source{suffix}", **limits}
+    return canned_stack(outputs, sqs=services.sqs)
 
 
-def refuse(*places: int, sender: bool = False) -> Reply:
-    """Return an answer in which the entries at these places failed."""
-
-    def reply(entries: list[dict[str, Any]]) -> dict[str, Any]:
-        error = {"Code": "Broken", "Message": "of\nno use", "SenderFault": sender}
-        failed = [entry for entry in entries if int(entry["Id"]) in places]
-        others = [entry for entry in entries if entry not in failed]
-        return take_all(others) | {
-            "Failed": [error | {"Id": entry["Id"]} for entry in failed]
-        }
-
-    return reply
+def bodies(services: ModelServices) -> list[list[str]]:
+    batches = services.sqs.batches
+    return [[entry["MessageBody"] for entry in batch] for batch in batches]
 
 
-@dataclass
-class Queue:
-    """Takes batches as SQS does; gives the replies that it has, then takes all."""
-
-    replies: list[Reply] = field(default_factory=list)
-    calls: MutableSequence[list[dict[str, Any]]] = field(default_factory=list)
-
-    def send_message_batch(
-        self,
-        QueueUrl: str,  # noqa: N803 - boto3's names.
-        Entries: list[dict[str, Any]],  # noqa: N803 - likewise.
-    ) -> dict[str, Any]:
-        assert QueueUrl.startswith(QUEUE_URL)
-        self.calls.append(Entries)
-        return (self.replies.pop(0) if self.replies else take_all)(Entries)
-
-    def bodies(self) -> list[list[str]]:
-        return [[entry["MessageBody"] for entry in call] for call in self.calls]
+def on_queue(services: ModelServices, name: str = "source") -> dict[str, str]:
+    """Return the bodies of the messages on the queue, by their ids."""
+    return {one.id: one.body for one in services.queues[name].arrived}
 
 
-def stack_with(queue: Queue, suffix: str = "", **limits: str) -> Stack:
-    outputs = {"CreateTicketQueueUrl": QUEUE_URL + suffix, **limits}
-    return canned_stack(outputs, sqs=queue)
-
-
-def ended(queue: Queue, given: Sequence[Request]) -> list[Request]:
-    return [*Sender(queue, QUEUE_URL, sleep=lambda _: None).send(given)]
+def ended(sqs: Any, given: Sequence[Request]) -> list[Request]:
+    return [*Sender(sqs, "source", sleep=lambda _: None).send(given)]
 
 
 class TestNothingLostOnTheWay:
     """Every request is on the queue, or is known not to be."""
 
     def test_batches_hold_ten_messages_in_order_when_there_are_many(self) -> None:
-        queue, given = Queue(), requests(25)
+        services, given = ModelServices(), requests(25)
 
-        outcomes = ended(queue, given)
+        outcomes = ended(services.sqs, given)
 
-        assert [len(call) for call in queue.calls] == [10, 10, 5]
-        assert [outcome.body for outcome in outcomes] == [*chain(*queue.bodies())]
+        assert [len(batch) for batch in services.sqs.batches] == [10, 10, 5]
+        assert [(one.message_id, one.body) for one in outcomes] == [
+            *on_queue(services).items()
+        ]
         assert [outcome.line for outcome in outcomes] == [one.line for one in given]
-        assert {entry["MessageGroupId"] for entry in queue.calls[0]} == {"PROJ"}
+        assert {entry["MessageGroupId"] for entry in services.sqs.entries} == {"PROJ"}
 
     @pytest.mark.parametrize("suffix", ["", ".fifo"])
     def test_batches_are_on_their_way_together_unless_the_queue_is_fifo(
         self, suffix: str
     ) -> None:
         """There the messages of a project keep their order."""
-        meeting = Barrier(2)
-
-        def meet(entries: list[dict[str, Any]]) -> dict[str, Any]:
-            meeting.wait(timeout=0.2 if suffix else 60)
-            return take_all(entries)
-
-        sender = Sender(Queue([meet, meet]), QUEUE_URL + suffix, in_flight=8)
+        sqs, meeting = ModelServices().sqs, Barrier(2)
+        meet = partial(meeting.wait, timeout=0.2 if suffix else 60)
+        sqs.before["send_message_batch"] = [meet, meet]
+        sender = Sender(sqs, f"source{suffix}", in_flight=8)
 
         if suffix:
             with pytest.raises(BrokenBarrierError):
@@ -432,57 +413,77 @@ class TestNothingLostOnTheWay:
             assert [outcome.line for outcome in outcomes] == [*range(1, 21)]
 
     def test_outcome_is_known_before_the_next_batch_when_the_rate_is_low(self) -> None:
-        queue, clock = Queue(), Clock()
+        sqs, clock = ModelServices().sqs, Clock()
         limiter = RateLimiter(1, clock)
-        sender = Sender(queue, QUEUE_URL, limiter, clock.sleep, in_flight=8)
+        sender = Sender(sqs, "source", limiter, clock.sleep, in_flight=8)
 
         outcomes = sender.send(requests(3))
 
-        assert next(outcomes).message_id == "m"
-        assert len(queue.calls) == 1
+        assert next(outcomes).message_id
+        assert len(sqs.batches) == 1
         assert len([*outcomes]) == 2
 
     def test_batches_are_packed_by_bytes_when_messages_are_large(self) -> None:
-        queue = Queue()
+        services = ModelServices()
 
-        ended(queue, requests(10, size=250_000))
+        outcomes = ended(services.sqs, requests(10, size=250_000))
 
-        assert [len(call) for call in queue.calls] == [4, 4, 2]
+        assert [len(batch) for batch in services.sqs.batches] == [4, 4, 2]
+        assert {one.message_id for one in outcomes} == on_queue(services).keys()
 
     def test_entry_is_sent_again_when_sqs_failed_to_take_it(self) -> None:
-        """And no other; an answer may also leave it out."""
-        queue, given = Queue([refuse(1), refuse(0), lambda _: {}]), requests(3)
+        """And no other."""
+        services, given = failing(1, 3), requests(3)
 
-        outcomes = ended(queue, given)
+        outcomes = ended(services.sqs, given)
 
-        assert queue.bodies()[1:] == [[given[1].body]] * 3
-        assert [outcome.message_id for outcome in outcomes] == ["m", "m", "m"]
+        assert bodies(services)[1:] == [[given[1].body]] * 2
+        found = {outcome.message_id: outcome.body for outcome in outcomes}
+        assert found == on_queue(services)
+        assert len(found) == 3
+
+    def test_entry_is_sent_again_when_the_answer_leaves_it_out(self) -> None:
+        services, given = ModelServices(), requests(3)
+        answers: Iterator[Any] = iter([{}])
+
+        def send_batch(**request: Any) -> Any:
+            return next(answers, services.sqs.send_message_batch(**request))
+
+        silent = AlteredClient(services.sqs, send_message_batch=send_batch)
+
+        outcomes = ended(silent, given)
+
+        assert [len(batch) for batch in services.sqs.batches] == [3, 3]
+        assert {one.message_id for one in outcomes} <= on_queue(services).keys()
 
     @pytest.mark.parametrize(
-        ("by_sender", "attempts"), [(True, 1), (False, MAX_ATTEMPTS)]
+        ("status", "attempts"),
+        [
+            (HTTPStatus.BAD_REQUEST, 1),
+            (HTTPStatus.INTERNAL_SERVER_ERROR, MAX_ATTEMPTS),
+        ],
     )
     def test_entry_is_given_up_when_sqs_never_takes_it(
-        self, *, by_sender: bool, attempts: int
+        self, status: int, attempts: int
     ) -> None:
-        queue = Queue([refuse(0, sender=by_sender)] * 99)
+        services = failing(*range(99), status=status)
 
-        [outcome] = ended(queue, requests(1))
+        [outcome] = ended(services.sqs, requests(1))
 
-        assert len(queue.calls) == attempts
+        assert len(services.sqs.batches) == attempts
         assert (outcome.message_id, outcome.refusal) == ("", "Broken of no use")
 
     def test_repeats_differ_for_sqs_when_the_queue_is_fifo(self) -> None:
         """Else it would drop the second within five minutes."""
-        queue = Queue()
+        services = ModelServices()
 
-        send(stack_with(queue, ".fifo"), ["{}", "{}"])
+        send(stack_with(services, ".fifo"), ["{}", "{}"])
 
-        [entries] = queue.calls
-        assert len({entry["MessageDeduplicationId"] for entry in entries}) == 2
+        assert [*on_queue(services, "source.fifo").values()] == ["{}", "{}"]
 
     def test_send_fails_when_sqs_does_not_take_a_message(self) -> None:
         with pytest.raises(CloudError, match="Broken of no use"):
-            send(stack_with(Queue([refuse(1, sender=True)])), ["{}", "{}"])
+            send(stack_with(failing(1, status=400)), ["{}", "{}"])
 
 
 class TestOneTicket:
@@ -491,16 +492,16 @@ class TestOneTicket:
     def test_request_has_every_field_when_every_option_is_given(self) -> None:
         """Attributes are for files."""
         fields = {name: FULL[name] for name in FULL if name != "attributes"}
-        queue = Queue()
+        services = ModelServices()
         options = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
 
         with pytest.raises(typer.Exit):
             send_one(
-                command_context(stack_with(queue)),
+                command_context(stack_with(services)),
                 **{options.get(name, name): fields[name] for name in fields},
             )
 
-        [[body]] = queue.bodies()
+        [[body]] = bodies(services)
         assert json.loads(body) == fields
 
 
@@ -510,7 +511,7 @@ class TestDelivery:
     def test_status_is_3_when_sqs_does_not_take_a_message(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stack = stack_with(Queue([refuse(1, sender=True)]))
+        stack = stack_with(failing(1, status=400))
 
         status = Delivery(stack, is_file=True).run(requests(3), 3)
 
@@ -524,10 +525,12 @@ class TestDelivery:
     ) -> None:
         """With the way to go on, and with what was on its way."""
 
-        def fail(_: list[dict[str, Any]]) -> dict[str, Any]:
+        def fail() -> None:
             raise ConnectionError
 
-        delivery = Delivery(stack_with(Queue([take_all, fail])), is_file=True)
+        services = ModelServices()
+        services.sqs.before["send_message_batch"] = [lambda: None, fail]
+        delivery = Delivery(stack_with(services), is_file=True)
 
         with pytest.raises(ConnectionError):
             delivery.run(requests(30), 30)
@@ -543,8 +546,17 @@ class TestDelivery:
             for serial in range(count):
                 fields = ticket_fields("P", f"k-{serial}", description="x" * 2_000)
                 file.write(f"{json.dumps(fields)}\n")
-        forgetful = stack_with(Queue(calls=deque(maxlen=0)))
-        command = partial(send_file, command_context(forgetful), str(path))
+        services = ModelServices()
+        queue = services.queues["source"]
+
+        def forget(_: Message) -> None:
+            for kept in (queue.messages, queue.arrived, services.history.events):
+                kept.clear()
+            services.sqs.requests.clear()
+
+        queue.on_arrival = forget
+        context = command_context(stack_with(services))
+        command = partial(send_file, context, str(path))
         tracemalloc.start()
         try:
             with pytest.raises(typer.Exit):
@@ -570,8 +582,9 @@ class TestDelivery:
     ) -> None:
         given = requests(2)
         harness.give(CreateTicket.parse(given[0].body), 7)
-        outputs = {"CreateTicketQueueUrl": QUEUE_URL, **harness.outputs}
-        stack = canned_stack(outputs, sqs=Queue(), dynamodb=harness.dynamodb)
+        outputs = {"CreateTicketQueueUrl": "source", **harness.outputs}
+        clients = {"sqs": harness.services.sqs, "dynamodb": harness.dynamodb}
+        stack = canned_stack(outputs, **clients)
 
         status = Delivery(stack, timeout=0).run(given)
 
@@ -583,23 +596,22 @@ class TestDelivery:
     def test_keys_and_ids_are_printed_when_json_is_wanted(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        Delivery(stack_with(Queue()), as_json=True).run(requests(1))
+        services = ModelServices()
+
+        Delivery(stack_with(services), as_json=True).run(requests(1))
 
         [line] = map(json.loads, capsys.readouterr().out.splitlines())
         assert line["idempotency_key"].startswith("request-")
-        assert (line["project_id"], line["message_id"], line["line"]) == (
-            "PROJ",
-            "m",
-            1,
-        )
+        assert (line["project_id"], line["line"]) == ("PROJ", 1)
+        assert [line["message_id"]] == [*on_queue(services)]
 
 
 class TestAllowedProjects:
     """A typo in a project id is found before the worker refuses it."""
 
     def setup_method(self) -> None:
-        self.queue = Queue()
-        stack = stack_with(self.queue, AllowedProjects="INV-20[0-9]{2}|WEB")
+        self.services = ModelServices()
+        stack = stack_with(self.services, AllowedProjects="INV-20[0-9]{2}|WEB")
         self.context = command_context(stack)
 
     def test_ticket_is_not_sent_when_its_project_is_not_allowed(self) -> None:
@@ -608,7 +620,7 @@ class TestAllowedProjects:
             with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
                 send_one(self.context, project=project, title="t")
 
-        assert self.queue.calls == []
+        assert bodies(self.services) == []
 
     def test_projects_are_named_with_the_other_bad_lines(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -623,7 +635,7 @@ class TestAllowedProjects:
         project, title = capsys.readouterr().err.splitlines()
         assert project.startswith(f"{path}:2: project_id: INV-2O26 does not match")
         assert title.startswith(f"{path}:3: title: ")
-        assert self.queue.calls == []
+        assert bodies(self.services) == []
 
     @pytest.mark.parametrize("unchecked", [True, False])
     def test_lines_are_skipped_when_their_projects_are_not_allowed(
@@ -638,7 +650,7 @@ class TestAllowedProjects:
             send_file(self.context, str(path), unchecked=unchecked, skip_invalid=True)
 
         assert ended.value.exit_code == (Status.OK if unchecked else Status.FOUND)
-        assert len(*self.queue.bodies()) == (3 if unchecked else 2)
+        assert len(*bodies(self.services)) == (3 if unchecked else 2)
 
 
 class TestRate:
@@ -646,16 +658,16 @@ class TestRate:
 
     @pytest.mark.parametrize("rate", [1, 3, 25, 400])
     def test_messages_take_their_time_when_a_rate_is_given(self, rate: int) -> None:
-        queue, clock = Queue(), Clock()
+        sqs, clock = ModelServices().sqs, Clock()
 
         limiter = RateLimiter(rate, clock)
-        sender = Sender(queue, QUEUE_URL, limiter, clock.sleep, in_flight=8)
+        sender = Sender(sqs, "source", limiter, clock.sleep, in_flight=8)
 
         [*sender.send(requests(100))]
 
-        last = len(queue.calls[-1])
+        last = len(sqs.batches[-1])
         assert clock.now == pytest.approx((100 - last) / rate)
-        assert max(map(len, queue.calls)) <= rate
+        assert max(map(len, sqs.batches)) <= rate
 
     def test_time_that_was_not_used_is_not_made_up_for(self) -> None:
         clock = Clock()

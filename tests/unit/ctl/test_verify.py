@@ -3,13 +3,16 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from botocore.stub import Stubber
 
+from simulation.aws.messages import Message
+from simulation.aws.queues import Queue
+from simulation.engine.choices import Choices
 from tests.support.builders import (
     ASSIGNED_AT,
     SOURCE,
@@ -21,6 +24,7 @@ from tests.support.builders import (
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack, command_context
+from tests.support.model_services import ModelServices
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
@@ -339,44 +343,29 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
 
 
-@dataclass
-class NewSubscription:
-    """Queue and topic in one: every message is announced, the first ones to nobody."""
-
-    deaf_to: int
-    now: float = 0.0
-    sent: list[str] = field(default_factory=list)
-    waiting: list[dict[str, Any]] = field(default_factory=list)
-
-    def probe(self) -> bool:
-        """Let a run of `verify` probe it for a minute."""
-        stack = canned_stack({"CreateTicketQueueUrl": "requests"}, sqs=self)
-        run = Run(stack, "announcements", clock=lambda: self.now)
-        return run.probe(PROBE.model_dump_json(exclude_none=True), patience=60)
-
-    def send_message_batch(self, Entries: Any, **_: Any) -> Any:  # noqa: N803 - SQS's.
-        for entry in Entries:
-            self.sent.append(entry["MessageBody"])
-            if len(self.sent) > self.deaf_to:
-                again = len(self.sent) > 1
-                found = announcement(PROBE, replayed=again)
-                self.waiting.append(
-                    received("a", replayed=str(again).lower()) | {"Body": found.message}
-                )
-        done = [{"Id": entry["Id"], "MessageId": "m"} for entry in Entries]
-        return {"Successful": done}
-
-    def receive_message(self, WaitTimeSeconds: int, **_: Any) -> Any:  # noqa: N803
-        if not self.waiting:
-            self.now += WaitTimeSeconds
-        messages, self.waiting = self.waiting, []
-        return {"Messages": messages}
-
-    def delete_message_batch(self, **_: Any) -> Any:
-        return {}
-
-
 PROBE = create_ticket("A", "probe")
+
+
+def probed(deaf_to: int) -> tuple[bool, ModelServices]:
+    """Let a run of `verify` probe a new subscription for a minute.
+
+    Every request is announced, and the first ones to nobody.
+    """
+    services = ModelServices()
+    requests = services.queues["source"]
+    subscribed = Queue("subscribed", Choices(1), services.scheduler)
+    services.queues["subscribed"] = subscribed
+
+    def announce(_: Message) -> None:
+        is_replay = len(requests.arrived) > 1
+        if len(requests.arrived) > deaf_to:
+            found = announcement(PROBE, replayed=is_replay).entry(fifo=False)
+            subscribed.send(found["Message"], found["MessageAttributes"])
+
+    requests.on_arrival = announce
+    stack = canned_stack({"CreateTicketQueueUrl": "source"}, sqs=services.sqs)
+    run = Run(stack, "subscribed", clock=lambda: services.scheduler.now)
+    return run.probe(PROBE.model_dump_json(exclude_none=True), patience=60), services
 
 
 class TestProbe:
@@ -387,18 +376,20 @@ class TestProbe:
         self, deaf_to: int
     ) -> None:
         """And no more often."""
-        system = NewSubscription(deaf_to)
+        is_heard, services = probed(deaf_to)
 
-        assert system.probe()
-        assert len(system.sent) == deaf_to + 1
-        assert len(set(system.sent)) == 1
+        sent = [message.body for message in services.queues["source"].arrived]
+        assert is_heard
+        assert len(sent) == deaf_to + 1
+        assert len(set(sent)) == 1
 
     def test_probe_gives_up_when_nothing_comes_for_its_patience(self) -> None:
-        system = NewSubscription(deaf_to=1_000)
+        is_heard, services = probed(deaf_to=1_000)
 
-        assert not system.probe()
-        assert system.now == 60
-        assert len(system.sent) < system.now, "it listens between two requests"
+        sent = services.queues["source"].arrived
+        assert not is_heard
+        assert 60 <= services.scheduler.now < 62
+        assert len(sent) < 60, "it listens between two requests"
 
 
 @pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
