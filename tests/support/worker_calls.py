@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import boto3
 import pytest
@@ -24,10 +24,13 @@ from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
 from ticket_numbering.worker.worker import Worker
 
-_DEFAULT: Final = Settings.from_environ(ENVIRONMENT)
+DEFAULT: Final = Settings.from_environ(ENVIRONMENT)
 SETTINGS: Final = Settings.from_environ(ENVIRONMENT | TUNED)
 _REQUEST: Final = create_ticket()
-_DEAD_LETTER: Final = DeadLetter(queue_record("{"), InvalidMessageError("bad"))
+ENVELOPES: Final = [announcement(create_ticket()) for _ in range(11)]
+DEAD_LETTERS: Final = [
+    DeadLetter(queue_record("{"), InvalidMessageError("bad")) for _ in ENVELOPES
+]
 
 METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
     TicketStore: {
@@ -41,15 +44,13 @@ METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
         ),
     },
     Publisher: {
-        "publish": lambda worker: worker.publisher.publish(
-            [announcement(_REQUEST)], plenty
-        ),
+        "publish": lambda worker: worker.publisher.publish(ENVELOPES, plenty),
     },
     DeadLetterQueue: {
-        "send": lambda worker: worker.dead_letters.send([_DEAD_LETTER], plenty),
+        "send": lambda worker: worker.dead_letters.send(DEAD_LETTERS, plenty),
     },
 }
-"""Of each port: its methods, called once."""
+"""Of each port: its methods, called once; those of a batch with more than one takes."""
 
 _ANSWERS: Final[Mapping[str, Any]] = {
     "Query": {"Items": []},
@@ -74,13 +75,22 @@ def clients_and_calls() -> tuple[frozenset[str], tuple[Call, ...]]:
     Those of the worker by default and of the tuned one, for a setting may choose
     another adapter.
     """
-    (services, calls), (others, more) = calls_with(_DEFAULT), calls_with(SETTINGS)
-    return services | others, calls + more
+    plain, tuned = calls_with(DEFAULT), calls_with(SETTINGS)
+    return plain.services | tuned.services, plain.calls + tuned.calls
+
+
+class Calls(NamedTuple):
+    """The services that a worker has clients of, its calls, and what became of them."""
+
+    services: frozenset[str]
+    calls: tuple[Call, ...]
+    results: Mapping[str, Any]
+    """By method; no answer confirms anything."""
 
 
 @cache
-def calls_with(settings: Settings) -> tuple[frozenset[str], tuple[Call, ...]]:
-    """Return the same with some settings."""
+def calls_with(settings: Settings) -> Calls:
+    """Return the calls of the worker that some settings make."""
     services, calls = set[str](), list[Call]()
     create: Any = boto3.Session(region_name="eu-west-1").client
 
@@ -102,7 +112,9 @@ def calls_with(settings: Settings) -> tuple[frozenset[str], tuple[Call, ...]]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(boto3, "client", client)
         worker = bootstrap(settings)
-    for methods in METHODS.values():
-        for method in methods.values():
-            method(worker)
-    return frozenset(services), tuple(calls)
+    results = {
+        name: method(worker)
+        for methods in METHODS.values()
+        for name, method in methods.items()
+    }
+    return Calls(frozenset(services), tuple(calls), results)

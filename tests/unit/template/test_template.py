@@ -259,6 +259,29 @@ def documented(role: Role) -> set[tuple[str, str]]:
     }
 
 
+ACCOUNTS = "012345678901,123456789012"
+SAMPLES = {
+    "MaxReceiveCount": "8",
+    "MemorySize": "1769",
+    "ProducerAccounts": ACCOUNTS,
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "KmsKeyArn": KEY,
+    "BatchSize": "7",
+    "MaximumConcurrency": "9",
+    "IdempotencyRetentionDays": "365",
+    "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call",
+    "AlarmEmail": "on-call@example.com",
+    "DeploymentId": "7",
+}
+
+
+def another_value(name: str) -> str:
+    """Return a value that a parameter does not have by default."""
+    parameter = parameters()[name]
+    values = parameter.get("AllowedValues", [SAMPLES.get(name)])
+    return next(str(value) for value in values if value != parameter["Default"])
+
+
 class TestLeastPrivilege:
     """Worker and CodeDeploy have the rights of their job, on the stack's resources."""
 
@@ -272,12 +295,15 @@ class TestLeastPrivilege:
 
     @pytest.mark.parametrize("role", roles(), ids=lambda role: role.role)
     def test_role_allows_exactly_what_its_rights_say(self, role: Role) -> None:
-        found = properties(role.role, **EVERY_ROLE, KmsKeyArn=KEY)
-        without_key = properties(role.role, **EVERY_ROLE)
+        """With every parameter at another value; by default without a key of KMS."""
+        found = properties(
+            role.role, **{name: another_value(name) for name in parameters()}
+        )
+        by_default = properties(role.role, **EVERY_ROLE)
 
         rights = documented(role)
         assert allowed(found) == rights
-        assert allowed(without_key) == {right for right in rights if right[0] != KEY}
+        assert allowed(by_default) == {right for right in rights if right[0] != KEY}
         assert "ManagedPolicyArns" not in found
 
     @pytest.mark.parametrize(
@@ -348,29 +374,6 @@ class TestLandingZone:
         policy = properties("CreateTicketQueuePolicy")["PolicyDocument"]
 
         assert [rule["Effect"] for rule in policy["Statement"]] == ["Deny"]
-
-
-ACCOUNTS = "012345678901,123456789012"
-SAMPLES = {
-    "MaxReceiveCount": "8",
-    "MemorySize": "1769",
-    "ProducerAccounts": ACCOUNTS,
-    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
-    "KmsKeyArn": KEY,
-    "BatchSize": "7",
-    "MaximumConcurrency": "9",
-    "IdempotencyRetentionDays": "365",
-    "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call",
-    "AlarmEmail": "on-call@example.com",
-    "DeploymentId": "7",
-}
-
-
-def another_value(name: str) -> str:
-    """Return a value that a parameter does not have by default."""
-    parameter = parameters()[name]
-    values = parameter.get("AllowedValues", [SAMPLES.get(name)])
-    return next(str(value) for value in values if value != parameter["Default"])
 
 
 def lasting(resource: Json) -> Json:

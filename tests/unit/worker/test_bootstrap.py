@@ -20,12 +20,16 @@ from tests.support.canned_aws import aws_client
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import properties, source
 from tests.support.worker_calls import (
+    DEAD_LETTERS,
+    DEFAULT,
+    ENVELOPES,
     METHODS,
     SETTINGS,
     Call,
     calls_with,
     clients_and_calls,
 )
+from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
@@ -49,7 +53,7 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_bootstrap_gives_names_and_limits_to_the_adapters() -> None:
-    _, made = calls_with(SETTINGS)
+    made = calls_with(SETTINGS).calls
 
     calls = {call.operation: call.parameters for call in made}
     written = calls["TransactWriteItems"]["TransactItems"]
@@ -102,6 +106,24 @@ class TestCalls:
         for port, methods in METHODS.items():
             assert {name for name in vars(port) if name[0] != "_"} == methods.keys()
         assert {call.service for call in calls} == services
+
+    @pytest.mark.parametrize("settings", [DEFAULT, SETTINGS], ids=["default", "tuned"])
+    def test_nothing_counts_as_sent_when_no_answer_confirms_it(
+        self, settings: Settings
+    ) -> None:
+        """By any adapter: its message would be deleted. A call takes ten entries."""
+        _, calls, results = calls_with(settings)
+
+        assert results["publish"].keys() == {one.event.id for one in ENVELOPES}
+        letters = {one.record.message_id for one in DEAD_LETTERS}
+        assert results["send"].keys() == letters
+        entries = [
+            len(value)
+            for call in calls
+            for value in call.parameters.values()
+            if isinstance(value, list)
+        ]
+        assert max(entries) == MAX_BATCH_ENTRIES
 
     def test_artifact_keeps_the_services_that_the_worker_calls(self) -> None:
         """And the one that can give it credentials; a cold start needs them all."""
