@@ -12,7 +12,6 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from botocore.stub import ANY, Stubber
 from urllib3 import HTTPResponse
 
 _session = boto3.Session(region_name="eu-west-1")
@@ -92,43 +91,3 @@ class Wire:
             io.BytesIO(json.dumps(reply.content).encode()), preload_content=False
         )
         return AWSResponse(request.url, reply.status, HTTPHeaders(), raw)
-
-
-@dataclass
-class BatchService:
-    """A topic or a queue that answers batch calls as prepared, and keeps them."""
-
-    service: str
-    method: str
-    target: Mapping[str, str]
-    """The parameter that names the topic or queue."""
-    entries_member: str
-
-    def __post_init__(self) -> None:
-        self.client = aws_client(self.service)
-        self.calls = parameters(self.client)
-        self.stub = Stubber(self.client)
-        self.stub.activate()
-
-    def takes(self, *ids: int, failed: Mapping[int, str] | None = None) -> None:
-        """Expect a call, and take the entries of these ids."""
-        taken = [
-            {"Id": str(name), "MessageId": "m", "MD5OfMessageBody": "5"} for name in ids
-        ]
-        failures = [
-            {"Id": str(name), "Code": code, "SenderFault": True}
-            for name, code in (failed or {}).items()
-        ]
-        if self.service == "sns":
-            for entry in taken:
-                del entry["MD5OfMessageBody"]
-        self.stub.add_response(
-            self.method,
-            {"Successful": taken, "Failed": failures},
-            {**self.target, self.entries_member: ANY},
-        )
-
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Entries of all calls."""
-        return [entry for call in self.calls for entry in call[self.entries_member]]

@@ -1,7 +1,7 @@
 """The model's services for callers that do not run on its scheduler."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, count
@@ -14,6 +14,7 @@ from botocore.validate import validate_parameters
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import Fault
 from simulation.aws.fifo_queues import FifoQueue
 from simulation.aws.items import key_of
 from simulation.aws.latency import Latency
@@ -103,6 +104,19 @@ class ModelServices:
     def wait(self, seconds: float) -> None:
         """Let time pass."""
         self.ask(lambda: self.scheduler.sleep(seconds))
+
+
+@dataclass
+class InTurn(FaultPlan):
+    """The faults of the next calls, one by one."""
+
+    faults: Mapping[str, list[Fault | None]]
+    """By operation."""
+
+    def draw(self, call: str) -> Fault | None:
+        """Return the fault of this call."""
+        coming = self.faults.get(call)
+        return coming.pop(0) if coming else None
 
 
 class OutsideClient:
@@ -220,7 +234,14 @@ class Queues:
     def serve(
         self, operation: str, request: Request, *, partly: bool
     ) -> dict[str, Any]:
-        """Let the queue answer that the request names."""
+        """Let the queue answer that the request names, or move its messages."""
+        if operation == "start_message_move_task":
+            source, destination = (
+                self.queues[request[name].rpartition(":")[2]]
+                for name in ("SourceArn", "DestinationArn")
+            )
+            source.move_to(destination)
+            return {"TaskHandle": "handle"}
         queue = self.queues[request["QueueUrl"]]
         return queue.serve(operation, request, partly=partly)
 

@@ -151,6 +151,8 @@ class Queue:
             "send_message": self._send,
             "receive_message": self._receive,
             "delete_message": self._delete,
+            "change_message_visibility": self._change_visibility,
+            "get_queue_attributes": self._counts,
         }
         call = calls[operation.removesuffix("_batch")]
         if operation in calls:
@@ -188,6 +190,33 @@ class Queue:
     def _delete(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         self.delete(entry["ReceiptHandle"])
         return {}
+
+    def _change_visibility(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Hide a message in flight for longer, or let all see it.
+
+        Raises:
+            ServiceError: It is not in flight.
+        """
+        message = self.messages.get(entry["ReceiptHandle"])
+        if not message or message.visible_at <= self.scheduler.now:
+            raise ServiceError("MessageNotInflight")
+        message.visible_at = self.scheduler.now + entry["VisibilityTimeout"]
+        self._wake_pollers()
+        return {}
+
+    def _counts(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """Count messages; none is ever delayed."""
+        hidden = sum(
+            message.visible_at > self.scheduler.now
+            for message in self.messages.values()
+        )
+        counts = {"": len(self.messages) - hidden, "Delayed": 0, "NotVisible": hidden}
+        return {
+            "Attributes": {
+                f"ApproximateNumberOfMessages{kind}": str(count)
+                for kind, count in counts.items()
+            }
+        }
 
     def _check_order(self, entry: Mapping[str, Any]) -> None:
         """Check that an entry has no member that only FIFO queues take.

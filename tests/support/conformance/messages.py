@@ -118,6 +118,11 @@ def contents(message: Any) -> Any:
     )
 
 
+def receipt(message: Any) -> Entry:
+    """Return the parameter that names a received message."""
+    return {"ReceiptHandle": message["ReceiptHandle"]}
+
+
 def hidden(backend: Backend) -> Any:
     """Receive before and after the visibility timeout; return the receive counts."""
     send_one(backend)
@@ -125,6 +130,49 @@ def hidden(backend: Backend) -> Any:
     within = receive_all(backend)
     backend.wait(HIDDEN_SECONDS + 0.1)
     return [counts(seen) for seen in (first, within, receive_all(backend))]
+
+
+def shown(backend: Backend) -> Any:
+    """Receive before and after a message is shown again; return the receive counts."""
+    send_one(backend)
+    first = receive_all(backend)
+    change_visibility(backend, first)
+    return [counts(seen) for seen in (first, receive_all(backend))]
+
+
+def change_visibility(backend: Backend, messages: list[Any]) -> list[str]:
+    """Show messages at once; return the ids of the entries that failed."""
+    answer = backend.sqs.change_message_visibility_batch(
+        QueueUrl=backend.source,
+        Entries=[
+            {"Id": f"id-{place}", "VisibilityTimeout": 0, **receipt(message)}
+            for place, message in enumerate(messages)
+        ],
+    )
+    return [entry["Id"] for entry in answer.get("Failed", [])]
+
+
+def deleted(backend: Backend) -> Any:
+    """Delete a message in flight; return which entries fail that show it again."""
+    send_one(backend)
+    messages = receive_all(backend)
+    for message in messages:
+        backend.sqs.delete_message_batch(
+            QueueUrl=backend.source, Entries=[{"Id": "id", **receipt(message)}]
+        )
+    return change_visibility(backend, messages)
+
+
+def counted(backend: Backend) -> Any:
+    """Return the counts of a queue of a message in flight and two others."""
+    send_one(backend)
+    receive_all(backend)
+    send(backend, "sqs", entries(2))
+    kinds = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible")]
+    answer = backend.sqs.get_queue_attributes(
+        QueueUrl=backend.source, AttributeNames=kinds
+    )
+    return [answer["Attributes"][kind] for kind in kinds]
 
 
 def moved(backend: Backend) -> Any:
@@ -198,6 +246,9 @@ MESSAGES: Final = (
     *(case for service in CALLS for case in _sizes(service)),
     *_contents(),
     Case("ReceiveMessage, visibility timeout", hidden, [["1"], [], ["2"]]),
+    Case("ChangeMessageVisibilityBatch to none", shown, [["1"], ["2"]]),
+    Case("ChangeMessageVisibilityBatch of a deleted message", deleted, ["id-0"]),
+    Case("GetQueueAttributes, counts", counted, ["2", "1"]),
     # ApproximateReceiveCount is counted "across all queues".
     Case(
         "redrive policy, after two receives", moved, ([["1"], ["2"], [], ["3"]], True)

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
+from simulation.aws.faults import Fault
 from tests.support.dead_letter_queue import (
     Harness,
-    Sqs,
     dead_letter,
     dead_letters,
 )
+from tests.support.model_services import InTurn, ModelServices
 from ticketctl.aws.queues import Receiver
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import delete, list_, redrive, show
@@ -24,14 +25,7 @@ from ticketctl.dead_letters.dead_letter_queue import (
     dead_letter_queue,
 )
 from ticketctl.dead_letters.selection import Selection, select
-from ticketctl.dead_letters.views import age, print_table
-
-
-def with_ids(*starts: str) -> Harness:
-    """Return a queue of dead letters with ids that start so."""
-    return Harness(
-        Sqs([replace(dead_letter(), message_id=f"{start}-1") for start in starts])
-    )
+from ticketctl.dead_letters.views import age, print_table, print_whole
 
 
 class TestSelection:
@@ -56,11 +50,12 @@ class TestSelection:
     def test_selection_is_of_the_first_ones_when_there_is_a_limit(
         self, capsys: pytest.CaptureFixture[str], limit: int | None
     ) -> None:
-        harness = Harness(Sqs(dead_letters(2)))
+        harness = Harness.of(*dead_letters(2))
 
         selected = select(harness, Selection(everything=True), limit)
 
-        assert [one.message_id for one in selected] == harness.sqs.ids[:limit]
+        assert {one.message_id for one in selected} <= {*harness.ids}
+        assert len(selected) == (limit or 2)
         assert not capsys.readouterr().err
 
     def test_reasons_are_named_as_they_are_typed_when_one_is_misspelt(self) -> None:
@@ -81,18 +76,18 @@ class TestSelection:
     def test_reason_is_refused_when_no_dead_letter_can_have_it(self) -> None:
         """A typo would look like an empty queue."""
         with pytest.raises(InputError, match=r"'Mismatch'.*IdempotencyMismatchError"):
-            list_(Harness(Sqs(dead_letters(1))).context, reason="Mismatch")
+            list_(Harness.of(*dead_letters(1)).context, reason="Mismatch")
 
     def test_dead_letters_of_one_key_are_listed_when_it_is_named(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         wanted, other = dead_letters(2)
-        harness = Harness(Sqs([wanted, other]))
+        harness = Harness.of(wanted, other)
 
         list_(harness.context, project="PROJ", key=wanted.idempotency_key)
 
         [_, row] = capsys.readouterr().out.splitlines()
-        assert row.startswith(f" {wanted.message_id}")
+        assert row.startswith(f" {harness.ids[0]}")
 
     @pytest.mark.parametrize(
         "body", ["{", "[]", "null", '{"project_id": 7}', "[" * 50_000], ids=len
@@ -103,22 +98,22 @@ class TestSelection:
         assert (unreadable.project_id, unreadable.idempotency_key) == (None, None)
 
     def test_dead_letter_is_found_once_when_its_id_is_abbreviated_twice(self) -> None:
-        [found] = select(with_ids("aaa0", "aab0"), Selection(["AAB", "aab0"]))
+        harness = Harness.of(*dead_letters(12))
 
-        assert found.message_id == "aab0-1"
+        [found] = select(harness, Selection(["DEAD-12", "dead-12"]))
 
-    @pytest.mark.parametrize(
-        ("ids", "start"), [(("aaa0", "aab0"), "aa"), (("aaa0",), "")]
-    )
+        assert found.body == harness.left[-1]
+
+    @pytest.mark.parametrize(("there", "start"), [(2, "dead"), (1, "")])
     def test_id_is_refused_when_it_names_no_single_dead_letter(
-        self, ids: tuple[str, ...], start: str
+        self, there: int, start: str
     ) -> None:
         with pytest.raises(InputError, match=f"begins with '{start}'"):
-            select(with_ids(*ids), Selection([start]))
+            select(Harness.of(*dead_letters(there)), Selection([start]))
 
     def test_id_is_reported_when_no_dead_letter_has_it(self) -> None:
         with pytest.raises(NotThereError, match="dddd in 2 of about 2 dead letters"):
-            select(with_ids("aaa0", "aab0"), Selection(["dddd"]))
+            select(Harness.of(*dead_letters(2)), Selection(["dddd"]))
 
     @pytest.mark.parametrize(
         ("command", "options"),
@@ -130,17 +125,17 @@ class TestSelection:
         command: Callable[..., None],
         options: dict[str, bool],
     ) -> None:
-        command(Harness(Sqs()).context, **options)
+        command(Harness().context, **options)
 
         assert re.search("nothing|empty", capsys.readouterr().out)
 
     def test_nothing_is_redriven_silently_when_another_consumer_holds_all(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs(dead_letters(2))
-        sqs.hidden = {*sqs.ids}
+        harness = Harness.of(*dead_letters(2))
+        harness.hold(*harness.ids)
 
-        redrive(Harness(sqs).context, everything=True, yes=True)
+        redrive(harness.context, everything=True, yes=True)
 
         assert "hidden for up to 60 s: 2" in capsys.readouterr().err
 
@@ -149,59 +144,62 @@ class TestVisibility:
     """No dead letter is hidden from others for longer than a minute."""
 
     def test_every_dead_letter_is_seen_once_and_visible_afterwards(self) -> None:
-        sqs = Sqs(dead_letters(25))
+        harness = Harness.of(*dead_letters(25))
 
-        with dead_letter_queue(Harness(sqs)) as queue:
+        with dead_letter_queue(harness) as queue:
             seen = [found.message_id for found in queue.receive()]
 
-        assert seen == sqs.ids
-        assert sqs.hidden == set()
-        assert sqs.longest_seconds <= 60
+        assert sorted(seen) == sorted(harness.ids)
+        assert harness.hidden == []
+        asked = harness.requests["receive_message"]
+        assert all(request["VisibilityTimeout"] <= 60 for request in asked)
 
     @pytest.mark.parametrize(
-        ("there", "approximate", "receives"), [(4, 4, 3), (3, 4, 4), (0, 1, 3)]
+        ("there", "approximate", "receives"), [(4, 4, 2), (3, 4, 4), (0, 1, 3)]
     )
     def test_receiving_ends_when_all_were_seen_or_three_answers_are_empty(
         self, there: int, approximate: int, receives: int
     ) -> None:
         """An empty answer says nothing while more are due."""
-        sqs, seconds = Sqs(dead_letters(there)), iter(range(100))
-        queue = DeadLetterQueue(
-            Receiver(sqs, "dead", 60), approximate, clock=lambda: next(seconds)
-        )
+        harness, seconds = Harness.of(*dead_letters(there)), iter(range(100))
+        receiver = Receiver(harness.services.sqs, "dead", 60)
+        queue = DeadLetterQueue(receiver, approximate, clock=lambda: next(seconds))
 
         assert len([*queue.receive()]) == there
 
-        assert sqs.calls == ["receive"] * receives
+        assert len(harness.requests["receive_message"]) == receives
 
     def test_dead_letter_is_seen_once_when_sqs_delivers_it_twice(self) -> None:
-        sqs = Sqs(dead_letters(1))
-        receiver = Receiver(sqs, "dead", 60)
+        services = Harness.of(*dead_letters(1)).services
+        receiver = Receiver(services.sqs, "dead", 60)
 
         assert len(receiver.receive()) == 1
-        sqs.hidden.clear()
+        services.wait(60)
         assert receiver.receive() == []
+        assert services.queues["dead"].messages["dead-1"].receives == 2
 
     def test_receiving_ends_before_the_first_one_would_come_again(self) -> None:
         seconds = iter(range(0, 1000, 20))
-        sqs = Sqs(dead_letters(100))
-        queue = DeadLetterQueue(
-            Receiver(sqs, "dead", 60), 100, clock=lambda: next(seconds)
-        )
+        harness = Harness.of(*dead_letters(100))
+        receiver = Receiver(harness.services.sqs, "dead", 60)
+        queue = DeadLetterQueue(receiver, 100, clock=lambda: next(seconds))
 
         seen = list(queue.receive())
 
-        assert 3 <= len(seen) < 100
-        assert len(sqs.calls) * 20 <= VISIBILITY_SECONDS
+        assert 10 <= len(seen) < 100
+        receives = len(harness.requests["receive_message"])
+        assert receives * 20 <= VISIBILITY_SECONDS
 
     def test_command_says_so_when_an_answer_of_200_names_failures(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs(dead_letters(2))
-        sqs.never_restored = {sqs.ids[1]}
+        faults = InTurn({"change_message_visibility_batch": [Fault.PARTIAL]})
+        services = ModelServices(faults=faults)
+        harness = Harness.of(*dead_letters(1), services=services)
 
-        list_(Harness(sqs).context)
+        list_(harness.context)
 
+        assert len(harness.hidden) == 1
         assert "hidden for up to 60 s: 1 message\n" in capsys.readouterr().err
 
 
@@ -211,20 +209,20 @@ class TestShown:
     def test_list_says_how_many_there_are_when_it_does_not_show_all(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs(dead_letters(5))
-        sqs.hidden = {sqs.ids[4]}
+        harness = Harness.of(*dead_letters(5))
+        harness.hold(harness.ids[4])
 
-        list_(Harness(sqs).context, limit=3)
+        list_(harness.context, limit=3)
 
         shown = capsys.readouterr()
         assert len(shown.out.splitlines()) == 1 + 3
         assert "3 of about 5 dead letters; hidden for up to 60 s: 1\n" in shown.err
-        assert sqs.hidden == set(sqs.ids[4:])
+        assert harness.hidden == harness.ids[4:]
 
     def test_list_says_how_many_there_are_when_it_shows_none(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        list_(Harness(Sqs(dead_letters(2))).context, project="OTHER")
+        list_(Harness.of(*dead_letters(2)).context, project="OTHER")
 
         assert "0 of about 2 dead letters\n" in capsys.readouterr().err
 
@@ -232,12 +230,9 @@ class TestShown:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         why = {"ErrorType": "InvalidMessageError", "ErrorMessage": "title: no"}
-        system = {"SentTimestamp": "1795262430001"}
-        poison = replace(dead_letter("A", **why), system=system)
-        held = dead_letter("C")
-        harness = Harness(
-            Sqs([poison, dead_letter("B"), held], hidden={held.message_id})
-        )
+        poison = dead_letter("A", **why)
+        harness = Harness.of(poison, dead_letter("B"), dead_letter("C"))
+        harness.hold(harness.ids[2])
 
         list_(harness.context, reason=why["ErrorType"], as_json=True)
 
@@ -245,15 +240,18 @@ class TestShown:
             "approximate_total": 3,
             "dead_letters": [
                 {
-                    "message_id": poison.message_id,
+                    "message_id": harness.ids[0],
                     "reason": why["ErrorType"],
                     "error_message": why["ErrorMessage"],
                     "project_id": "A",
                     "idempotency_key": poison.idempotency_key,
-                    "sent_at": "2026-11-21T12:00:30.001Z",
+                    "sent_at": "2026-11-18T11:06:40.000Z",
                     "body": poison.body,
                     "attributes": poison.attributes,
-                    "system_attributes": system,
+                    "system_attributes": {
+                        "ApproximateReceiveCount": "1",
+                        "SentTimestamp": "1795000000000",
+                    },
                 }
             ],
         }
@@ -294,7 +292,7 @@ class TestShown:
         bare = dead_letter(body="{")
 
         for one in (full, bare):
-            show(Harness(Sqs([one])).context, one.message_id)
+            print_whole(Console(), one)
 
         text = capsys.readouterr().out
         lines = re.findall(r"^(\S.*\S) {2,}(\S.*)$", text, re.MULTILINE)
@@ -312,9 +310,9 @@ class TestShown:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         body = "\ufeff { \r\t\n\u202e\x1b "
-        harness = Harness(Sqs([dead_letter(body=body)]))
+        harness = Harness.of(dead_letter(body=body))
 
-        show(harness.context, harness.sqs.ids[0], as_json=True)
+        show(harness.context, harness.ids[0], as_json=True)
 
         assert json.loads(capsys.readouterr().out)["body"] == body
 
@@ -323,10 +321,10 @@ class TestShown:
     ) -> None:
         evil = "\x1b[2J\x9b\u202e"
         body = json.dumps({"project_id": evil, "title": evil}, ensure_ascii=False)
-        harness = Harness(Sqs([dead_letter(body=body, ErrorType=evil, own=evil)]))
+        harness = Harness.of(dead_letter(body=body, ErrorType=evil, own=evil))
 
         list_(harness.context)
-        show(harness.context, harness.sqs.ids[0])
+        show(harness.context, harness.ids[0])
 
         out = capsys.readouterr().out
         assert not set("\x1b\x9b\u202e") & set(out)

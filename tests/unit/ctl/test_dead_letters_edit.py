@@ -3,14 +3,13 @@
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
-from tests.support.dead_letter_queue import Harness, Sqs, dead_letter, keys, text
+from tests.support.dead_letter_queue import Harness, dead_letter, text
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
@@ -76,28 +75,23 @@ class TestNewBody:
     def test_text_is_refused_when_it_is_of_no_use(
         self, body: str | bytes, reason: str
     ) -> None:
-        sqs = Sqs([found := dead_letter(body=ACCEPTED)])
+        harness = Harness.of(dead_letter(body=ACCEPTED))
         raw = body if isinstance(body, bytes) else body.encode()
         file: Any = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
 
         with pytest.raises(InputError, match=reason):
-            edit(Harness(sqs).context, sqs.ids[0], body=file)
+            edit(harness.context, harness.ids[0], body=file)
 
-        assert sqs.sent == []
-        assert sqs.dead_letters == [found]
+        assert harness.bodies == []
+        assert harness.left == [ACCEPTED]
 
     def test_text_is_refused_when_the_stack_does_not_allow_its_project(self) -> None:
-        harness = Harness(Sqs([dead_letter(body="{")]))
-        outputs = {**harness.outputs, "AllowedProjects": "WEB"}
+        harness = Harness.of(dead_letter(body="{"), allowed_projects="WEB")
 
         with pytest.raises(InputError, match=r"nothing was sent: .* AllowedProjects"):
-            edit(
-                replace(harness, outputs=outputs).context,
-                harness.sqs.ids[0],
-                body=typed(ACCEPTED),
-            )
+            edit(harness.context, harness.ids[0], body=typed(ACCEPTED))
 
-        assert harness.sqs.sent == []
+        assert harness.bodies == []
 
 
 class TestEdited:
@@ -108,53 +102,54 @@ class TestEdited:
         capped, raised = (
             json.dumps(ticket_fields("PROJ", "k-1", max_number=cap)) for cap in (5, 50)
         )
-        sqs = Sqs([dead_letter(body=capped, ErrorType="SequenceFullError")])
+        full = dead_letter(body=capped, ErrorType="SequenceFullError")
+        harness = Harness.of(full)
 
-        edit(Harness(sqs).context, sqs.ids[0], body=typed(raised))
+        edit(harness.context, harness.ids[0], body=typed(raised))
 
-        assert sqs.bodies == [raised]
+        assert harness.bodies == [raised]
 
     def test_trace_stays_when_the_body_is_replaced(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         reason = {"ErrorType": "InvalidMessageError"}
-        sqs = Sqs([dead_letter(body="{", traceparent="00-1", **reason)])
+        harness = Harness.of(dead_letter(body="{", traceparent="00-1", **reason))
 
         body = json.dumps(ticket_fields("PROJ", "[k-1]"))
-        edit(Harness(sqs).context, sqs.ids[0], body=typed(body))
+        edit(harness.context, harness.ids[0], body=typed(body))
 
-        [sent] = sqs.sent
-        assert sent["MessageAttributes"] == {"traceparent": text("00-1")}
+        [sent] = harness.source.arrived
+        assert sent.attributes == {"traceparent": text("00-1")}
         assert capsys.readouterr().out == "sent with the idempotency key [k-1]\n"
 
     def test_others_can_see_the_dead_letter_while_the_new_body_is_read(self) -> None:
-        sqs = Sqs([dead_letter(body="{")])
-        hidden: list[set[str]] = []
-        body = typed(ACCEPTED, lambda: hidden.append(set(sqs.hidden)))
+        harness = Harness.of(dead_letter(body="{"))
+        hidden: list[list[str]] = []
+        body = typed(ACCEPTED, lambda: hidden.append(harness.hidden))
 
-        edit(Harness(sqs).context, sqs.ids[0], body=body)
+        edit(harness.context, harness.ids[0], body=body)
 
-        assert hidden == [set()]
-        assert len(sqs.sent) == 1
+        assert hidden == [[]]
+        assert harness.bodies == [ACCEPTED]
 
     def test_nothing_is_sent_when_another_settled_it_meanwhile(self) -> None:
-        sqs = Sqs([dead_letter(body="{")])
-        body = typed(ACCEPTED, sqs.dead_letters.clear)
+        harness = Harness.of(dead_letter(body="{"))
+        body = typed(ACCEPTED, harness.dead.messages.clear)
 
         with pytest.raises(CloudError, match="has deleted them"):
-            edit(Harness(sqs).context, sqs.ids[0], body=body)
+            edit(harness.context, harness.ids[0], body=body)
 
-        assert sqs.sent == []
+        assert harness.bodies == []
 
     def test_nothing_is_sent_when_the_request_has_a_number(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs([found := dead_letter(body=ACCEPTED)])
-        harness = Harness(sqs, keys({"PROJ#k-1": 7}))
+        harness = Harness.of(dead_letter(body=ACCEPTED))
+        harness.number("PROJ#k-1", 7)
 
         with pytest.raises(InputError, match="redrive"):
-            edit(harness.context, sqs.ids[0], body=typed(OTHER))
+            edit(harness.context, harness.ids[0], body=typed(OTHER))
 
-        assert sqs.sent == []
-        assert sqs.dead_letters == [found]
-        assert f"{found.message_id}: has PROJ-7" in capsys.readouterr().err
+        assert harness.bodies == []
+        assert harness.left == [ACCEPTED]
+        assert f"{harness.ids[0]}: has PROJ-7" in capsys.readouterr().err

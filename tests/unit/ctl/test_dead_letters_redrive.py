@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 import typer
+from botocore.exceptions import ClientError
 
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import Terminal
 from tests.support.dead_letter_queue import (
     Harness,
-    Sqs,
     dead_letter,
     dead_letters,
-    keys,
     text,
 )
 from ticket_numbering.contract.messages import CreateTicket
@@ -31,8 +30,17 @@ DENIED = client_error("AccessDenied")
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
-def redrive_by_project(sqs: Sqs) -> None:
-    redrive(Harness(sqs).context, project="PROJ", yes=True)
+def redrive_by_project(harness: Harness) -> None:
+    redrive(harness.context, project="PROJ", yes=True)
+
+
+def failing(error: BaseException) -> Callable[[], None]:
+    """Return an act that fails."""
+
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 class TestNothingLost:
@@ -41,64 +49,69 @@ class TestNothingLost:
     def test_chosen_ones_are_sent_and_then_deleted_one_by_one(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs([*dead_letters(4), other := dead_letter("OTHER")])
-        bodies = [found.body for found in sqs.dead_letters]
+        harness = Harness.of(*dead_letters(4), dead_letter("OTHER"))
+        *chosen, other = harness.left
 
-        redrive_by_project(sqs)
+        redrive_by_project(harness)
 
-        steps = [call for call in sqs.calls if call in {"send", "delete"}]
-        assert steps == ["send", "delete"] * 4
-        assert sqs.bodies == bodies[:4]
-        assert sqs.dead_letters == [other]
-        assert sqs.hidden == set()
+        steps = ["> send_message", "> delete_message"]
+        taken = [what for _, _, what, _ in harness.services.history.events]
+        assert [what for what in taken if what in steps] == steps * 4
+        assert {*harness.bodies} == {*chosen}
+        assert harness.left == [other]
+        assert harness.hidden == []
         assert capsys.readouterr().out == "dead letters redriven: 4\n"
 
     @pytest.mark.parametrize("error", [DENIED, KeyboardInterrupt()], ids=type)
     def test_dead_letter_stays_when_its_successor_was_not_accepted(
         self, capsys: pytest.CaptureFixture[str], error: BaseException
     ) -> None:
-        sqs = Sqs(dead_letters(3))
-        one, two, three = sqs.dead_letters
-        sqs.refused = {two.body: error}
+        harness = Harness.of(*dead_letters(3))
+        bodies = {*harness.left}
+        harness.before("send_message", lambda: None, failing(error))
 
         with pytest.raises(type(error)):
-            redrive_by_project(sqs)
+            redrive_by_project(harness)
 
-        assert sqs.bodies == [one.body]
-        assert sqs.dead_letters == [two, three]
-        assert sqs.hidden == set()
+        assert len(harness.bodies) == 1
+        assert {*harness.left} == bodies - {*harness.bodies}
+        assert harness.hidden == []
         assert "done: 1; still dead letters: 2" in capsys.readouterr().err
 
     def test_dead_letter_is_there_twice_when_it_was_sent_but_not_deleted(self) -> None:
-        sqs = Sqs([found := dead_letter()], refused={"delete": DENIED})
+        harness = Harness.of(found := dead_letter())
+        harness.before("delete_message", failing(DENIED))
 
         with pytest.raises(CloudError, match="could not be deleted"):
-            redrive_by_project(sqs)
+            redrive_by_project(harness)
 
-        assert sqs.bodies == [found.body]
-        assert sqs.dead_letters == [found]
-        assert sqs.hidden == set()
+        assert harness.bodies == [found.body]
+        assert harness.left == [found.body]
+        assert harness.hidden == []
 
     def test_nothing_is_sent_when_the_dead_letter_is_gone_meanwhile(self) -> None:
-        sqs = Sqs(dead_letters(2))
-        gone, there = sqs.dead_letters
-        sqs.dead_letters = [there]
+        harness = Harness.of(*dead_letters(2))
+        gone, there = harness.found
+        harness.dead.delete(gone.message_id)
 
         with pytest.raises(CloudError, match="1 of 2 dead letters did not come again"):
-            resend(Harness(sqs), [gone, there])
+            resend(harness, [gone, there])
 
-        assert sqs.bodies == [there.body]
+        assert harness.bodies == [there.body]
 
     def test_dead_letters_are_sent_in_rounds_when_sqs_is_silent_for_a_while(
         self,
     ) -> None:
-        sqs = Sqs(dead_letters(5), silent=3)
-        bodies = {one.body for one in sqs.dead_letters}
+        """Three polls of a second give nothing, and end a round."""
+        harness = Harness.of(*dead_letters(5))
+        bodies, later = {*harness.left}, harness.ids[3:]
+        harness.before("receive_message", lambda: harness.hold(*later, seconds=3.8))
 
-        assert resend(Harness(sqs), [*sqs.dead_letters]) == 5
+        assert resend(harness, harness.found) == 5
 
-        assert {*sqs.bodies} == bodies
-        assert sqs.dead_letters == []
+        assert {*harness.bodies} == bodies
+        assert harness.left == []
+        assert len(harness.requests["get_queue_attributes"]) == 2
 
 
 class TestSuccessor:
@@ -130,12 +143,17 @@ class TestSuccessor:
     def test_groups_are_the_projects_and_no_id_repeats_when_the_queue_is_fifo(
         self,
     ) -> None:
-        sqs = Sqs([dead_letter("A"), dead_letter("B"), dead_letter(body="{")])
+        found = [dead_letter("A"), dead_letter("B"), dead_letter(body="{")]
+        harness = Harness.of(*found, fifo=True)
 
-        resend(Harness(sqs).fifo(), sqs.dead_letters)
+        resend(harness, harness.found)
 
-        assert [message["MessageGroupId"] for message in sqs.sent] == ["A", "B", "-"]
-        assert len({message["MessageDeduplicationId"] for message in sqs.sent}) == 3
+        groups = {one.body: one.group for one in harness.source.arrived}
+        assert groups == dict(
+            zip((one.body for one in found), ["A", "B", "-"], strict=True)
+        )
+        sent = harness.requests["send_message"]
+        assert len({message["MessageDeduplicationId"] for message in sent}) == 3
 
     def test_id_is_new_when_the_dead_letter_is_sent_again(self) -> None:
         """SQS would drop the second message, and the dead letter would be deleted."""
@@ -157,52 +175,60 @@ class TestAll:
         self, capsys: pytest.CaptureFixture[str], rate: int | None
     ) -> None:
         poison = [dead_letter(ErrorType=reason) for reason in COME_BACK]
-        sqs = Sqs([*dead_letters(5), *poison])
-        harness = Harness(sqs)
+        harness = Harness.of(*dead_letters(5), *poison)
+        bodies, held = harness.left, [*harness.ids]
+
+        def look() -> None:
+            held[:] = harness.hidden
+
+        harness.before("start_message_move_task", look)
 
         redrive(harness.context, everything=True, rate=rate, yes=True)
 
-        assert sqs.task == {
-            "SourceArn": harness.outputs["DeadLetterQueueArn"],
-            "DestinationArn": harness.outputs["CreateTicketQueueArn"],
-        } | ({"MaxNumberOfMessagesPerSecond": rate} if rate else {})
-        assert sqs.sent == []
+        [task] = harness.requests["start_message_move_task"]
+        assert task.get("MaxNumberOfMessagesPerSecond") == rate
+        assert held == [], "SQS moves no message that a consumer holds"
+        assert (harness.bodies, harness.left) == (bodies, [])
+        assert harness.requests["send_message"] == []
         said = capsys.readouterr()
         assert "aws sqs cancel-message-move-task --task-handle handle" in said.out
         assert "3 dead letters will come back unless" in said.err
 
     def test_first_ones_alone_are_looked_at_when_sqs_moves_them(self) -> None:
-        sqs = Sqs(dead_letters(300))
+        harness = Harness.of(*dead_letters(300))
 
-        redrive(Harness(sqs).context, everything=True, yes=True)
+        redrive(harness.context, everything=True, yes=True)
 
-        assert sqs.calls.count("receive") < 50
+        assert len(harness.requests["receive_message"]) < 20
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(self) -> None:
-        sqs = Sqs(dead_letters(5), refused={"move": client_error("InvalidAction")})
+        harness = Harness.of(*dead_letters(5))
+        unknown = failing(client_error("InvalidAction"))
+        harness.before("start_message_move_task", unknown)
 
-        redrive(Harness(sqs).context, everything=True, yes=True)
+        redrive(harness.context, everything=True, yes=True)
 
-        assert len(sqs.sent) == 5
-        assert sqs.dead_letters == []
+        assert len(harness.requests["send_message"]) == len(harness.bodies) == 5
+        assert harness.left == []
 
     @pytest.mark.parametrize("code", ["AccessDenied", "UnsupportedOperation"])
     def test_nothing_is_sent_when_sqs_refuses_the_task(self, code: str) -> None:
-        sqs = Sqs(dead_letters(2), refused={"move": (error := client_error(code))})
+        harness = Harness.of(*dead_letters(2))
+        harness.before("start_message_move_task", failing(client_error(code)))
 
-        with pytest.raises(type(error)):
-            redrive(Harness(sqs).context, everything=True, yes=True)
+        with pytest.raises(ClientError, match=code):
+            redrive(harness.context, everything=True, yes=True)
 
-        assert sqs.sent == []
-        assert len(sqs.dead_letters) == 2
+        assert harness.bodies == []
+        assert len(harness.left) == 2
 
     def test_nothing_is_done_when_a_rate_is_given_for_chosen_ones(self) -> None:
-        sqs = Sqs(dead_letters(1))
+        harness = Harness.of(*dead_letters(1))
 
         with pytest.raises(InputError, match="--rate goes with --all"):
-            redrive(Harness(sqs).context, project="PROJ", rate=5, yes=True)
+            redrive(harness.context, project="PROJ", rate=5, yes=True)
 
-        assert sqs.calls == []
+        assert harness.requests == {}
 
 
 @pytest.mark.parametrize(
@@ -222,15 +248,15 @@ def test_question_names_what_will_be_done(
     named: list[str],
 ) -> None:
     poison = dead_letter(ErrorType="InvalidMessageError")
-    sqs = Sqs([poison, dead_letter(), dead_letter("OTHER")])
+    harness = Harness.of(poison, dead_letter(), dead_letter("OTHER"))
     monkeypatch.setattr("sys.stdin", Terminal("no\n"))
 
     with pytest.raises(typer.Exit):
-        command(Harness(sqs).context, **options)
+        command(harness.context, **options)
 
     question = capsys.readouterr().err.splitlines()[-1]
     assert [part for part in named if part not in question] == []
-    assert len(sqs.dead_letters) == 3
+    assert len(harness.left) == 3
 
 
 class TestDeleted:
@@ -242,44 +268,43 @@ class TestDeleted:
         reason = "InvalidMessageError"
         found = dead_letter(body="a\r\nb\u20ac", ErrorType=reason)
         found = replace(found, attributes={**found.attributes, "raw": BINARY})
-        sqs, file = Sqs([found, dead_letter("OTHER")]), tmp_path / "saved.jsonl"
+        harness = Harness.of(found, dead_letter("OTHER"))
+        message_id, file = harness.ids[0], tmp_path / "saved.jsonl"
 
-        delete(Harness(sqs).context, reason=reason, save=file, yes=True)
+        delete(harness.context, reason=reason, save=file, yes=True)
 
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
-        assert (saved["message_id"], saved["body"]) == (found.message_id, found.body)
+        assert (saved["message_id"], saved["body"]) == (message_id, found.body)
         assert saved["attributes"]["ErrorType"] == text(reason)
         assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
         # Bodies are whole requests.
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert len(sqs.dead_letters) == 1
+        assert len(harness.left) == 1
 
     @pytest.mark.parametrize("name", ["no/such/folder", "there"])
     def test_nothing_is_deleted_when_the_backup_cannot_be_written(
         self, tmp_path: Path, name: str
     ) -> None:
         (tmp_path / "there").write_text("another backup")
-        sqs = Sqs(dead_letters(2))
+        harness = Harness.of(*dead_letters(2))
 
         with pytest.raises(InputError, match="nothing was deleted"):
-            delete(
-                Harness(sqs).context, everything=True, save=tmp_path / name, yes=True
-            )
+            delete(harness.context, everything=True, save=tmp_path / name, yes=True)
 
-        assert len(sqs.dead_letters) == 2
+        assert len(harness.left) == 2
         assert (tmp_path / "there").read_text() == "another backup"
 
     def test_nothing_is_deleted_when_it_was_not_confirmed(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        sqs = Sqs(dead_letters(1))
+        harness = Harness.of(*dead_letters(1))
 
         with pytest.raises(InputError, match="--yes"):
-            delete(Harness(sqs).context, everything=True)
+            delete(harness.context, everything=True)
 
-        assert len(sqs.dead_letters) == 1
-        assert sqs.ids[0] in capsys.readouterr().err
+        [message_id] = harness.ids
+        assert message_id in capsys.readouterr().err
 
 
 def asking(key: str, **attributes: str) -> DeadLetter:
@@ -295,21 +320,20 @@ class TestAnnounced:
         """A redrive by SQS keeps the reason of an earlier refusal."""
         found = asking("k-1", ErrorType="InvalidMessageError")
         fingerprint = CreateTicket.parse(found.body).fingerprint
-        harness = Harness(
-            Sqs([asking("k-2"), found]), keys({"PROJ#k-1": 7}, fingerprint)
-        )
+        harness = Harness.of(asking("k-2"), found)
+        harness.number("PROJ#k-1", 7, fingerprint)
 
         with pytest.raises(InputError, match="nothing was done"):
             delete(harness.context, everything=True, yes=True)
 
-        assert len(harness.sqs.dead_letters) == 2
+        assert len(harness.left) == 2
 
     def test_number_is_a_question_mark_when_its_record_has_none(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        found = asking("k-1")
-        harness = Harness(Sqs([found]))
-        harness.dynamodb.put_item(TableName="keys", Item={"id": {"S": "PROJ#k-1"}})
+        harness = Harness.of(asking("k-1"))
+        record = {"id": {"S": "PROJ#k-1"}}
+        harness.services.dynamodb.put_item(TableName="keys", Item=record)
 
         with pytest.raises(InputError, match="nothing was done"):
             delete(harness.context, everything=True, yes=True)
@@ -334,8 +358,10 @@ class TestAnnounced:
     def test_dead_letter_is_deleted_when_its_request_has_no_number(
         self, found: DeadLetter
     ) -> None:
-        harness = Harness(Sqs([found]), keys({"PROJ#k-7": 7, "A#B#k-7": 8}))
+        harness = Harness.of(found)
+        harness.number("PROJ#k-7", 7)
+        harness.number("A#B#k-7", 8)
 
         delete(harness.context, everything=True, yes=True)
 
-        assert harness.sqs.dead_letters == []
+        assert harness.left == []

@@ -25,6 +25,7 @@ from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack, command_context
 from tests.support.model_services import ModelServices
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
@@ -304,43 +305,22 @@ class TestVerdict:
         assert times == {"p50": 2.0, "p99": 4.0}
 
 
-def received(message_id: str, **attributes: str) -> dict[str, Any]:
-    return {
-        "MessageId": message_id,
-        "ReceiptHandle": f"receipt of {message_id}",
-        "Body": "{",
-        "MessageAttributes": {
-            name: {"DataType": "String", "StringValue": value}
-            for name, value in attributes.items()
-        },
-    }
-
-
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     """The worker's copy names the message; one that SQS moved keeps its id."""
     reason = {"SourceMessageId": "1", "ErrorType": "E", "ErrorMessage": "why"}
-    batches = [[received("x", **reason), received("other")], [received("2")], []]
-    sqs = Stubber(aws_client("sqs"))
-    asked = parameters(sqs.client)
-    for batch in batches:
-        sqs.add_response("receive_message", {"Messages": batch})
-        if batch:
-            done: Any = {"Successful": [], "Failed": []}
-            sqs.add_response("delete_message_batch", done)
-    sqs.add_response(
-        "change_message_visibility_batch", {"Successful": [], "Failed": []}
-    )
+    attributes = {name: text_attribute(value) for name, value in reason.items()}
+    services = ModelServices()
+    queue = services.queues["dead"]
+    copy, other, moved = queue.send("{", attributes), queue.send("{"), queue.send("{")
 
-    with sqs:
-        found = take_own(sqs.client, "url", {"1", "2", "3"})
+    found = take_own(services.sqs, "dead", {"1", moved.id, "3"})
 
-    assert found == {"1": Received("x", "{", reason), "2": Received("2", "{")}
-    handles = [
-        [entry["ReceiptHandle"] for entry in call["Entries"]]
-        for call in asked
-        if "Entries" in call
-    ]
-    assert handles == [["receipt of x"], ["receipt of 2"], ["receipt of other"]]
+    assert found == {
+        "1": Received(copy.id, "{", reason),
+        moved.id: Received(moved.id, "{"),
+    }
+    assert [*queue.messages] == [other.id]
+    assert other.visible_at <= services.scheduler.now
 
 
 PROBE = create_ticket("A", "probe")

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -21,8 +20,6 @@ from hypothesis.strategies import SearchStrategy
 
 from simulation import requests
 from simulation.aws.errors import ServiceError
-from simulation.aws.fault_plans import FaultPlan
-from simulation.aws.faults import Fault
 from simulation.aws.lambda_service import Context
 from tests.support.builders import SOURCE, sqs_event
 from tests.support.fakes import FakeTicketStore, FakeTime, answer_lost, held, unanswered
@@ -38,7 +35,7 @@ from tests.support.fuzzing import (
     Faults,
     batches,
 )
-from tests.support.model_services import ModelServices
+from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
@@ -74,19 +71,6 @@ def size_of(body: str) -> int:
 def is_acceptable(text: str) -> bool:
     """Tell whether SQS and SNS take a text."""
     return bool(text) and not UNACCEPTABLE.search(text)
-
-
-@dataclass
-class InTurn(FaultPlan):
-    """The faults of the next calls, one by one."""
-
-    faults: Mapping[str, list[Fault | None]]
-    """By operation."""
-
-    def draw(self, call: str) -> Fault | None:
-        """Return the fault of this call."""
-        coming = self.faults[call]
-        return coming.pop(0) if coming else None
 
 
 class System:

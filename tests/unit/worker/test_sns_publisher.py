@@ -1,14 +1,14 @@
 """Every number is announced in a form that subscribers can filter and trust."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from simulation.aws.errors import ServiceError
 from tests.support.builders import announcement, create_ticket, plenty
-from tests.support.canned_aws import BatchService
+from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
 from ticket_numbering.contract.envelope import Envelope, text_attribute
@@ -17,13 +17,18 @@ from ticket_numbering.contract.errors import AnnouncementError
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
 
 
-class Topic(BatchService):
-    """A topic, and the publisher on it."""
+class Topic:
+    """The laboratory's topic, and the publisher on it."""
 
     def __init__(self, arn: str) -> None:
-        entries = "PublishBatchRequestEntries"
-        super().__init__("sns", "publish_batch", {"TopicArn": arn}, entries)
-        self.publisher = SNSPublisher(self.client, arn)
+        self.services = ModelServices()
+        self.publisher = SNSPublisher(self.services.sns, arn)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Entries of all calls."""
+        entries: list[dict[str, Any]] = self.services.sns.entries
+        return entries
 
     def publish(self, *announcements: Envelope) -> dict[str, AnnouncementError]:
         """Publish with time to spare."""
@@ -31,11 +36,9 @@ class Topic(BatchService):
 
 
 @pytest.fixture
-def topic(request: pytest.FixtureRequest) -> Iterator[Topic]:
-    """Return a topic; every call that it was prepared for must come."""
-    topic = Topic(getattr(request, "param", TOPIC))
-    yield topic
-    topic.stub.assert_no_pending_responses()
+def topic(request: pytest.FixtureRequest) -> Topic:
+    """Return a topic."""
+    return Topic(getattr(request, "param", TOPIC))
 
 
 on_fifo_topic = pytest.mark.parametrize("topic", [f"{TOPIC}.fifo"], indirect=True)
@@ -65,9 +68,9 @@ class TestEntries:
             idempotency_key="order-7",
             title="Caf\u00e9 \U0001f6aa",
         )
-        topic.takes(0)
-
         assert topic.publish(announced) == {}
+        [call] = topic.services.sns.requests["publish_batch"]
+        assert call["TopicArn"] == TOPIC
         assert topic.entries == [
             {
                 "Id": "0",
@@ -88,7 +91,6 @@ class TestEntries:
     def test_publish_fits_ten_of_the_largest_events_into_a_call(
         self, topic: Topic
     ) -> None:
-        topic.takes(*range(10))
         largest: dict[str, Any] = {
             "project_id": "p" * 64,
             "idempotency_key": "\\" * 128,
@@ -97,6 +99,7 @@ class TestEntries:
 
         topic.publish(*[assigned(10**20, **largest)] * 10)
 
+        assert len(topic.services.sns.batches) == 1
         size = sum(
             len(entry["Message"].encode()) + attributes_size(entry["MessageAttributes"])
             for entry in topic.entries
@@ -105,7 +108,11 @@ class TestEntries:
         assert MAX_PUBLISH_BYTES == 262_144
 
     def test_publish_tells_the_event_that_sns_did_not_take(self, topic: Topic) -> None:
-        topic.takes(0, 2, failed={1: "InternalError"})
+        def refuse(event: Any) -> None:
+            if event["id"] == "PROJ-5":
+                raise ServiceError("InternalError")
+
+        topic.services.topic.on_publish = refuse
 
         failures = topic.publish(*[assigned(number) for number in (4, 5, 6)])
 
@@ -117,6 +124,7 @@ class TestEntries:
         failures = topic.publisher.publish([assigned()], lambda: 0.0)
 
         assert list(failures) == ["PROJ-1"]
+        assert topic.entries == []
 
 
 @on_fifo_topic
@@ -129,8 +137,6 @@ class TestFifoTopic:
         """A repeat within five minutes is announced again."""
         first, second = assigned(1), assigned(2)
         replay = replace(first, replayed=True)
-        topic.takes(*range(4))
-
         topic.publish(first, second, replay, replay)
 
         assert deduplication_ids(topic)[:2] == ["PROJ-1", "PROJ-2"]
@@ -140,8 +146,6 @@ class TestFifoTopic:
     def test_publish_keeps_to_what_sns_takes_when_the_event_id_is_longest(
         self, topic: Topic
     ) -> None:
-        topic.takes(0)
-
         topic.publish(assigned(10**19, project_id="P._-" * 16, replayed=True))
 
         [deduplication_id] = deduplication_ids(topic)

@@ -1,15 +1,14 @@
 """Poison lies in the dead-letter queue byte for byte, with its reason."""
 
 import base64
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.builders import fifo_record, plenty, queue_record
-from tests.support.canned_aws import BatchService
 from tests.support.cases import cases
+from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sqs_dead_letters import (
     MAX_MESSAGE_ATTRIBUTES,
@@ -28,17 +27,23 @@ from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.sqs_record import SQSRecord
 
-QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/dead"
+QUEUE = "dead"
 NOT_JSON = InvalidMessageError("body: not JSON")
 OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
 
 
-class Queue(BatchService):
-    """A queue, and the adapter on it."""
+class Queue:
+    """The laboratory's dead-letter queue, and the adapter on it."""
 
     def __init__(self, url: str) -> None:
-        super().__init__("sqs", "send_message_batch", {"QueueUrl": url}, "Entries")
-        self.dead_letters = SQSDeadLetters(self.client, url)
+        self.sqs = ModelServices().sqs
+        self.dead_letters = SQSDeadLetters(self.sqs, url)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Entries of all calls."""
+        entries: list[dict[str, Any]] = self.sqs.entries
+        return entries
 
     def send(
         self, *records: SQSRecord, error: InvalidMessageError = NOT_JSON
@@ -55,11 +60,9 @@ class Queue(BatchService):
 
 
 @pytest.fixture
-def queue(request: pytest.FixtureRequest) -> Iterator[Queue]:
-    """Return a queue; every call that it was prepared for must come."""
-    queue = Queue(getattr(request, "param", QUEUE))
-    yield queue
-    queue.stub.assert_no_pending_responses()
+def queue(request: pytest.FixtureRequest) -> Queue:
+    """Return a queue."""
+    return Queue(getattr(request, "param", QUEUE))
 
 
 on_fifo_queue = pytest.mark.parametrize("queue", [f"{QUEUE}.fifo"], indirect=True)
@@ -119,9 +122,10 @@ class TestEntries:
     ) -> None:
         record = queue_record(body, sent_at=1_795_000_000_123)
         error = IdempotencyMismatchError("used")
-        queue.takes(0)
 
         assert queue.dead_letters.send([DeadLetter(record, error)], plenty) == {}
+        [call] = queue.sqs.requests["send_message_batch"]
+        assert call["QueueUrl"] == QUEUE
         assert queue.entries == [
             {
                 "Id": "0",
@@ -139,8 +143,6 @@ class TestEntries:
         self, queue: Queue
     ) -> None:
         """SQS refuses an empty body; the redrive policy moves the message."""
-        queue.takes(0)
-
         queue.send(SQSRecord("message-1", None))
 
         assert queue.entries[0]["MessageBody"] == ""
@@ -151,8 +153,6 @@ class TestEntries:
         self, queue: Queue, fifo: dict[str, str]
     ) -> None:
         """A standard queue refuses a deduplication id, also from a FIFO source."""
-        queue.takes(0)
-
         queue.send(queue_record("x", group_id="PROJ", **fifo))
 
         assert queue.entries[0]["MessageGroupId"] == "PROJ"
@@ -165,7 +165,6 @@ class TestEntries:
         """Sent again it is dropped; another message of the same body is not."""
         grouped = [fifo_record("x") for _ in range(2)]
         by_hand = queue_record("x")
-        queue.takes(0, 1, 2)
 
         queue.send(*grouped, by_hand)
 
@@ -202,8 +201,6 @@ class TestOwnAttributes:
     def test_send_never_has_more_than_ten_attributes(
         self, queue: Queue, own: int, kept: int
     ) -> None:
-        queue.takes(0)
-
         queue.send(with_attributes(own))
 
         assert set(queue.attributes()) >= OURS
@@ -221,7 +218,6 @@ class TestOwnAttributes:
                 "dataType": "Binary.png",
             },
         }
-        queue.takes(0)
 
         queue.send(with_attributes(0, **own))
 
@@ -236,7 +232,6 @@ class TestOwnAttributes:
         self, queue: Queue
     ) -> None:
         old = {name: delivered("old") for name in OURS}
-        queue.takes(0)
 
         queue.send(with_attributes(6, **old))
 
@@ -257,8 +252,6 @@ class TestOwnAttributes:
         self, queue: Queue, odd: dict[str, Any]
     ) -> None:
         """An event made by hand may hold characters that SQS never delivers."""
-        queue.takes(0)
-
         assert queue.send(with_attributes(2, odd=odd)) == {}
         assert set(queue.attributes()) == OURS | {"name-0", "name-1"}
 
@@ -271,7 +264,6 @@ class TestRoom:
     ) -> None:
         """A body near 1 MiB is not tried; the redrive policy moves it whole."""
         large = queue_record("x" * MAX_SEND_BYTES)
-        queue.takes(0, 2)
 
         failures = queue.send(queue_record("x"), large, queue_record("x"))
 
@@ -295,7 +287,6 @@ class TestRoom:
     ) -> None:
         error = InvalidMessageError(reason)
         record = filling(with_attributes(1), error, missing)
-        queue.takes(0)
 
         assert queue.send(record, error=error) == {}
         assert queue.attributes() == reason_attributes(
@@ -308,7 +299,6 @@ class TestRoom:
     ) -> None:
         room = attributes_size({"name-0": text_attribute("0")})
         record = filling(with_attributes(1), NOT_JSON, missing - room)
-        queue.takes(0)
 
         queue.send(record)
 
@@ -318,10 +308,9 @@ class TestRoom:
         self, queue: Queue
     ) -> None:
         half = "\u00e9" * (MAX_SEND_BYTES // 4)
-        queue.takes(0)
-        queue.takes(1)
 
         assert queue.send(queue_record(half), queue_record(half)) == {}
+        assert [len(batch) for batch in queue.sqs.batches] == [1, 1]
 
 
 class TestFailures:
@@ -330,8 +319,7 @@ class TestFailures:
     def test_send_tells_the_dead_letter_that_sqs_did_not_take(
         self, queue: Queue
     ) -> None:
-        good, bad = queue_record("x"), queue_record("x")
-        queue.takes(0, failed={1: "InvalidMessageContents"})
+        good, bad = queue_record("x"), queue_record("\0")
 
         failures = queue.send(good, bad)
 
@@ -351,4 +339,5 @@ class TestFailures:
             [DeadLetter(record, NOT_JSON)], lambda: hanging_call
         )
 
+        assert queue.entries == []
         assert "time ran out" in str(failures[record.message_id])
