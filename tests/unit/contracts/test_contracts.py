@@ -279,6 +279,19 @@ class TestEvents:
         check_headers(name, announced(replayed=replayed))
 
 
+@pytest.mark.parametrize("model", [one for one in MODELS if one is not CreateTicket])
+def test_schema_explains_each_member_of_an_event_and_allows_no_null(
+    model: type[BaseModel],
+) -> None:
+    """A member without a value is absent."""
+    event = SCHEMAS[model.__name__]
+
+    for part in (event, *event["$defs"].values()):
+        for member in part["properties"].values():
+            assert member.keys() & {"$ref", "const", "description"}
+            assert {"type": "null"} not in member.get("anyOf", ())
+
+
 def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
     """One that nobody fills would be documented, and never there."""
     data = event_of(published(announcement(create_ticket(**FULL), 42)))["data"]

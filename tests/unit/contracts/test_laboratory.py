@@ -42,6 +42,12 @@ def check(body: str) -> None:
         assert found.cap == (request.max_number or inf)
 
 
+def test_laboratory_sends_poison_that_a_new_value_or_field_has_not_made_valid() -> None:
+    for body in producers.POISON:
+        check(body)
+        assert requests.parse(body) is None
+
+
 def test_laboratory_reads_the_samples_and_the_events_as_the_worker_does() -> None:
     largest = [sized(BODY_LIMIT + beyond, " ") for beyond in (0, 1)]
 

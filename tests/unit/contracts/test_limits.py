@@ -1,22 +1,31 @@
 """A stack's limits refuse a request, on either side, for the same reason."""
 
+import json
 import re
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import boto3
 import pytest
 from pydantic import ValidationError
 from pydantic.alias_generators import to_pascal
+from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.builders import create_ticket
 from tests.support.environment import ENVIRONMENT
-from tests.support.markdown_commands import ROOT
+from tests.support.markdown_commands import EXAMPLES, ROOT
+from tests.support.sample_messages import SAMPLES
 from tests.support.template_loader import parameters, source
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.function.settings import Settings
 from ticketctl.aws.stack import Stack, limits_of
 from ticketctl.cli.errors import CloudError
+from ticketctl.verify.sample import sample_messages
+from tools import contracts
+
+VERSION_1 = json.loads((contracts.DIRECTORY / "schemas/version-1.json").read_bytes())
 
 Fields = dict[str, Any]
 
@@ -74,7 +83,8 @@ class TestEveryLimit:
     def test_limit_is_on_the_page_of_the_parameters(self, name: str) -> None:
         page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
-        assert f"\n| `{to_pascal(name)}` | " in page
+        parameter = to_pascal(name)
+        assert f"\n| `{parameter}` | `{parameters()[parameter]['Default']}`" in page
 
     def test_worker_and_command_line_refuse_the_same_for_the_same_reason(
         self, name: str
@@ -86,10 +96,22 @@ class TestEveryLimit:
 
         assert of_worker == of_outputs
         assert cause_of(of_worker, refused) == cause
-        refusal = of_worker.refusal(create_ticket(**refused))
-        assert {to_pascal(name), value} <= {*re.split("[ ,]+", str(refusal))}
         assert cause_of(of_worker, allowed) is None
         assert cause_of(Limits(), refused) is None
+
+    def test_reason_names_field_and_limit_and_repeats_no_text(self, name: str) -> None:
+        value, _, refused, _ = TRIALS[name]
+        limits = Settings.from_environ(ENVIRONMENT | {name.upper(): value}).limits
+
+        refusal = limits.refusal(create_ticket(**refused))
+
+        assert refusal is not None
+        reason = str(refusal)
+        assert refusal.field in refused
+        assert reason.startswith(f"{refusal.field}: ")
+        assert {to_pascal(name), value} <= {*re.split("[ ,]+", reason)}
+        texts = [text for field, text in refused.items() if field != "project_id"]
+        assert not any(str(text) in reason for text in texts)
 
     def test_default_of_the_template_refuses_as_little_as_that_of_the_limits(
         self, name: str
@@ -100,15 +122,51 @@ class TestEveryLimit:
         assert limits_of(stack_with(**{to_pascal(name): value})) == Limits()
 
 
-def test_cause_is_the_first_limits_when_several_refuse_a_request() -> None:
-    """A limit that is put before others would announce an old refusal anew."""
-    trials = [TRIALS[name] for name in Limits.model_fields]
-    values = {name.upper(): TRIALS[name].value for name in Limits.model_fields}
-    refused = {name: value for one in trials for name, value in one.refused.items()}
+@pytest.mark.parametrize(
+    "pair", [*combinations_with_replacement(Limits.model_fields, 2)], ids=" ".join
+)
+def test_cause_is_that_of_the_older_limit_when_two_refuse_a_request(
+    pair: tuple[str, str],
+) -> None:
+    """Another one would announce an old refusal anew."""
+    values = {name.upper(): TRIALS[name].value for name in pair}
+    first, second = (TRIALS[name] for name in pair)
 
     limits = Settings.from_environ(ENVIRONMENT | values).limits
 
-    assert cause_of(limits, refused) == trials[0].cause
+    assert cause_of(limits, second.refused | first.refused) == first.cause
+
+
+def test_limits_are_in_the_order_of_their_releases() -> None:
+    released = [
+        to_pascal(name) in VERSION_1["names"]["parameters"]
+        for name in Limits.model_fields
+    ]
+
+    assert released == sorted(released, reverse=True)
+
+
+def test_every_valid_request_is_allowed_by_default() -> None:
+    """An update of the stack refuses nothing that was accepted before."""
+    for name, samples in SAMPLES.items():
+        for value in samples.accepted:
+            assert cause_of(Limits(), {name: value}) is None
+
+
+def test_heartbeat_and_sample_of_verify_pass_the_narrowest_limits() -> None:
+    """Of those that have a lowest value; the others are the operator's."""
+    least = {
+        name.upper(): str(parameters()[to_pascal(name)]["MinValue"])
+        for name in Limits.model_fields
+        if "MinValue" in parameters()[to_pascal(name)]
+    }
+    heartbeat = yaml_parse((EXAMPLES / "heartbeat.yaml").read_text(encoding="utf-8"))
+    target = heartbeat["Resources"]["Heartbeat"]["Properties"]["Target"]
+
+    limits = Settings.from_environ(ENVIRONMENT | least).limits
+
+    assert limits.refusal(CreateTicket.parse(target["Input"])) is None
+    assert not [*sample_messages().refusals(limits)]
 
 
 class TestAllowedProjects:

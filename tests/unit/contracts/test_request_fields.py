@@ -9,7 +9,11 @@ import pytest
 from typer.models import OptionInfo
 
 from tests.support.sample_messages import FOR_FILES, FULL, OPTIONS, SAMPLES
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import (
+    CONTENT_DEFAULTS,
+    CreateTicket,
+    RequestKey,
+)
 from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
 from tools import pages
@@ -23,13 +27,21 @@ def test_every_field_has_an_example_and_samples() -> None:
     """The full message has the examples; the tests of all bounds have the samples."""
     assert [*FULL] == [*FIELDS], "contract/messages.py: a field has no example"
     assert {*FIELDS} == {*SAMPLES}, "tests/support/sample_messages.py lacks samples"
+    for name, samples in SAMPLES.items():
+        assert len(samples.accepted) > 1
+        assert len(samples.refused) > 1
+        assert samples.changes or name not in CONTENT_DEFAULTS
 
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_format_has_a_pattern_beside_it_when_a_field_has_one(name: str) -> None:
-    """Many validators take a format as a remark, or more loosely than RFC 3339."""
+    """Many validators take a format as a remark, or more loosely than RFC 3339.
+
+    And `$` allows a line break behind it, unless another pattern forbids it.
+    """
     for kind in SCHEMA[name].get("anyOf", [SCHEMA[name]]):
         assert "pattern" in kind or "format" not in kind
+        assert "not" in kind or not kind.get("pattern", "").endswith("$")
 
 
 def test_pages_have_what_is_made_from_their_sources() -> None:

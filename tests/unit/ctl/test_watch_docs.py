@@ -7,6 +7,7 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.markdown_commands import blocks
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.topic import topic_may_send
 from ticketctl.commands.verify import PROJECT_START
 from ticketctl.watch.announcements import ASSIGNED, ERASED, REFUSED, VOIDED
@@ -35,6 +36,8 @@ def test_filters_name_what_is_announced() -> None:
 
     assert set(policy) == {"event_type", "project_id", "priority"}
     assert policy["event_type"] == [ASSIGNED]
+    priorities = {*policy["priority"], *pattern["body"]["data"]["priority"]}
+    assert priorities <= {*PRIORITIES}
     assert pattern["body"]["type"] == [ASSIGNED]
 
 

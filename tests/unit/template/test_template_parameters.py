@@ -126,6 +126,16 @@ def test_every_sentence_of_a_refusal_is_tried() -> None:
     assert untried == []
 
 
+@pytest.mark.parametrize("name", parameters())
+def test_bound_has_a_sentence_of_its_refusal_when_a_parameter_has_one(
+    name: str,
+) -> None:
+    bounds = {"MinValue", "MaxValue", "MinLength", "MaxLength", "AllowedPattern"}
+
+    has_bounds = bool(bounds & parameters()[name].keys())
+    assert has_bounds <= ("ConstraintDescription" in parameters()[name])
+
+
 class TestGradualDeployment:
     """A new version takes over step by step only where that is asked for."""
 
