@@ -83,8 +83,8 @@ class TestEveryLimit:
     def test_limit_is_on_the_page_of_the_parameters(self, name: str) -> None:
         page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
-        parameter = to_pascal(name)
-        assert f"\n| `{parameter}` | `{parameters()[parameter]['Default']}`" in page
+        default = parameters()[to_pascal(name)]["Default"]
+        assert f"\n| {to_pascal(name)} | {default}" in page.replace("`", "")
 
     def test_worker_and_command_line_refuse_the_same_for_the_same_reason(
         self, name: str
