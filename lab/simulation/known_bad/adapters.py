@@ -26,19 +26,21 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.worker.ports import DeadLetter
 
+Change = Callable[[Sequence[Envelope]], Sequence[Envelope]]
 
-def announcing(
-    change: Callable[[Sequence[Envelope]], Sequence[Envelope]],
-) -> type[SNSPublisher]:
-    """Return a publisher that announces other events than it is given."""
 
-    class Publisher(SNSPublisher):
-        def publish(
-            self, announcements: Sequence[Envelope], time_left: TimeLeft
-        ) -> dict[str, AnnouncementError]:
-            return super().publish(change(announcements), time_left)
+class Announcing(SNSPublisher):
+    """Announces other events than it is given."""
 
-    return Publisher
+    def __init__(self, *arguments: Any, change: Change) -> None:
+        super().__init__(*arguments)
+        self._change = change
+
+    def publish(
+        self, announcements: Sequence[Envelope], time_left: TimeLeft
+    ) -> dict[str, AnnouncementError]:
+        """Publish the others."""
+        return super().publish(self._change(announcements), time_left)
 
 
 def new_ones(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:

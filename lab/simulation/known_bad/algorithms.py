@@ -37,7 +37,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a collision is taken for progress",
         Check.ATTEMPTS,
-        allocator=allocation.allocating(allocation.StartsOver),
+        allocator=partial(allocation.Uncached, kind=allocation.StartsOver),
     ),
     Algorithm(
         "a number cached from a block only tried",
@@ -75,7 +75,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a replay is not announced",
         Check.DELETED_EARLY,
-        publisher=adapters.announcing(adapters.new_ones),
+        publisher=partial(adapters.Announcing, change=adapters.new_ones),
     ),
     Algorithm(
         "the message id as key", adapters.keyed_by_message_id, Check.SECOND_NUMBER
@@ -118,7 +118,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a cap is refused by its place in a block",
         Check.REFUSED_BELOW_CAP,
-        allocator=allocation.allocating(allocation.ByPlace),
+        allocator=partial(allocation.Uncached, kind=allocation.ByPlace),
     ),
     _with(
         "a refusal holds its group",
@@ -128,7 +128,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a rival comes after the others",
         Check.OVERTAKEN,
-        allocator=allocation.allocating(allocation.LateRivals),
+        allocator=partial(allocation.Uncached, kind=allocation.LateRivals),
     ),
     _with(
         "poison is sent before the numbers",
@@ -148,12 +148,12 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "poison is dead-lettered without its event",
         Check.DEAD_LETTER_BEFORE_EVENT,
-        publisher=adapters.announcing(adapters.all_but_poison),
+        publisher=partial(adapters.Announcing, change=adapters.all_but_poison),
     ),
     _with(
         "an announcement without the chain",
         Check.ANNOUNCED_CHAIN,
-        publisher=adapters.announcing(chains.without_chains),
+        publisher=partial(adapters.Announcing, change=chains.without_chains),
     ),
     Algorithm(
         "a key's record without the chain",

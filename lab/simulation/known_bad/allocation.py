@@ -1,13 +1,14 @@
 """Known-bad caches and decisions, and a correct cache that only costs more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
-from simulation.known_bad.adapters import announcing
+from simulation.known_bad.adapters import Announcing
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
@@ -35,16 +36,15 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
-def allocating(kind: type[Allocation]) -> type[Allocator]:
-    """Return an allocator of another kind of allocations, without a cached number."""
+@dataclass(frozen=True)
+class Uncached(Allocator):
+    """Allocates without a cached number, in one way or another."""
 
-    class Kind(Allocator):
-        def start(
-            self, project_id: str, requests: Sequence[CreateTicket]
-        ) -> Allocation:
-            return kind(project_id, list(requests))
+    kind: type[Allocation] = Allocation
 
-    return Kind
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        return self.kind(project_id, list(requests))
 
 
 class LateRivals(Allocation):
@@ -141,7 +141,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
         left.clear()
         return kept
 
-    real = environment.handler(decide=decide, publisher=announcing(own))
+    real = environment.handler(decide=decide, publisher=partial(Announcing, change=own))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()
