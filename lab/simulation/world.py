@@ -21,7 +21,7 @@ from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm, quiet
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor
-from simulation.pollers import Pollers
+from simulation.pollers import build_pollers
 from simulation.refusals import Refusals, check_order, check_poison_last
 from simulation.scenario import Scenario
 from simulation.services import Services
@@ -73,18 +73,9 @@ class World:
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
-        pollers = Pollers(
-            scenario,
-            choices,
-            self.scheduler,
-            self.faults,
-            self.history,
-            self.services,
-            algorithm,
-        )
         clocks_differ = timedelta(seconds=2 * scenario.clock_error)
         self.chains = Chains(self.monitor, clocks_differ)
-        self.pollers = pollers.build()
+        self.pollers = build_pollers(self.services, algorithm)
         self._watch()
 
     def _watch(self) -> None:
