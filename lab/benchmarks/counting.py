@@ -32,7 +32,6 @@ class Figures:
     batch_seconds: float
     p50: float
     p99: float
-    longest: float
     """Seconds from receive to announced."""
     p99_from_sending: float
     p99_of_quiet: float
@@ -49,7 +48,6 @@ def mean_of(runs: Sequence[Figures]) -> Figures:
         name: mean(getattr(run, name) for run in runs)
         for name in Figures.__annotations__
     }
-    values["longest"] = max(run.longest for run in runs)
     values["starved"] = sum(run.starved for run in runs)
     return Figures(**values)
 
@@ -101,7 +99,6 @@ class Counts:
             batch_seconds=mean(self.batches or [0.0]),
             p50=percentile(self.waits, 0.5),
             p99=percentile(self.waits, 0.99),
-            longest=percentile(self.waits, 1.0),
             p99_from_sending=percentile(self.delays, 0.99),
             p99_of_quiet=percentile(self.quiet_delays, 0.99),
             starved=self.starved,

@@ -138,7 +138,7 @@ class ExecutionEnvironment:
         store: Callable[..., TicketStore] = DynamoDBTicketStore,
         cache: Callable[..., SequenceCache] = SequenceCache,
         decide: Decision = next_step,
-        allocator: type[Allocator] = Allocator,
+        allocator: Callable[..., Allocator] = Allocator,
         publisher: Callable[..., Publisher] = SNSPublisher,
         dead_letters: DeadLetterQueue | None = None,
         worker: type[Worker] = Worker,

@@ -35,6 +35,8 @@ class Services:
             slow_calls=scenario.slow_calls,
             redelivery=0.0 if choices.are_exhaustive else scenario.visibility_seconds,
         )
+        self.scenario, self.choices, self.scheduler = scenario, choices, scheduler
+        self.faults, self.history = faults, history
         make = FifoQueue if scenario.fifo else Queue
         self.dead_letters = make("dead", choices, scheduler)
         self.queue = make(

@@ -19,9 +19,10 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm, quiet
+from simulation.fates import Fates
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor
-from simulation.pollers import Pollers
+from simulation.pollers import build_pollers
 from simulation.refusals import Refusals, check_order, check_poison_last
 from simulation.scenario import Scenario
 from simulation.services import Services
@@ -70,27 +71,19 @@ class World:
             has_key_records=algorithm.has_key_records,
             forbids_deletion=not algorithm.deletes_tickets,
         )
+        self.fates = Fates(self.monitor)
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
-        pollers = Pollers(
-            scenario,
-            choices,
-            self.scheduler,
-            self.faults,
-            self.history,
-            self.services,
-            algorithm,
-        )
         clocks_differ = timedelta(seconds=2 * scenario.clock_error)
         self.chains = Chains(self.monitor, clocks_differ)
-        self.pollers = pollers.build()
+        self.pollers = build_pollers(self.services, algorithm)
         self._watch()
 
     def _watch(self) -> None:
         """Connect the checks to the services."""
         self.services.topic.on_publish = self._announced
-        self.services.queue.on_delete = self.monitor.deleted
+        self.services.queue.on_delete = self.fates.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
         self.history.on_note = self._noted
@@ -132,6 +125,7 @@ class World:
         tables = self.services.tables
         try:
             self.scheduler.run()
+            self.fates.finish()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
             self.refusals.finish()
             if self.checks_costs and self.algorithm.has_key_records:

@@ -9,15 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from simulation.aws.clients import AlteredClient
+from simulation.aws.lambda_service import Handler
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
 from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
+from simulation.known_bad.adapters import Announcing
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.producers import Sending, request
 from simulation.random_scenarios import LATENCIES, random_scenario
@@ -27,10 +30,7 @@ from tests.support.builders import SALT
 from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import AnnouncementError
 
 SEEDS: Final = 75
 BUSY_DAYS: Final = range(1, 1001, 2)
@@ -137,121 +137,92 @@ def play(
     return played
 
 
-@dataclass(frozen=True)
-class Wrapping:
-    """A client that changes a call, and passes on the others."""
+def altering(**operations: Callable[..., Any]) -> Wrapper:
+    """Return what makes a client with other operations, which get the real client."""
 
-    real: Any
+    def alter(real: Any) -> AlteredClient:
+        changed = {name: partial(one, real) for name, one in operations.items()}
+        return AlteredClient(real, **changed)
 
-    def __getattr__(self, name: str) -> Any:
-        """Pass on the call."""
-        return getattr(self.real, name)
+    return alter
 
 
-class WithoutSecondStep(Wrapping):
-    """An operator's client that drops the second step of a seed."""
+def first_step_alone(real: Any, **request: Any) -> Any:
+    """Drop the second step of a seed."""
+    return real.put_item(**request) if "reserved_after" in request["Item"] else {}
 
-    def put_item(self, **request: Any) -> Any:
-        """Pass on the first step only."""
-        if "reserved_after" in request["Item"]:
-            return self.real.put_item(**request)
+
+def interrupting_seeds(real: Any) -> AlteredClient:
+    """Return a client that fails before the second step of a seed, at first."""
+    failures = iter([True] * 6)
+
+    def put_item(**request: Any) -> Any:
+        if "reserved_after" not in request["Item"] and next(failures, False):
+            give_up()
+        return real.put_item(**request)
+
+    return AlteredClient(real, put_item=put_item)
+
+
+def second_step_first(real: Any, **request: Any) -> Any:
+    """Reserve the number after the one that was read, and then the last."""
+    item = dict(request["Item"])
+    if "reserved_after" not in item:
         return {}
+    following = int(item.pop("reserved_after")["N"]) + 1
+    item["number"] = {"N": str(following)}
+    if following < int(request["Item"]["number"]["N"]):
+        real.put_item(**{**request, "Item": item})
+    return real.put_item(**request)
 
 
-@dataclass(frozen=True)
-class InterruptingSeeds(Wrapping):
-    """An operator's client that fails before the second step of a seed, at first."""
-
-    failures: list[int] = field(default_factory=lambda: [*range(6)])
-
-    def put_item(self, **request: Any) -> Any:
-        """Fail some times at the second step."""
-        if "reserved_after" not in request["Item"] and self.failures:
-            self.failures.pop()
-            raise ConnectionClosedError(endpoint_url="dynamodb")
-        return self.real.put_item(**request)
+def give_up(*_: Any, **__: Any) -> NoReturn:
+    """Fail."""
+    raise ConnectionClosedError(endpoint_url="dynamodb")
 
 
-class SecondStepFirst(Wrapping):
-    """An operator's client that swaps the two steps of a seed."""
-
-    def put_item(self, **request: Any) -> Any:
-        """Reserve the number after the one that was read, and then the last."""
-        item = dict(request["Item"])
-        if "reserved_after" not in item:
-            return {}
-        following = int(item.pop("reserved_after")["N"]) + 1
-        item["number"] = {"N": str(following)}
-        if following < int(request["Item"]["number"]["N"]):
-            self.real.put_item(**{**request, "Item": item})
-        return self.real.put_item(**request)
+def import_nothing(real: Any, **request: Any) -> Any:
+    """Take an import for written, and write everything else."""
+    item = request["TransactItems"][0]["Put"]["Item"]
+    is_import = "imported_by" in item and "status" not in item
+    return {} if is_import else real.transact_write_items(**request)
 
 
-class GivingUp(Wrapping):
-    """An operator's client that never gets through with a seed."""
-
-    def put_item(self, **_: Any) -> Any:
-        """Fail."""
-        raise ConnectionClosedError(endpoint_url="dynamodb")
-
-
-class ImportingNothing(Wrapping):
-    """An operator's client that takes an import for written."""
-
-    def transact_write_items(self, **request: Any) -> Any:
-        """Write everything but imports."""
-        item = request["TransactItems"][0]["Put"]["Item"]
-        is_import = "imported_by" in item and "status" not in item
-        return {} if is_import else self.real.transact_write_items(**request)
+def create_ticket(real: Any, **request: Any) -> Any:
+    """Mark the next ticket, there or not: without the condition."""
+    del request["ConditionExpression"]
+    following = int(request["Key"]["number"]["N"]) + 1
+    key = request["Key"] | {"number": {"N": str(following)}}
+    return real.update_item(**request | {"Key": key})
 
 
-class CreatingTickets(Wrapping):
-    """An operator's client that voids the next ticket, there or not."""
-
-    def update_item(self, **request: Any) -> Any:
-        """Update another item, without the condition."""
-        del request["ConditionExpression"]
-        following = int(request["Key"]["number"]["N"]) + 1
-        key = request["Key"] | {"number": {"N": str(following)}}
-        return self.real.update_item(**request | {"Key": key})
+def change_title(real: Any, **request: Any) -> Any:
+    """Set the title of a voided ticket, too."""
+    change = request["UpdateExpression"] + ", title = :title"
+    values = request["ExpressionAttributeValues"] | {":title": {"S": "changed"}}
+    return real.update_item(
+        **request | {"UpdateExpression": change, "ExpressionAttributeValues": values}
+    )
 
 
-class ChangingTitles(Wrapping):
-    """An operator's client that voids a ticket, and changes its text."""
-
-    def update_item(self, **request: Any) -> Any:
-        """Set the title, too."""
-        change = request["UpdateExpression"] + ", title = :title"
-        values = request["ExpressionAttributeValues"] | {":title": {"S": "changed"}}
-        return self.real.update_item(
-            **request
-            | {"UpdateExpression": change, "ExpressionAttributeValues": values}
-        )
+def forget_origin(real: Any, **request: Any) -> Any:
+    """Make a voided external number look like a worker's."""
+    change = request["UpdateExpression"] + " REMOVE origin"
+    return real.update_item(**request | {"UpdateExpression": change})
 
 
-class ForgettingOrigin(Wrapping):
-    """An operator's client that makes an external number look like a worker's."""
+def erasing(change: Callable[[list[Any]], object]) -> Wrapper:
+    """Return what changes the transactions which erase: ticket, and record of a key."""
 
-    def update_item(self, **request: Any) -> Any:
-        """Remove the origin, too."""
-        change = request["UpdateExpression"] + " REMOVE origin"
-        return self.real.update_item(**request | {"UpdateExpression": change})
-
-
-@dataclass(frozen=True)
-class ErasingWrongly(Wrapping):
-    """An operator's client that changes the transactions which erase."""
-
-    change: Callable[[list[Any]], object]
-
-    def transact_write_items(self, **request: Any) -> Any:
-        """Change the actions on an erased ticket and the record of its key."""
+    def write(real: Any, **request: Any) -> Any:
         actions = [{"Put": dict(action["Put"])} for action in request["TransactItems"]]
         ticket = actions[0]["Put"]
         if ticket["Item"].get("status") == {"S": ERASED}:
             ticket["Item"] = dict(ticket["Item"])
-            self.change(actions)
-        return self.real.transact_write_items(TransactItems=actions)
+            change(actions)
+        return real.transact_write_items(TransactItems=actions)
+
+    return altering(transact_write_items=write)
 
 
 def forget_record(actions: list[Any]) -> None:
@@ -274,36 +245,25 @@ def keep_salt(actions: list[Any]) -> None:
     actions[0]["Put"]["Item"]["salt"] = {"S": SALT}
 
 
-@dataclass(frozen=True)
-class Blind(Wrapping):
-    """A worker's client that hides the origin of some numbers."""
-
-    is_hidden: Callable[[Item], bool]
-    pause: Callable[[], None]
-    """Before a write: a seed and an import find time between it and the read."""
-
-    def transact_write_items(self, **request: Any) -> Any:
-        """Show external numbers as tickets of a worker."""
-        self.pause()
-        try:
-            return self.real.transact_write_items(**request)
-        except ClientError as error:
-            answer: Any = error.response
-            for reason in answer.get("CancellationReasons", []):
-                if self.is_hidden(item := reason.get("Item", {})):
-                    reason["Item"] = {k: v for k, v in item.items() if k != "origin"}
-            raise
-
-
 def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     """Return an algorithm that increments past such external numbers."""
 
-    def build(environment: ExecutionEnvironment) -> Any:
-        def pause() -> None:
+    def build(environment: ExecutionEnvironment) -> Handler:
+        def write(**request: Any) -> Any:
+            # A seed and an import find time between the read and the write.
             seconds = environment.choices.duration(0.0, LONGEST_PAUSE_SECONDS)
             environment.scheduler.sleep(seconds)
+            try:
+                return environment.dynamodb.transact_write_items(**request)
+            except ClientError as error:
+                answer: Any = error.response
+                for reason in answer.get("CancellationReasons", []):
+                    if is_hidden(reason.get("Item", {})):
+                        reason["Item"] = dict(reason["Item"])
+                        reason["Item"].pop("origin", None)
+                raise
 
-        client: Any = Blind(environment.dynamodb, is_hidden, pause)
+        client: Any = AlteredClient(environment.dynamodb, transact_write_items=write)
         return environment.handler(
             store=lambda _, *tables: DynamoDBTicketStore(client, *tables)
         )
@@ -311,19 +271,14 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
     return Algorithm(name, build)
 
 
-class FirstTexts(SNSPublisher):
-    """Announces a number with the texts of its first announcement for ever."""
+def first_texts(environment: ExecutionEnvironment) -> Handler:
+    """Announce a number with the texts of its first announcement for ever."""
+    first: dict[str, Envelope] = {}
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._first: dict[str, Envelope] = {}
+    def change(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
+        return [first.setdefault(one.event.id, one) for one in envelopes]
 
-    def publish(
-        self, announcements: Sequence[Envelope], time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        """Publish the same events again."""
-        again = [self._first.setdefault(one.event.id, one) for one in announcements]
-        return super().publish(again, time_left)
+    return environment.handler(publisher=partial(Announcing, change=change))
 
 
 @cache  # A fixture would be traced.
@@ -371,7 +326,7 @@ class TestConditions:
     def test_refusal_at_a_cap_is_contradicted_below_an_unfinished_seed_alone(
         self,
     ) -> None:
-        played = play(BUSY_DAYS[:40], wrapper=InterruptingSeeds, draw=capped_scenario)
+        played = play(BUSY_DAYS[:40], wrapper=interrupting_seeds, draw=capped_scenario)
 
         assert played.violations == []
         assert played.contradicted > 0
@@ -387,7 +342,7 @@ class TestConditions:
         self, name: str
     ) -> None:
         played = play(
-            BUSY_DAYS, ALGORITHMS[name], InterruptingSeeds, draw=capped_scenario
+            BUSY_DAYS, ALGORITHMS[name], interrupting_seeds, draw=capped_scenario
         )
 
         [first] = played.violations
@@ -400,10 +355,7 @@ class TestConditions:
         assert played.marked["rivals announced under erased keys"] > 0
 
     def test_request_under_an_erased_key_is_announced_with_its_own_texts(self) -> None:
-        algorithm = Algorithm(
-            "another's texts",
-            partial(ExecutionEnvironment.handler, publisher=FirstTexts),
-        )
+        algorithm = Algorithm("another's texts", first_texts)
 
         [first] = play(BUSY_DAYS, algorithm, draw=rivals_scenario).violations
 
@@ -411,17 +363,17 @@ class TestConditions:
 
 
 OPERATORS: Final[Sequence[tuple[Wrapper, Check]]] = (
-    (WithoutSecondStep, Check.SEED_LEFT_OPEN),
-    (SecondStepFirst, Check.SEED_LEFT_OPEN),
-    (GivingUp, Check.OPERATOR_STUCK),
-    (ImportingNothing, Check.IMPORT_NOT_THERE),
-    (CreatingTickets, Check.MARKED_WITHOUT_TICKET),
-    (ForgettingOrigin, Check.MARK_CHANGED),
-    (partial(ErasingWrongly, change=forget_record), Check.ERASED_RECORD),
-    (partial(ErasingWrongly, change=commit_to_nothing), Check.ERASED_TEXT),
-    (partial(ErasingWrongly, change=keep_salt), Check.ERASED_TEXT),
-    (partial(ErasingWrongly, change=lose_chain), Check.MARK_CHANGED),
-    (ChangingTitles, Check.MARK_CHANGED),
+    (altering(put_item=first_step_alone), Check.SEED_LEFT_OPEN),
+    (altering(put_item=second_step_first), Check.SEED_LEFT_OPEN),
+    (altering(put_item=give_up), Check.OPERATOR_STUCK),
+    (altering(transact_write_items=import_nothing), Check.IMPORT_NOT_THERE),
+    (altering(update_item=create_ticket), Check.MARKED_WITHOUT_TICKET),
+    (altering(update_item=forget_origin), Check.MARK_CHANGED),
+    (erasing(forget_record), Check.ERASED_RECORD),
+    (erasing(commit_to_nothing), Check.ERASED_TEXT),
+    (erasing(keep_salt), Check.ERASED_TEXT),
+    (erasing(lose_chain), Check.MARK_CHANGED),
+    (altering(update_item=change_title), Check.MARK_CHANGED),
 )
 """Known-bad operators, and what each of them breaks first."""
 

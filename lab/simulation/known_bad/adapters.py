@@ -1,6 +1,6 @@
 """Known-bad adapters of DynamoDB, SNS and SQS, and a correct one that costs more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,31 +26,31 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.worker.ports import DeadLetter
 
+Change = Callable[[Sequence[Envelope]], Sequence[Envelope]]
 
-class SilentReplays(SNSPublisher):
-    """Takes a recorded number for an announced one."""
+
+class Announcing(SNSPublisher):
+    """Announces other events than it is given."""
+
+    def __init__(self, *arguments: Any, change: Change) -> None:
+        super().__init__(*arguments)
+        self._change = change
 
     def publish(
         self, announcements: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Announce new numbers only."""
-        new = [
-            announcement for announcement in announcements if not announcement.replayed
-        ]
-        return super().publish(new, time_left)
+        """Publish the others."""
+        return super().publish(self._change(announcements), time_left)
 
 
-class SilentPoison(SNSPublisher):
-    """Takes the refusals of poison for announced."""
+def new_ones(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
+    """Take a recorded number for an announced one."""
+    return [one for one in envelopes if not one.replayed]
 
-    def publish(
-        self, envelopes: Sequence[Envelope], time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        """Announce the numbers, and the refusals at caps."""
-        others = [
-            one for one in envelopes if one.attributes.get("error_type", FULL) == FULL
-        ]
-        return super().publish(others, time_left)
+
+def all_but_poison(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
+    """Take the refusals of poison for announced."""
+    return [one for one in envelopes if one.attributes.get("error_type", FULL) == FULL]
 
 
 def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:

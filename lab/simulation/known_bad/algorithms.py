@@ -37,7 +37,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a collision is taken for progress",
         Check.ATTEMPTS,
-        allocator=allocation.Unbounded,
+        allocator=partial(allocation.Uncached, kind=allocation.StartsOver),
     ),
     Algorithm(
         "a number cached from a block only tried",
@@ -75,7 +75,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a replay is not announced",
         Check.DELETED_EARLY,
-        publisher=adapters.SilentReplays,
+        publisher=partial(adapters.Announcing, change=adapters.new_ones),
     ),
     Algorithm(
         "the message id as key", adapters.keyed_by_message_id, Check.SECOND_NUMBER
@@ -118,7 +118,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a cap is refused by its place in a block",
         Check.REFUSED_BELOW_CAP,
-        allocator=allocation.RefusesByPlace,
+        allocator=partial(allocation.Uncached, kind=allocation.ByPlace),
     ),
     _with(
         "a refusal holds its group",
@@ -128,7 +128,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "a rival comes after the others",
         Check.OVERTAKEN,
-        allocator=allocation.NumbersRivalsLast,
+        allocator=partial(allocation.Uncached, kind=allocation.LateRivals),
     ),
     _with(
         "poison is sent before the numbers",
@@ -148,12 +148,12 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "poison is dead-lettered without its event",
         Check.DEAD_LETTER_BEFORE_EVENT,
-        publisher=adapters.SilentPoison,
+        publisher=partial(adapters.Announcing, change=adapters.all_but_poison),
     ),
     _with(
         "an announcement without the chain",
         Check.ANNOUNCED_CHAIN,
-        publisher=chains.AnnouncesNoChain,
+        publisher=partial(adapters.Announcing, change=chains.without_chains),
     ),
     Algorithm(
         "a key's record without the chain",

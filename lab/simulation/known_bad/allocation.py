@@ -1,23 +1,23 @@
 """Known-bad caches and decisions, and a correct cache that only costs more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.execution_environment import ExecutionEnvironment
+from simulation.known_bad.adapters import Announcing
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot, TimeLeft
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
@@ -36,6 +36,17 @@ def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
     return step
 
 
+@dataclass(frozen=True)
+class Uncached(Allocator):
+    """Allocates without a cached number, in one way or another."""
+
+    kind: type[Allocation] = Allocation
+
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+        """Return the allocation."""
+        return self.kind(project_id, list(requests))
+
+
 class LateRivals(Allocation):
     """Refuses at a cap after all others are numbered, also where a rival waits."""
 
@@ -44,14 +55,6 @@ class LateRivals(Allocation):
         refusable = Allocation.refusable(self, next_number)
         firsts = {one.key: one for one in reversed(self.pending)}.values()
         return [] if any(one.accepts(next_number) for one in firsts) else refusable
-
-
-class NumbersRivalsLast(Allocator):
-    """Allocates with rivals after the others."""
-
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
-        """Return the allocation."""
-        return LateRivals(project_id, list(requests))
 
 
 class IgnoresCaps(Allocator):
@@ -73,29 +76,13 @@ class ByPlace(Allocation):
         return full[:MAX_KEYS_PER_READ]
 
 
-class RefusesByPlace(Allocator):
-    """Allocates by place, and without a cached number."""
-
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
-        """Return the allocation."""
-        return ByPlace(project_id, list(requests))
-
-
 class StartsOver(Allocation):
-    """Takes a collision for progress."""
+    """Takes a collision for progress, and so attempts without a bound."""
 
     def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
         return Allocation.block(self, head, now, salt)
-
-
-class Unbounded(Allocator):
-    """Attempts without a bound, once there was a collision."""
-
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
-        """Return the allocation."""
-        return StartsOver(project_id, list(requests))
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
@@ -149,19 +136,12 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
         attempted.update(keys)
         return next_step(block, slots)
 
-    class LeavingPublisher(SNSPublisher):
-        def publish(
-            self, announcements: Sequence[Envelope], time_left: TimeLeft
-        ) -> dict[str, AnnouncementError]:
-            own = [
-                announcement
-                for announcement in announcements
-                if announcement.event.id not in left
-            ]
-            left.clear()
-            return super().publish(own, time_left)
+    def own(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
+        kept = [one for one in envelopes if one.event.id not in left]
+        left.clear()
+        return kept
 
-    real = environment.handler(decide=decide, publisher=LeavingPublisher)
+    real = environment.handler(decide=decide, publisher=partial(Announcing, change=own))
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()

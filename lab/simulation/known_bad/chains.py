@@ -11,16 +11,14 @@ from simulation.aws.network import Request
 from simulation.aws.tables import TICKETS
 from simulation.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, TryAt, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import Slot, TimeLeft
+from ticket_numbering.allocation.store import Slot
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import CreateTicket
 
@@ -103,20 +101,14 @@ class OwnClock(Allocator):
         return DatesByItsClock(project_id, list(requests), cached)
 
 
-class AnnouncesNoChain(SNSPublisher):
-    """Announces no ticket's chain."""
-
-    def publish(
-        self, announcements: Sequence[Envelope], time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        """Publish the events without their chains."""
-        changed = [
-            replace(envelope, event=_without_chain(envelope.event))
-            if isinstance(envelope.event, TicketNumberAssigned)
-            else envelope
-            for envelope in announcements
-        ]
-        return super().publish(changed, time_left)
+def without_chains(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
+    """Leave out each ticket's chain."""
+    return [
+        replace(envelope, event=_without_chain(envelope.event))
+        if isinstance(envelope.event, TicketNumberAssigned)
+        else envelope
+        for envelope in envelopes
+    ]
 
 
 def _without_chain(event: TicketNumberAssigned) -> TicketNumberAssigned:
