@@ -520,19 +520,20 @@ class TestDelivery:
         assert remarks[0] == "line 2: not sent: Broken of no use"
         assert remarks[1].startswith("messages sent: 2 of 3; the same command")
 
-    def test_count_is_printed_when_sqs_cannot_be_reached(
-        self, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize("error", [ConnectionError, KeyboardInterrupt])
+    def test_count_is_printed_when_sending_ends_in_between(
+        self, capsys: pytest.CaptureFixture[str], error: type[BaseException]
     ) -> None:
         """With the way to go on, and with what was on its way."""
 
         def fail() -> None:
-            raise ConnectionError
+            raise error
 
         services = ModelServices()
         services.sqs.before["send_message_batch"] = [lambda: None, fail]
         delivery = Delivery(stack_with(services), is_file=True)
 
-        with pytest.raises(ConnectionError):
+        with pytest.raises(error):
             delivery.run(requests(30), 30)
 
         remark = "messages sent: 20 of 30; the same command goes on safely\n"
