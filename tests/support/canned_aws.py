@@ -55,6 +55,15 @@ def client_error(
     return ClientError(answer | members, "Query")
 
 
+def failing(error: BaseException) -> Callable[[], None]:
+    """Return an act that fails."""
+
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
 @dataclass(frozen=True)
 class Reply:
     """An answer of a JSON service."""

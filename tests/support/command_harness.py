@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from tests.support.builders import CALLER, SOURCE, block_of
-from tests.support.canned_aws import client_error
+from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ended, command_context
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
@@ -159,32 +159,14 @@ def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "number": number, "title": "t"} | fields
 
 
-def fail(code: str, **_: Any) -> None:
-    """Fail as boto3 does when DynamoDB refuses a write.
-
-    Raises:
-        ClientError: Always.
-    """
-    raise client_error(code)
-
-
-def cancel(*reasons: str | dict[str, Any], **_: Any) -> None:
-    """Fail as boto3 does when DynamoDB cancels a transaction.
+def cancelled(*reasons: str | dict[str, Any]) -> Callable[[], None]:
+    """Return an act that fails as boto3 does when DynamoDB cancels a transaction.
 
     Args:
         reasons: The reason of each action, or its code alone.
-
-    Raises:
-        ClientError: Always.
     """
-    raise client_error(
-        "TransactionCanceledException",
-        CancellationReasons=[
-            {"Code": reason} if isinstance(reason, str) else reason
-            for reason in reasons
-        ],
-    )
-
-
-def interrupt(**_: Any) -> None:
-    raise KeyboardInterrupt
+    named = [
+        {"Code": reason} if isinstance(reason, str) else reason for reason in reasons
+    ]
+    error = client_error("TransactionCanceledException", CancellationReasons=named)
+    return failing(error)

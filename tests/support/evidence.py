@@ -1,7 +1,10 @@
 """The verifier, and the table of tampering of `docs/evidence.md`."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulation.chains import VERIFIER as FUNCTIONS
@@ -50,6 +53,28 @@ def verifier() -> Any:
     """Return the verifier's `verify` for items of DynamoDB, and heads."""
     plain, verify = FUNCTIONS["plain"], FUNCTIONS["verify"]
     return lambda items, heads=(): verify([plain({"M": one}) for one in items], heads)
+
+
+def run_verifier(
+    given: str, directory: Path, *heads: str, stdout: int = subprocess.PIPE
+) -> "subprocess.CompletedProcess[str]":
+    """Run the verifier in a directory, as an auditor does, without our code.
+
+    Args:
+        given: Its standard input.
+        directory: The directory with the files of heads.
+        heads: Their names.
+        stdout: Where it prints.
+    """
+    return subprocess.run(  # noqa: S603 - the project's own program.
+        [sys.executable, "-I", str(VERIFIER), *heads],
+        cwd=directory,
+        input=given,
+        text=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
 
 
 def tamperings() -> dict[str, Tampering]:

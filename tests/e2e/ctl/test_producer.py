@@ -36,16 +36,6 @@ def produced(
     return example(ctl, "producer.py", url, *arguments)
 
 
-def test_number_is_printed_when_the_request_has_one(
-    ctl: Ctl, system: System, project: str, key: str, own_queue: str
-) -> None:
-    ended = produced(ctl, system, project, "A title", key, "--answers", own_queue)
-
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == f"{key} {project}-1\n"
-    assert messages_of(system.stack, own_queue) == 0
-
-
 def test_refusal_is_printed_when_the_sequence_has_reached_the_cap(
     ctl: Ctl, system: System, project: str, key: str, own_queue: str
 ) -> None:

@@ -61,11 +61,3 @@ def test_run_numbers_a_file_in_order_when_the_queue_is_fifo(tmp_path: Path) -> N
     shown = re.findall(r"^MINE-(\d+) .*\[red\] No. (\d+)", result.stdout, re.MULTILINE)
     assert shown[:12] == [(str(serial + 1), str(serial)) for serial in range(12)]
     assert "messages sent: 13, numbers announced: 12" in result.stdout
-
-
-def test_run_ends_at_once_when_its_file_cannot_be_used(tmp_path: Path) -> None:
-    result = run(tmp_path / "absent.jsonl")
-
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1
-    assert "absent.jsonl" in result.stderr

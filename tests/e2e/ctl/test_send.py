@@ -2,15 +2,12 @@
 
 import csv
 import io
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, System
+from tests.e2e.conftest import System
 from tests.support.builders import create_ticket
 from tests.support.ctl_process import Ctl
 from tests.support.sample_messages import FOR_FILES, FULL, options_of
@@ -87,31 +84,3 @@ class TestFile:
         assert again == titles
         assert settled(system, project, 24) == tuple(range(1, 13))
         assert sorted(system.replays(project)) == [False] * 12 + [True] * 12
-
-    def test_every_line_is_a_ticket_when_sending_was_interrupted(
-        self, ctl: Ctl, system: System, project: str, tmp_path: Path
-    ) -> None:
-        """Status 130 with a count; the second run creates the rest, and no more."""
-        path = tmp_path / "my.jsonl"
-        path.write_text("".join(f'{{"title": "{sign}"}}\n' for sign in "abcdefghij"))
-        command = ("send-file", str(path), "--project", project, "--json")
-
-        with subprocess.Popen(  # noqa: S603 - our own command.
-            [sys.executable, "-m", "ticketctl", *command, "--rate", "2"],
-            env=ctl.process_environment,
-            bufsize=0,  # Else `communicate` misses what `readline` read ahead.
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=PATIENCE_SECONDS)
-        known_sent = 1 + out.count(b"\n")
-        again = ctl(*command)
-
-        assert (process.returncode, b"Traceback" in err) == (130, False), err
-        assert f"messages sent: {known_sent} of 10; the same".encode() in err
-        assert known_sent < 10
-        assert again.status == 0
-        assert settled(system, project, known_sent + 10) == tuple(range(1, 11))

@@ -1,7 +1,5 @@
 """Sequences go on after external numbers among workers; tickets can be voided."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,24 +47,6 @@ def test_sequence_has_no_hole_when_it_is_seeded_while_being_numbered(
     assert before
     assert given == [*before, *range(9001, 9101 - len(before))]
     assert len(before) <= 60
-    assert ctl("audit", "--project", project).status == Status.OK
-
-
-def test_worker_goes_on_and_knows_the_keys_when_tickets_were_imported(
-    ctl: Ctl, system: System, project: str, tmp_path: Path
-) -> None:
-    old = ticket_fields(project, "old-7", priority="high", labels=["a", "b"])
-    new = ticket_fields(project, "new")
-    file = tmp_path / "tickets.jsonl"
-    other = {"number": 9, "title": "Old 9", "assigned_at": "2019-05-04T12:00:00+02:00"}
-    file.write_text(f"{json.dumps(old | {'number': 7})}\n{json.dumps(other)}\n")
-
-    ended = ctl("import", str(file), "--project", project, "--yes")
-    number(system, project, old, new)
-
-    assert ended.status == Status.OK
-    assert "imported 2, there already 0, refused 0; not announced" in ended.out
-    assert announced(system, project) == {"old-7": 7, "new": 10}
     assert ctl("audit", "--project", project).status == Status.OK
 
 

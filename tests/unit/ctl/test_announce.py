@@ -12,8 +12,9 @@ from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
+from tests.support.canned_aws import failing
 from tests.support.cases import cases
-from tests.support.command_harness import TOPIC, Harness, interrupt, without_sleep
+from tests.support.command_harness import TOPIC, Harness, without_sleep
 from tests.support.ctl_process import Terminal, canned_stack
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.envelope import Envelope
@@ -295,7 +296,7 @@ class TestConsent:
 
     def test_next_number_is_told_when_it_is_interrupted(self, harness: Harness) -> None:
         harness.put(*range(1, 13))
-        harness.before("publish_batch", lambda: None, interrupt)
+        harness.before("publish_batch", lambda: None, failing(KeyboardInterrupt()))
 
         with pytest.raises(KeyboardInterrupt):
             announce(harness)
@@ -307,7 +308,7 @@ class TestConsent:
         self, harness: Harness
     ) -> None:
         harness.put(1)
-        harness.before("publish_batch", interrupt)
+        harness.before("publish_batch", failing(KeyboardInterrupt()))
 
         with pytest.raises(KeyboardInterrupt):
             announce(harness)

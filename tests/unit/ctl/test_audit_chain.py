@@ -5,8 +5,6 @@ The kinds of tampering are in `docs/evidence.md`, and `test_evidence.py`.
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from tests.support.builders import (
 from tests.support.cases import plain_id
 from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl, command_context
-from tests.support.evidence import VERIFIER, change, erase, verifier
+from tests.support.evidence import change, erase, run_verifier, verifier
 from tests.support.seed_items import block_items, imported_items
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.dynamodb_items import (
@@ -173,23 +171,17 @@ class TestFalseAlarms:
 
         assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
 
-    def test_ticket_is_checked_when_the_one_before_it_shows_late(self) -> None:
+    @pytest.mark.parametrize("changed", [3, 4], ids=["itself", "the next"])
+    def test_ticket_that_shows_late_is_checked_and_the_next_too(
+        self, changed: int
+    ) -> None:
         tables = chained(6)
         late = ticket_of(tables, 3)
-        change(ticket_of(tables, 4), title="Changed")
+        change(ticket_of(tables, changed), title="Changed")
         tables.remove("A", 3)
         tables.on_pause = lambda: tables.put(late)
 
-        assert (Kind.CHANGED, 4, 4) in found(tables)
-
-    def test_ticket_that_shows_late_is_checked_too(self) -> None:
-        tables = chained(6)
-        late = ticket_of(tables, 3)
-        change(late, title="Changed")
-        tables.remove("A", 3)
-        tables.on_pause = lambda: tables.put(late)
-
-        assert (Kind.CHANGED, 3, 3) in found(tables)
+        assert (Kind.CHANGED, changed, changed) in found(tables)
 
     def test_segments_are_named_when_a_seed_and_an_import_are_between(
         self, capsys: pytest.CaptureFixture[str]
@@ -302,15 +294,8 @@ class TestVerifier:
         for place, head in enumerate(heads):
             (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
         answer = {"Items": tables.items("tickets")} | more
-        command = [sys.executable, "-I", str(VERIFIER)]
-        ended = subprocess.run(  # noqa: S603 - the project's own program.
-            [*command, *(f"{place}.jsonl" for place in range(len(heads)))],
-            cwd=directory,
-            input=json.dumps(answer),
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        names = (f"{place}.jsonl" for place in range(len(heads)))
+        ended = run_verifier(json.dumps(answer), directory, *names)
         return ended.returncode, (ended.stdout + ended.stderr).splitlines()
 
     @pytest.fixture
@@ -382,34 +367,21 @@ class TestVerifier:
         (tmp_path / "nested").write_text("[" * 100_000)
         (tmp_path / "binary").write_bytes(b"\xff")
 
-        ended = subprocess.run(  # noqa: S603 - the project's own program.
-            [sys.executable, "-I", str(VERIFIER), *heads],
-            cwd=tmp_path,
-            input=given,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        ended = run_verifier(given, tmp_path, *heads)
 
         assert (ended.returncode, ended.stdout) == (2, "")
         assert ended.stderr.startswith(f"cannot read {named}")
         assert ended.stderr.count("\n") == 1
 
     def test_status_is_that_of_other_commands_when_nobody_reads_the_lines(
-        self, tables: Tables
+        self, tables: Tables, tmp_path: Path
     ) -> None:
         """Nobody takes a list that was not read for a clean one."""
+        given = json.dumps({"Items": tables.items("tickets")})
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "wb") as closed:
-            ended = subprocess.run(  # noqa: S603 - the project's own program.
-                [sys.executable, "-I", str(VERIFIER)],
-                input=json.dumps({"Items": tables.items("tickets")}),
-                text=True,
-                stdout=closed,
-                stderr=subprocess.PIPE,
-                check=False,
-            )
+            ended = run_verifier(given, tmp_path, stdout=closed.fileno())
 
         assert (ended.returncode, ended.stderr) == (1, "")
 
@@ -747,14 +719,6 @@ class TestHeadFiles:
         with pytest.raises(InputError, match=r"heads\.jsonl:2: no head"):
             read_heads(str(file))
 
-    def test_file_is_refused_when_it_has_no_head(self, tmp_path: Path) -> None:
-        """A failed download must not pass as a check."""
-        file = tmp_path / "heads.jsonl"
-        file.touch()
-
-        with pytest.raises(InputError, match=r"heads\.jsonl: no head"):
-            read_heads(str(file))
-
     def test_file_is_refused_when_it_cannot_be_written(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written"):
             add_heads(str(tmp_path), [Head("A", 1, "v1:a")])
@@ -887,14 +851,14 @@ class TestKeptHeads:
 @pytest.mark.parametrize(
     ("lines", "options", "problem"),
     [
-        ("", [], "no head"),
+        ("", [], "heads.jsonl: no head"),
         ('{"project_id": "A", "number": 2, "chain": "v1:a"}', ["--project", "B"], "B"),
     ],
 )
 def test_audit_since_heads_is_refused_when_the_file_has_none(
     tmp_path: Path, lines: str, options: list[str], problem: str
 ) -> None:
-    """It would read everything, or nothing."""
+    """It would read everything, or nothing; a failed download must not pass."""
     file = tmp_path / "heads.jsonl"
     file.write_text(lines)
 

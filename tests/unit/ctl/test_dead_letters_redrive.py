@@ -12,7 +12,7 @@ import typer
 from botocore.exceptions import ClientError
 
 from tests.support.builders import ticket_fields
-from tests.support.canned_aws import client_error
+from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Terminal
 from tests.support.dead_letter_queue import (
     Harness,
@@ -32,15 +32,6 @@ BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 def redrive_by_project(harness: Harness) -> None:
     redrive(harness.context, project="PROJ", yes=True)
-
-
-def failing(error: BaseException) -> Callable[[], None]:
-    """Return an act that fails."""
-
-    def fail() -> None:
-        raise error
-
-    return fail
 
 
 class TestNothingLost:

@@ -1,7 +1,6 @@
 """`ticketctl export` prints every item once, and others can use its lines."""
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,7 +13,7 @@ from tests.support.audit_tables import MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ended, canned_stack, command_context
-from tests.support.evidence import VERIFIER
+from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
 from ticketctl.aws.items import plain
@@ -238,14 +237,7 @@ class TestVerifier:
             items = harness.services.tables.items("tickets")
             lines = "\n".join(json.dumps({"Item": item}) for item in items)
 
-        ended = subprocess.run(  # noqa: S603 - the project's own program.
-            [sys.executable, "-I", str(VERIFIER)],
-            cwd=tmp_path,
-            input=lines,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        ended = run_verifier(lines, tmp_path)
 
         assert ended.stdout.endswith(f"6 items, 0 heads, {status} problems\n")
         assert ended.returncode == status

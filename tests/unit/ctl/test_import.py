@@ -11,8 +11,9 @@ import pytest
 import typer
 
 from tests.support.builders import CALLER, create_ticket
+from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
-from tests.support.command_harness import Harness, cancel, fail, interrupt, line
+from tests.support.command_harness import Harness, cancelled, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
 from ticketctl.aws.items import plain
@@ -226,11 +227,6 @@ class TestExports:
         [], [(_, said)] = read(bad)
 
         assert said.startswith(why)
-
-    def test_number_is_refused_when_it_is_reserved_on_another_line(self) -> None:
-        _, wrong = read(RESERVED_LINE, line(9))
-
-        assert wrong == [(2, "number: line 1 has it, too")]
 
     def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
         self, harness: Harness
@@ -607,10 +603,12 @@ class TestImport:
     ) -> None:
         """A conflict or a throttle says nothing about the ticket, nor do no reasons."""
         harness.seed(42).apply()
-        conflict = partial(cancel, "TransactionConflict", "None")
-        throttled = partial(cancel, "None", "ThrottlingError")
-        unreasoned = partial(fail, "TransactionCanceledException")
-        harness.before("transact_write_items", conflict, throttled, cancel, unreasoned)
+        conflict = cancelled("TransactionConflict", "None")
+        throttled = cancelled("None", "ThrottlingError")
+        unreasoned = failing(client_error("TransactionCanceledException"))
+        harness.before(
+            "transact_write_items", conflict, throttled, cancelled(), unreasoned
+        )
 
         assert harness.importer().write(existing()) == "written"
         harness.before("transact_write_items", *[conflict] * 3)
@@ -623,7 +621,7 @@ class TestImport:
     ) -> None:
         harness.seed(42).apply()
         taken = {"Code": "ConditionalCheckFailed"} | shown
-        harness.before("transact_write_items", partial(cancel, "None", taken))
+        harness.before("transact_write_items", cancelled("None", taken))
 
         assert harness.importer().write(existing()) == "written"
 
@@ -658,7 +656,9 @@ class TestImport:
         self, harness: Harness
     ) -> None:
         """Ctrl-C ends it soon, and the written tickets stay."""
-        harness.before("transact_write_items", *[lambda: None] * 9, interrupt)
+        harness.before(
+            "transact_write_items", *[lambda: None] * 9, failing(KeyboardInterrupt())
+        )
 
         with pytest.raises(KeyboardInterrupt):
             harness.call(import_tickets, harness.file(*range(1, 300)))
@@ -791,11 +791,3 @@ class TestImport:
 
         assert planned.out.endswith("there already 3, missing 1, different 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out
-
-    def test_nothing_is_written_when_it_was_not_confirmed(
-        self, harness: Harness
-    ) -> None:
-        with pytest.raises(InputError, match="--yes"):
-            harness.call(import_tickets, harness.file(7), yes=False)
-
-        assert harness.tickets() == {}

@@ -6,18 +6,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
+from tests.support.canned_aws import client_error, failing
 from tests.support.cases import cases
-from tests.support.command_harness import (
-    Harness,
-    cancel,
-    fail,
-    interrupt,
-    without_sleep,
-)
+from tests.support.command_harness import Harness, cancelled, without_sleep
 from tests.support.evidence import chain_after
 from ticket_numbering.contract.chain import commitment_of
 from ticketctl.audit.chain import KEPT
@@ -68,19 +62,15 @@ class TestVoid:
         assert len(ids) == 3
 
     @pytest.mark.parametrize(
-        ("failure", "error"),
-        [(partial(cancel, "None"), ClientError), (interrupt, KeyboardInterrupt)],
+        "error", [client_error("NotFound"), KeyboardInterrupt()], ids=type
     )
     def test_failure_says_to_run_it_again_when_it_was_not_announced(
-        self,
-        harness: Harness,
-        failure: Callable[..., None],
-        error: type[BaseException],
+        self, harness: Harness, error: BaseException
     ) -> None:
         harness.put(42)
-        harness.before("publish_batch", failure)
+        harness.before("publish_batch", failing(error))
 
-        with pytest.raises(error):
+        with pytest.raises(type(error)):
             harness.call(sequences.void, "PROJ-42", reason="spam")
 
         said = harness.printed.readouterr().err
@@ -254,18 +244,6 @@ class TestErase:
         with pytest.raises(InputError, match="for another reason: asked to"):
             harness.call(sequences.erase, "PROJ-42", reason="other")
 
-    def test_erased_ticket_is_left_alone_when_it_is_imported_again(
-        self, harness: Harness
-    ) -> None:
-        harness.call(import_tickets, harness.file(1))
-        harness.call(sequences.erase, "PROJ-1", reason="asked to")
-        erased = harness.tickets()
-
-        ended = harness.call(import_tickets, harness.file(1))
-
-        assert "imported 0, there already 1, refused 0" in ended.out
-        assert harness.tickets() == erased
-
     def test_erased_ticket_is_not_voided(self, harness: Harness) -> None:
         harness.put(42)
         harness.call(sequences.erase, "PROJ-42", reason="asked to")
@@ -336,15 +314,6 @@ class TestErasedChain:
         assert erased(given) == ""
 
         assert given.records()["k"]["fingerprint"] == "erased:"
-
-    def test_repeat_is_trusted_and_others_too_when_erased(self, given: Harness) -> None:
-        """The worker replays what it cannot compare."""
-        erased(given)
-
-        fingerprint = given.records()["k"]["fingerprint"]
-
-        assert REQUEST.matches(fingerprint)
-        assert create_ticket(idempotency_key="k", title="Other").matches(fingerprint)
 
     @pytest.mark.parametrize(
         ("recorded", "fingerprint"),
@@ -513,8 +482,8 @@ class TestErasedChain:
 @pytest.mark.parametrize(
     ("mark", "operation", "failure"),
     [
-        (VOID, "update_item", partial(fail, "TransactionConflictException")),
-        (ERASE, "transact_write_items", partial(cancel, "None", "TransactionConflict")),
+        (VOID, "update_item", failing(client_error("TransactionConflictException"))),
+        (ERASE, "transact_write_items", cancelled("None", "TransactionConflict")),
     ],
     ids=["void", "erase"],
 )
@@ -532,17 +501,3 @@ def test_mark_is_retried_when_others_are_in_the_way(
         marking(2).apply(found)
     assert given.tickets()[7]["title"] == REQUEST.title
     assert marking(2).apply(found).ticket.status == mark.status
-
-
-@pytest.mark.parametrize("mark", [sequences.void, sequences.erase])
-def test_nothing_is_written_when_it_was_not_confirmed(
-    harness: Harness, mark: Callable[..., None]
-) -> None:
-    harness.put(42)
-    before = harness.tickets()
-
-    with pytest.raises(InputError, match="--yes"):
-        harness.call(mark, "PROJ-42", reason="spam", yes=False)
-
-    assert harness.tickets() == before
-    assert harness.published == []

@@ -1,14 +1,12 @@
 """`ticketctl seed` continues a sequence among other writers."""
 
 import json
-from collections.abc import Callable
-from functools import partial
 
 import pytest
-from botocore.exceptions import ClientError
 
 from tests.support.builders import CALLER
-from tests.support.command_harness import Harness, fail, interrupt
+from tests.support.canned_aws import client_error, failing
+from tests.support.command_harness import Harness
 from tests.support.markdown_commands import ROOT, commands
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands import sequences
@@ -142,7 +140,7 @@ class TestSeed:
         self, harness: Harness
     ) -> None:
         """It may yet be cancelled, and then nothing reserves the number."""
-        conflict = partial(fail, "TransactionConflictException")
+        conflict = failing(client_error("TransactionConflictException"))
         harness.before("put_item", conflict, lambda: None, conflict)
 
         harness.seed(4).apply()
@@ -160,18 +158,14 @@ class TestSeed:
         assert harness.given() == [3] == sorted(harness.tickets())
 
     @pytest.mark.parametrize(
-        ("failure", "error"),
-        [
-            (partial(fail, "InternalServerError"), ClientError),
-            (interrupt, KeyboardInterrupt),
-        ],
+        "error", [client_error("InternalServerError"), KeyboardInterrupt()], ids=type
     )
     def test_seed_says_to_run_it_again_when_it_ends_in_between(
-        self, harness: Harness, failure: Callable[[], None], error: type[BaseException]
+        self, harness: Harness, error: BaseException
     ) -> None:
-        harness.before("put_item", lambda: None, failure)
+        harness.before("put_item", lambda: None, failing(error))
 
-        with pytest.raises(error):
+        with pytest.raises(type(error)):
             harness.call(sequences.seed, "PROJ", last=300)
 
         said = harness.printed.readouterr().err
@@ -186,11 +180,3 @@ class TestSeed:
 
         assert [*given_between(harness, "PROJ", 5, 50)] == [6, 7, 8]
         assert [*given_between(harness, "PROJ", 5, 8)] == [6]
-
-    def test_nothing_is_written_when_it_was_not_confirmed(
-        self, harness: Harness
-    ) -> None:
-        with pytest.raises(InputError, match="--yes"):
-            harness.call(sequences.seed, "PROJ", last=99, yes=False)
-
-        assert harness.tickets() == {}

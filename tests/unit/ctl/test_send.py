@@ -20,7 +20,8 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
-from tests.support.command_harness import Harness, cancel
+from tests.support.canned_aws import failing
+from tests.support.command_harness import Harness, cancelled
 from tests.support.ctl_process import Ctl, canned_stack, command_context
 from tests.support.fakes import Clock
 from tests.support.model_services import ModelServices
@@ -281,11 +282,13 @@ class TestRefused:
     def test_file_is_refused_in_one_line_when_it_has_no_ticket(
         self, tmp_path: Path, content: str | None, why: str
     ) -> None:
-        path = tmp_path / "my.csv"
+        """An absent one before a system is looked for."""
+        path, options = tmp_path / "my.csv", []
         if content is not None:
             path.write_text(content)
+            options = ["--dry-run"]
 
-        ended = ctl("send-file", str(path), "--dry-run")
+        ended = ctl("send-file", str(path), *options)
 
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.startswith(f"error: {path}: ")
@@ -325,12 +328,6 @@ class TestRefused:
         assert "standard input:" in without.err
         assert (ended.status, ended.json) == (0, {"good": 1, "bad": 0})
 
-    def test_file_is_missed_before_a_system_is_looked_for(self, tmp_path: Path) -> None:
-        ended = ctl("send-file", str(tmp_path / "absent.jsonl"))
-
-        assert ended.status == 2
-        assert "cannot be read: No such file" in ended.err
-
     def test_file_is_only_checked_when_it_is_a_dry_run(self, tmp_path: Path) -> None:
         """With the counts as the result; status 1, for a line is bad."""
         path = tmp_path / "my.jsonl"
@@ -349,7 +346,9 @@ def requests(count: int, size: int = 1) -> list[Request]:
     return checked(lines, unchecked=size > 1).requests
 
 
-def failing(*places: int, status: int = HTTPStatus.INTERNAL_SERVER_ERROR) -> Any:
+def services_failing(
+    *places: int, status: int = HTTPStatus.INTERNAL_SERVER_ERROR
+) -> Any:
     """Return services whose queue does not take these of the messages that come."""
     services, serials = ModelServices(), count()
 
@@ -433,7 +432,7 @@ class TestNothingLostOnTheWay:
 
     def test_entry_is_sent_again_when_sqs_failed_to_take_it(self) -> None:
         """And no other."""
-        services, given = failing(1, 3), requests(3)
+        services, given = services_failing(1, 3), requests(3)
 
         outcomes = ended(services.sqs, given)
 
@@ -466,7 +465,7 @@ class TestNothingLostOnTheWay:
     def test_entry_is_given_up_when_sqs_never_takes_it(
         self, status: int, attempts: int
     ) -> None:
-        services = failing(*range(99), status=status)
+        services = services_failing(*range(99), status=status)
 
         [outcome] = ended(services.sqs, requests(1))
 
@@ -483,7 +482,7 @@ class TestNothingLostOnTheWay:
 
     def test_send_fails_when_sqs_does_not_take_a_message(self) -> None:
         with pytest.raises(CloudError, match="Broken of no use"):
-            send(stack_with(failing(1, status=400)), ["{}", "{}"])
+            send(stack_with(services_failing(1, status=400)), ["{}", "{}"])
 
 
 class TestOneTicket:
@@ -511,7 +510,7 @@ class TestDelivery:
     def test_status_is_3_when_sqs_does_not_take_a_message(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stack = stack_with(failing(1, status=400))
+        stack = stack_with(services_failing(1, status=400))
 
         status = Delivery(stack, is_file=True).run(requests(3), 3)
 
@@ -520,19 +519,16 @@ class TestDelivery:
         assert remarks[0] == "line 2: not sent: Broken of no use"
         assert remarks[1].startswith("messages sent: 2 of 3; the same command")
 
-    def test_count_is_printed_when_sqs_cannot_be_reached(
-        self, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize("error", [ConnectionError, KeyboardInterrupt])
+    def test_count_is_printed_when_sending_ends_in_between(
+        self, capsys: pytest.CaptureFixture[str], error: type[BaseException]
     ) -> None:
         """With the way to go on, and with what was on its way."""
-
-        def fail() -> None:
-            raise ConnectionError
-
         services = ModelServices()
-        services.sqs.before["send_message_batch"] = [lambda: None, fail]
+        services.sqs.before["send_message_batch"] = [lambda: None, failing(error())]
         delivery = Delivery(stack_with(services), is_file=True)
 
-        with pytest.raises(ConnectionError):
+        with pytest.raises(error):
             delivery.run(requests(30), 30)
 
         remark = "messages sent: 20 of 30; the same command goes on safely\n"
@@ -773,7 +769,7 @@ class TestWaiting:
     def test_refusal_comes_later_when_the_key_is_held(self) -> None:
         ticket = create_ticket(max_number=2)
         self.harness.put(1, 2)
-        self.harness.before("transact_get_items", cancel, cancel)
+        self.harness.before("transact_get_items", *[cancelled()] * 2)
 
         [answer] = self.answers([ticket])
 

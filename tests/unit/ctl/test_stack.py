@@ -23,7 +23,7 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
-from tests.support.canned_aws import client_error
+from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ctl
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
@@ -254,13 +254,6 @@ def command(function: Callable[..., None]) -> Iterator[None]:
         yield
     finally:
         app.registered_commands.pop()
-
-
-def failing(error: BaseException) -> Callable[[], None]:
-    def look() -> None:
-        raise error
-
-    return look
 
 
 def written(stream: io.TextIOWrapper) -> list[str]:

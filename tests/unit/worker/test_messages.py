@@ -15,7 +15,7 @@ from tests.support.builders import (
 )
 from tests.support.cases import cases
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
-from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.dynamodb_items import ERASED, ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
 from ticket_numbering.contract.events import AssignedTicket
 from ticket_numbering.contract.messages import (
@@ -338,7 +338,7 @@ class TestFingerprint:
             assert changed.fingerprint != original.fingerprint
             assert not original.matches(changed.fingerprint)
 
-    @pytest.mark.parametrize("version", ["v0", "v10"])
+    @pytest.mark.parametrize("version", ["v0", "v10", ERASED])
     def test_request_matches_its_own_fingerprint_and_those_of_other_versions(
         self, version: str
     ) -> None:
