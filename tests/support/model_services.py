@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, count
 from threading import RLock
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 from zlib import crc32
 
@@ -13,6 +14,7 @@ from botocore.validate import validate_parameters
 
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
+from simulation.aws.errors import ServiceError
 from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.faults import Fault
 from simulation.aws.fifo_queues import FifoQueue
@@ -27,6 +29,7 @@ from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from simulation.history import History
 from tests.support.canned_aws import aws_client
+from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
 
 MAX_RECEIVES: Final = 2
 
@@ -72,20 +75,26 @@ class ModelServices:
         self.tables = tables
         self.topic = Topic(choices)
         self.queues: dict[str, Queue] = {}
-        for kind, suffix in ((Queue, ""), (FifoQueue, ".fifo")):
-            dead = kind(f"dead{suffix}", choices, self.scheduler)
-            source = kind(f"source{suffix}", choices, self.scheduler)
-            source.dead_letters, source.max_receives = dead, MAX_RECEIVES
-            self.queues |= {source.name: source, dead.name: dead}
+        self.subscriptions: dict[str, str] = {}
+        """The endpoints by the subscriptions' ARNs."""
+        self.choices = choices
+        for suffix in ("", FIFO_SUFFIX):
+            source = self.create_queue(f"source{suffix}")
+            source.dead_letters = self.create_queue(f"dead{suffix}")
+            source.max_receives = MAX_RECEIVES
         self.dynamodb: Any = OutsideTables(
             self, Client("dynamodb", DynamoDB(tables), network), "dynamodb"
         )
-        self.sns: Any = OutsideClient(self, Client("sns", self.topic, network), "sns")
-        self.sqs: Any = OutsideClient(
-            self, Client("sqs", Queues(self.queues), network), "sqs"
-        )
+        self.sns: Any = OutsideClient(self, Client("sns", Topics(self), network), "sns")
+        self.sqs: Any = OutsideClient(self, Client("sqs", Queues(self), network), "sqs")
         self._serials = count(1)
         self._one_at_a_time = RLock()
+
+    def create_queue(self, name: str) -> Queue:
+        """Create a queue, of the kind that its name says."""
+        kind = FifoQueue if is_fifo(name) else Queue
+        queue = self.queues[name] = kind(name, self.choices, self.scheduler)
+        return queue
 
     def ask(self, call: Callable[[], Answer]) -> Answer:
         """Make the call, and let everything that it causes happen."""
@@ -149,6 +158,11 @@ class OutsideClient:
     def entries(self) -> list[dict[str, Any]]:
         """The entries of all these calls."""
         return [*chain(*self.batches)]
+
+    def get_paginator(self, operation: str) -> Any:
+        """Return an operation as pages, of which there is one."""
+        call = getattr(self, operation)
+        return SimpleNamespace(paginate=lambda **request: [call(**request)])
 
     def _validate(self, operation: str, request: dict[str, Any]) -> None:
         """Check the names and types of the parameters, as boto3 does."""
@@ -226,24 +240,80 @@ class OutsideTables(OutsideClient):
 
 
 @dataclass
-class Queues:
-    """SQS: the queues by their URLs, which are their names."""
+class Topics:
+    """SNS: the topic, and its subscriptions, which deliver nothing."""
 
-    queues: dict[str, Queue]
+    services: ModelServices
 
     def serve(
         self, operation: str, request: Request, *, partly: bool
     ) -> dict[str, Any]:
-        """Let the queue answer that the request names, or move its messages."""
-        if operation == "start_message_move_task":
-            source, destination = (
-                self.queues[request[name].rpartition(":")[2]]
-                for name in ("SourceArn", "DestinationArn")
-            )
-            source.move_to(destination)
-            return {"TaskHandle": "handle"}
-        queue = self.queues[request["QueueUrl"]]
-        return queue.serve(operation, request, partly=partly)
+        """Let the topic answer, or do what an operator asks for.
+
+        Raises:
+            ServiceError: There is no such subscription.
+        """
+        subscriptions = self.services.subscriptions
+        match operation:
+            case "subscribe":
+                name = request["Endpoint"].rpartition(":")[2]
+                arn = f"{request['TopicArn']}:{name}"
+                subscriptions[arn] = request["Endpoint"]
+                return {"SubscriptionArn": arn}
+            case "unsubscribe":
+                if not subscriptions.pop(request["SubscriptionArn"], None):
+                    raise ServiceError("NotFound")
+                return {}
+            case "list_subscriptions_by_topic":
+                found = [
+                    {"SubscriptionArn": arn, "Endpoint": endpoint}
+                    for arn, endpoint in subscriptions.items()
+                ]
+                return {"Subscriptions": found}
+        return self.services.topic.serve(operation, request, partly=partly)
+
+
+@dataclass
+class Queues:
+    """SQS: the queues by their names, with which their URLs end."""
+
+    services: ModelServices
+
+    def serve(
+        self, operation: str, request: Request, *, partly: bool
+    ) -> dict[str, Any]:
+        """Let the queue answer that the request names, or do what an operator asks for.
+
+        Raises:
+            ServiceError: There is no such queue.
+        """
+        queues = self.services.queues
+        match operation:
+            case "start_message_move_task":
+                source, destination = (
+                    queues[request[name].rpartition(":")[2]]
+                    for name in ("SourceArn", "DestinationArn")
+                )
+                source.move_to(destination)
+                return {"TaskHandle": "handle"}
+            case "create_queue":
+                created = self.services.create_queue(request["QueueName"])
+                return {"QueueUrl": _url(created.name)}
+            case "list_queues":
+                start = request["QueueNamePrefix"]
+                urls = [_url(name) for name in queues if name.startswith(start)]
+                return {"QueueUrls": urls} if urls else {}
+        name = request["QueueUrl"].rpartition("/")[2]
+        if name not in queues:
+            raise ServiceError("AWS.SimpleQueueService.NonExistentQueue")
+        if operation == "delete_queue":
+            del queues[name]
+            return {}
+        return queues[name].serve(operation, request, partly=partly)
+
+
+def _url(queue_name: str) -> str:
+    return f"https://sqs/1/{queue_name}"
 
 
 @cache

@@ -11,8 +11,6 @@ import pytest
 from botocore.stub import Stubber
 
 from simulation.aws.messages import Message
-from simulation.aws.queues import Queue
-from simulation.engine.choices import Choices
 from tests.support.builders import (
     ASSIGNED_AT,
     SOURCE,
@@ -333,8 +331,7 @@ def probed(deaf_to: int) -> tuple[bool, ModelServices]:
     """
     services = ModelServices()
     requests = services.queues["source"]
-    subscribed = Queue("subscribed", Choices(1), services.scheduler)
-    services.queues["subscribed"] = subscribed
+    subscribed = services.create_queue("subscribed")
 
     def announce(_: Message) -> None:
         is_replay = len(requests.arrived) > 1
@@ -378,31 +375,25 @@ def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_en
 ) -> None:
     """They are its own, and nothing else removes them."""
 
-    def fail(**_: Any) -> None:
+    def fail() -> None:
         raise error
 
-    sqs, sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
-    sns.add_response("unsubscribe", {})
-    sns.add_response("list_subscriptions_by_topic", {"Subscriptions": []})
-    sqs.add_response("list_queues", {})
-    sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-    sns.add_response("subscribe", {"SubscriptionArn": "arn"})
-    sqs.client.meta.events.register("provide-client-params.sqs.SendMessageBatch", fail)
-    sns.add_response("unsubscribe", {})
-    sqs.add_response("delete_queue", {})
+    services = ModelServices()
+    others = dict(services.queues)
+    services.sqs.before["send_message_batch"] = [fail]
     outputs = {
         "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
-        "CreateTicketQueueUrl": "u",
+        "CreateTicketQueueUrl": "source",
         "AllowedProjects": ".*",
     }
-    stack = canned_stack(outputs, sqs=sqs, sns=sns)
+    stack = canned_stack(outputs, sqs=services.sqs, sns=services.sns)
 
     with pytest.raises(type(error)):
         verify(command_context(stack), yes=True)
 
     assert "see: ticketctl dead-letters list" in capsys.readouterr().err
-    sqs.assert_no_pending_responses()
-    sns.assert_no_pending_responses()
+    assert services.sns.requests["subscribe"]
+    assert (services.queues, services.subscriptions) == (others, {})
 
 
 def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:

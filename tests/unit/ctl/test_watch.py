@@ -1,16 +1,20 @@
 """A watch reads, filters, prints and cleans up, without a service."""
 
 import json
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
-from botocore.stub import Stubber
 
-from tests.support.canned_aws import aws_client, parameters
+from simulation.aws.errors import ServiceError
+from tests.support.canned_aws import client_error
+from tests.support.ctl_process import canned_stack
+from tests.support.model_services import ModelServices
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.queues import Received, take
+from ticketctl.aws.stack import Stack
+from ticketctl.aws.topic import subscribe_queue
 from ticketctl.cli.errors import CloudError
 from ticketctl.watch.announcements import (
     ASSIGNED,
@@ -29,46 +33,17 @@ from ticketctl.watch.temporary_queue import (
 from ticketctl.watch.watching import Screen
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
-SUBSCRIPTION_ARN: Final = f"{TOPIC_ARN}:1"
+QUEUES: Final = "arn:aws-cn:sqs:cn-north-1:123456789012"
 NOW: Final = 1_795_000_000
 
 
-class FakeSystem:
-    """A stack whose services give a test's answers."""
+def stack_on(services: ModelServices, topic_arn: str = TOPIC_ARN) -> Stack:
+    outputs = {"AssignmentsTopicArn": topic_arn}
+    return canned_stack(outputs, sqs=services.sqs, sns=services.sns)
 
-    def __init__(self, name: str = "dev", topic_arn: str = TOPIC_ARN) -> None:
-        self.name = name
-        self.outputs = {"AssignmentsTopicArn": topic_arn}
-        self.sqs, self.sns = Stubber(aws_client("sqs")), Stubber(aws_client("sns"))
-        self.asked = {
-            "sqs": parameters(self.sqs.client),
-            "sns": parameters(self.sns.client),
-        }
-        self.sqs.activate()
-        self.sns.activate()
 
-    def client(self, service_name: str) -> Any:
-        return {"sqs": self.sqs, "sns": self.sns}[service_name].client
-
-    def found(self, queues: Sequence[str] = (), subscribed: Sequence[str] = ()) -> None:
-        """Let there be these queues, and subscriptions of these."""
-        subscriptions = [
-            {
-                "SubscriptionArn": f"{TOPIC_ARN}:{name}",
-                "Endpoint": f"arn:aws-cn:sqs:cn-north-1:123456789012:{name}",
-            }
-            for name in subscribed
-        ]
-        self.sns.add_response(
-            "list_subscriptions_by_topic", {"Subscriptions": subscriptions}
-        )
-        urls = [f"https://sqs/1/{name}" for name in queues]
-        self.sqs.add_response("list_queues", {"QueueUrls": urls})
-
-    def is_done(self) -> bool:
-        self.sqs.assert_no_pending_responses()
-        self.sns.assert_no_pending_responses()
-        return True
+def deny() -> None:
+    raise client_error("AuthorizationError")
 
 
 def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
@@ -200,74 +175,65 @@ class TestTemporaryQueue:
         self, suffix: str
     ) -> None:
         """The policy lets in this topic alone, and messages stay for an hour."""
-        system = FakeSystem(topic_arn=TOPIC_ARN + suffix)
-        system.sns.add_client_error("unsubscribe", "NotFound")
-        system.found()
-        system.sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-        system.sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
-        system.sns.add_response(
-            "unsubscribe", {}, {"SubscriptionArn": SUBSCRIPTION_ARN}
-        )
-        system.sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
+        services = ModelServices()
+        others = dict(services.queues)
+        stack = stack_on(services, TOPIC_ARN + suffix)
 
-        with temporary_queue(system, lambda _: None) as queue_url:
-            created, subscribed = system.asked["sqs"][-1], system.asked["sns"][-1]
+        with temporary_queue(stack, services.wait) as queue_url:
+            [created] = services.sqs.requests["create_queue"]
+            [subscribed] = services.sns.requests["subscribe"]
+            name, arn = created["QueueName"], subscribed["Endpoint"]
+            assert queue_url.endswith(f"/{name}")
+            assert {*services.queues} - {*others} == {name}
+            assert [*services.subscriptions.values()] == [arn] == [f"{QUEUES}:{name}"]
 
-        assert queue_url == "https://q"
-        assert created["QueueName"].endswith(suffix)
         attributes = created["Attributes"]
         [statement] = json.loads(attributes["Policy"])["Statement"]
-        arn = f"arn:aws-cn:sqs:cn-north-1:123456789012:{created['QueueName']}"
-        assert statement["Resource"] == subscribed["Endpoint"] == arn
+        assert name.endswith(suffix)
+        assert statement["Resource"] == arn
         assert statement["Condition"]["ArnEquals"]["aws:SourceArn"].endswith(suffix)
         assert attributes["MessageRetentionPeriod"] == "3600"
         assert ("FifoQueue" in attributes) == bool(suffix)
         assert subscribed["ReturnSubscriptionArn"] is True
-        assert system.is_done()
+        assert (services.queues, services.subscriptions) == (others, {})
 
     def test_nothing_is_made_when_it_could_not_be_removed(self) -> None:
-        """The error names the right that is missing."""
-        system = FakeSystem()
-        system.sns.add_client_error("unsubscribe", "AuthorizationError")
+        services = ModelServices()
+        services.sns.before["unsubscribe"] = [deny]
+        stack = stack_on(services)
 
-        with pytest.raises(ClientError, match="Unsubscribe"), temporary_queue(system):
+        with pytest.raises(ClientError, match="Auth"), temporary_queue(stack):
             pass
 
-        assert system.asked["sqs"] == []
+        assert not services.sqs.requests
 
-    @pytest.mark.parametrize("refused", ["subscribe", "unsubscribe", "list"])
+    @pytest.mark.parametrize(
+        "refused", ["subscribe", "unsubscribe", "list_subscriptions_by_topic"]
+    )
     def test_queue_is_deleted_when_something_else_is_refused(
         self, refused: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """One failure does not leave two things behind; leftovers are no failure."""
-        system = FakeSystem()
-        system.sns.add_response("unsubscribe", {})
-        if refused == "list":
-            system.sns.add_client_error("list_subscriptions_by_topic", "AccessDenied")
-        else:
-            system.found()
-        system.sqs.add_response("create_queue", {"QueueUrl": "https://q"})
-        if refused == "subscribe":
-            system.sns.add_client_error("subscribe", "AccessDenied")
-        else:
-            system.sns.add_response("subscribe", {"SubscriptionArn": SUBSCRIPTION_ARN})
-            system.sns.add_client_error("unsubscribe", "AccessDenied")
-        system.sqs.add_response("delete_queue", {}, {"QueueUrl": "https://q"})
+        services = ModelServices()
+        others = dict(services.queues)
+        services.sns.before |= {refused: [deny], "unsubscribe": [lambda: None, deny]}
 
         with (
-            pytest.raises(ClientError, match="ubscribe"),
-            temporary_queue(system, lambda _: None),
+            pytest.raises(ClientError, match="AuthorizationError"),
+            temporary_queue(stack_on(services), services.wait),
         ):
             pass
 
-        assert system.is_done()
-        remarks = capsys.readouterr().err
-        assert ("leftover queues are not removed" in remarks) == (refused == "list")
+        assert services.sqs.requests["create_queue"]
+        assert services.queues == others
+        is_told = "leftover queues are not removed" in capsys.readouterr().err
+        assert is_told == refused.startswith("list")
 
     @pytest.mark.parametrize("length", [1, 57, 128])
     def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
         """SQS allows 80 characters, the suffix of FIFO queues among them."""
-        start = name_start(FakeSystem(name="s" * length))
+        stack = replace(canned_stack({}), name="s" * length)
+        start = name_start(stack)
 
         assert len(f"{start}{NOW}-00c0ffee.fifo") <= 80
 
@@ -275,41 +241,27 @@ class TestTemporaryQueue:
         self,
     ) -> None:
         """Younger ones may be in use; another watch may be faster to remove them."""
-        old = f"dev-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
+        old = f"numbers-watch-{NOW - MAX_AGE_SECONDS - 1}-00c0ffee"
         others = [
-            f"dev-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
-            f"dev-watch-watch-{NOW - 2 * MAX_AGE_SECONDS}-00c0ffee",
+            f"numbers-watch-{NOW - MAX_AGE_SECONDS + 1}-00c0ffee",
+            f"numbers-watch-watch-{NOW - 2 * MAX_AGE_SECONDS}-00c0ffee",
             f"{old}-dlq",
-            "dev-watch-queue",
+            "numbers-watch-queue",
         ]
-        system = FakeSystem()
-        system.found([*others, old], [f"{old}.fifo", *others])
-        subscription = {"SubscriptionArn": f"{TOPIC_ARN}:{old}.fifo"}
-        system.sns.add_client_error(
-            "unsubscribe", "NotFound", expected_params=subscription
-        )
-        system.sqs.add_client_error(
-            "delete_queue",
-            "AWS.SimpleQueueService.NonExistentQueue",
-            expected_params={"QueueUrl": f"https://sqs/1/{old}"},
-        )
+        services = ModelServices()
+        stack = stack_on(services)
+        queues, subscriptions = services.queues, services.subscriptions
+        queues.clear()
+        for name in (*others, f"{old}.fifo", old):
+            services.create_queue(name)
+            subscribe_queue(stack, f"{QUEUES}:{name}")
+        services.sqs.before["delete_queue"] = [queues.popitem]
+        services.sns.before["unsubscribe"] = [subscriptions.popitem]
 
-        remove_old(system, NOW)
+        remove_old(stack, NOW)
 
-        assert system.is_done()
-
-
-def delivered(*message_ids: str) -> dict[str, Any]:
-    return {
-        "Messages": [
-            {
-                "MessageId": message_id,
-                "ReceiptHandle": f"receipt of {message_id}",
-                "Body": f"body of {message_id}",
-            }
-            for message_id in message_ids
-        ]
-    }
+        assert [*queues] == others
+        assert [*subscriptions.values()] == [f"{QUEUES}:{name}" for name in others]
 
 
 class TestTake:
@@ -318,16 +270,17 @@ class TestTake:
     @pytest.mark.parametrize("by_sender", [True, False])
     def test_take_fails_when_sqs_will_never_delete(self, *, by_sender: bool) -> None:
         """Such a message would come for ever; by a fault of SQS's it comes again."""
-        system = FakeSystem()
-        system.sqs.add_response("receive_message", delivered("m-1"))
-        failed = {"Id": "0", "Code": "Invalid", "SenderFault": by_sender}
-        answer: Any = {"Successful": [], "Failed": [failed]}
-        system.sqs.add_response("delete_message_batch", answer)
+        services = ModelServices()
+        queue = services.queues["source"]
+        message = queue.send("{}")
+
+        def refuse(_: object) -> None:
+            raise ServiceError("Invalid", status=400 if by_sender else 500)
+
+        queue.on_delete = refuse
 
         if by_sender:
             with pytest.raises(CloudError, match="received message: Invalid"):
-                take(system, "https://q")
+                take(stack_on(services), "source")
         else:
-            assert [message.message_id for message in take(system, "https://q")] == [
-                "m-1"
-            ]
+            assert take(stack_on(services), "source") == [Received(message.id, "{}")]
