@@ -1,6 +1,5 @@
 """`show`, `list` and `find`, for people and for scripts."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -97,10 +96,7 @@ class TestList:
     ) -> None:
         """A page ends at 1 MB, before the limit."""
         harness.write(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
-        query = harness.dynamodb.query
-        harness.services.dynamodb = SimpleNamespace(
-            query=lambda **request: query(**request | {"Limit": 2})
-        )
+        harness.dynamodb.page = 2
 
         shown = harness.call(list_tickets, "P")
 
