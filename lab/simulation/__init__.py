@@ -10,8 +10,9 @@ A reader follows one history by opening the modules in this order:
 4. `aws.clients` and `aws.network` carry the handler's calls; `aws.faults` fail them.
 5. `aws.dynamodb`, `aws.topics` and `aws.queues` answer; `aws.transactions` has the
    part that matters most.
-6. `monitor` checks the promises at every decision; `checks` has that of a request's
-   cap, and, after every invocation, that no message had to wait for another.
+6. `monitor` checks the numbers at every decision, `chains` the evidence, `fates` the
+   messages, and `refusals` the refusals; `checks` has that of a request's cap, and,
+   after every invocation, that no message had to wait for another.
 
 `engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
 `exploration.search` decides exhaustively for the `exploration.configurations`, and

@@ -1,4 +1,4 @@
-"""The promises, checked at every decision and once more at the end."""
+"""The numbers and their announcements, checked at every decision and at the end."""
 
 import json
 from collections import defaultdict
@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
-from simulation.aws.messages import Message, reason_of
+from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
 from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
 from simulation.violations import Check, broken
-from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 FOREIGN: Final = "of_the_next_version"
 ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
@@ -21,8 +20,6 @@ ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
 FULL: Final = "SequenceFullError"
 REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
 """The fields of a request that its announcement repeats."""
-SHOWN: Final = 120
-"""The number of characters of a body that a violation shows."""
 
 
 @dataclass
@@ -98,10 +95,10 @@ class Monitor:
         self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
-        request = plain(item["project_id"]), plain(item["idempotency_key"])
+        request, number = _numbered(item)
         if request in self.recorded:
             broken(Check.RECORD_OVERWRITTEN, f"the record of {request} was overwritten")
-        self.recorded[request] = int(plain(item["number"]))
+        self.recorded[request] = number
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
         first = self.last[project] + 1
@@ -131,11 +128,6 @@ class Monitor:
         if data != due:
             broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
 
-    def deleted(self, message: Message) -> None:
-        """See a message before it is deleted from the queue."""
-        if not (self.is_answered(message) or self._is_parked(message)):
-            broken(Check.DELETED_EARLY, f"{message.id} was deleted before it was done")
-
     def is_answered(self, message: Message) -> bool:
         """Return whether its number, or its refusal at its cap, is announced."""
         return self.is_done(message.body) or FULL in self.refusals[message.id]
@@ -149,29 +141,16 @@ class Monitor:
         announced = self.topic.published.get(f"{request.id[0]}-{number}")
         return bool(announced) and request.content == content
 
-    def _is_parked(self, message: Message) -> bool:
-        return any(
-            letter.body == message.body
-            and letter.attributes[SOURCE_MESSAGE_ID]["StringValue"] == message.id
-            for letter in self.dead_letters.arrived
-            if reason_of(letter)
-        )
+    def is_valid(self, body: str) -> bool:
+        """Return whether it is a request, and no other one with its key is numbered."""
+        request = self.sent[body]
+        if request is None:
+            return False
+        _, content = self.numbered.get(request.id, (None, request.content))
+        return request.content == content
 
     def finish(self, items: Mapping[str, list[Item]]) -> None:
-        """Check the tables' items and the rest when nothing is left to do."""
-        if self.queue.messages:
-            broken(Check.QUEUE_AT_END, "the queue never drained")
-        parked = {message.body for message in self.dead_letters.messages.values()}
-        parked |= {
-            message.body
-            for message in self.queue.arrived
-            if FULL in self.refusals[message.id]
-        }
-        for body in self.sent:  # A number that was never announced is not done.
-            if not self.is_done(body) and body not in parked:
-                broken(Check.LOST, f"lost: {body[:SHOWN]}")
-        for message in self.dead_letters.messages.values():
-            self._check_dead_letter(message)
+        """Check the announcements and the tables' items when nothing is left to do."""
         for event_id, events in self.topic.published.items():
             if len({self.words(event) for event in events}) > 1:
                 broken(
@@ -184,34 +163,13 @@ class Monitor:
         """Return the part of an event that all with its id share."""
         return message
 
-    def _check_dead_letter(self, message: Message) -> None:
-        if reason_of(message):
-            if self.is_valid(message.body):
-                broken(
-                    Check.VALID_DEAD_LETTER,
-                    f"dead-lettered, but valid: {message.body[:SHOWN]}",
-                )
-        elif message.receives < self.queue.max_receives:
-            broken(
-                Check.DEAD_LETTER_WITHOUT_REASON,
-                f"in the dead-letter queue without a reason: {message.id}",
-            )
-
-    def is_valid(self, body: str) -> bool:
-        """Return whether it is a request, and no other one with its key is numbered."""
-        request = self.sent[body]
-        if request is None:
-            return False
-        _, content = self.numbered.get(request.id, (None, request.content))
-        return request.content == content
-
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
         """Check that everything decided was written."""
-        tickets = {
-            (plain(item["project_id"]), plain(item["idempotency_key"])): int(
-                plain(item["number"])
-            )
-            for item in items[TICKETS]
-        }
-        if tickets != self._numbers():
+        if dict(map(_numbered, items[TICKETS])) != self._numbers():
             broken(Check.TABLES_AT_END, "the table differs from the decisions")
+
+
+def _numbered(item: Item) -> tuple[RequestId, int]:
+    """Return the request of a ticket or of a key's record, and its number."""
+    request = plain(item["project_id"]), plain(item["idempotency_key"])
+    return request, int(plain(item["number"]))

@@ -19,6 +19,7 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.execution_environment import SHIPPED, Algorithm, quiet
+from simulation.fates import Fates
 from simulation.history import OUTSIDE, History
 from simulation.monitor import Monitor
 from simulation.pollers import build_pollers
@@ -70,6 +71,7 @@ class World:
             has_key_records=algorithm.has_key_records,
             forbids_deletion=not algorithm.deletes_tickets,
         )
+        self.fates = Fates(self.monitor)
         self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
@@ -81,7 +83,7 @@ class World:
     def _watch(self) -> None:
         """Connect the checks to the services."""
         self.services.topic.on_publish = self._announced
-        self.services.queue.on_delete = self.monitor.deleted
+        self.services.queue.on_delete = self.fates.deleted
         self.services.dead_letters.on_arrival = self.refusals.dead_lettered
         self.services.tables.on_decision = self._decided
         self.history.on_note = self._noted
@@ -123,6 +125,7 @@ class World:
         tables = self.services.tables
         try:
             self.scheduler.run()
+            self.fates.finish()
             self.monitor.finish({name: tables.items(name) for name in SCHEMA})
             self.refusals.finish()
             if self.checks_costs and self.algorithm.has_key_records:

@@ -22,6 +22,7 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process, Task
 from simulation.execution_environment import Algorithm, ExecutionEnvironment
+from simulation.fates import Fates
 from simulation.known_bad.algorithms import KNOWN_BAD
 from simulation.producers import Sending, request
 from simulation.refusals import Refusals
@@ -66,9 +67,10 @@ class Harness:
         self.queue = Queue("message", choices, Scheduler(choices))
         self.dead_letters = Queue("dead", choices, Scheduler(choices))
         self.monitor = SeededMonitor(self.topic, self.queue, self.dead_letters)
+        self.fates = Fates(self.monitor)
         self.refusals = Refusals(self.monitor)
         self.topic.on_publish = self.monitor.announced
-        self.queue.on_delete = self.monitor.deleted
+        self.queue.on_delete = self.fates.deleted
         self.tickets: list[Item] = []
 
     def send(self, body: str | None = None) -> Message:
@@ -175,6 +177,7 @@ class Harness:
 
     def finish(self) -> None:
         """End the history."""
+        self.fates.finish()
         self.monitor.finish({TICKETS: self.tickets, KEYS: []})
 
     def play(self, steps: "Sequence[Step]") -> None:
@@ -269,6 +272,7 @@ NUMBERED: list[tuple[Check, list[Step]]] = [
     (Check.DELETED_EARLY, [DELETE]),
     (Check.DELETED_EARLY, [ERASE, DELETE]),
     (Check.LOST, [LOSE, FINISH]),
+    (Check.LOST, [ANNOUNCE, RIVAL, LOSE, FINISH]),
     (Check.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
     (Check.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
     (Check.REFUSED_AND_NUMBERED, [call("refused_before"), call("end_refusals")]),
@@ -481,6 +485,22 @@ WORLDS = [
 ]
 
 
+AT_THE_END: list[tuple[Check, Callable[[World], object]]] = [
+    (Check.LOST, lambda world: world.monitor.requested("never sent")),
+    (
+        Check.TABLES_AT_END,
+        lambda world: world.services.tables.write(
+            Address(TICKETS, ("Q", Decimal(7))), ticket(7, "other")
+        ),
+    ),
+    (
+        Check.WRITE_UNITS,
+        lambda world: setattr(world.services.tables, "units_written", 1.0),
+    ),
+]
+"""What is broken by these changes, which no decision shows."""
+
+
 class TestWorld:
     """The monitor sees what workers announce and return."""
 
@@ -501,18 +521,21 @@ class TestWorld:
 
         assert str(outcome.violation) == "worker0.1 tried 1 times in P, not 0"
 
-    def test_write_unit_is_seen_when_no_block_accounts_for_it(self) -> None:
+    @pytest.mark.parametrize(("check", "change"), AT_THE_END)
+    def test_broken_promise_is_seen_when_the_history_is_over(
+        self, check: Check, change: Callable[[World], object]
+    ) -> None:
         world = World(DAY, Choices(1))
-        world.services.tables.units_written = 1.0
+        change(world)
         outcome = world.run()
 
         assert outcome.violation
-        assert outcome.violation.check is Check.WRITE_UNITS
+        assert outcome.violation.check is check
 
 
 def test_each_check_is_seen_to_fail() -> None:
     """By a known-bad algorithm, a known-bad operator, or a test above."""
-    seen = {check for _, check in (*OPERATORS, *WORLDS)} | {Check.WRITE_UNITS}
-    seen |= {check for check, _ in (*NUMBERED, *FRESH)}
+    seen = {check for _, check in (*OPERATORS, *WORLDS)}
+    seen |= {check for check, _ in (*NUMBERED, *FRESH, *AT_THE_END)}
 
     assert seen | {one.breaks for one in KNOWN_BAD} == {*Check}
