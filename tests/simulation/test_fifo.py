@@ -15,6 +15,7 @@ from simulation.refusals import check_order
 from simulation.scenario import Scenario
 from simulation.violations import Violation
 from simulation.world import Outcome, World
+from tests.simulation.test_costs import calm_day
 
 HISTORIES: Final = range(1, 76)
 CALM_DAYS: Final = range(1, 11)
@@ -78,8 +79,7 @@ class TestOrder:
 
 def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
     """Play calm days on which ten full batches of one project wait."""
-    bodies = [request("P", f"key-{number}") for number in range(100)]
-    day = Scenario([Sending(0.0, body) for body in bodies], workers, fifo=fifo)
+    day = replace(calm_day(100, workers), fifo=fifo)
     return [played(day, Choices(seed)).outcome for seed in CALM_DAYS]
 
 
