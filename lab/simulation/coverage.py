@@ -14,7 +14,7 @@ from simulation.chains import A_DAY
 from simulation.checks import Neighbours
 from simulation.deliveries import Deliveries
 from simulation.history import History
-from simulation.monitor import FULL
+from simulation.monitor import FOREIGN, FULL
 from simulation.requests import OPTIONAL, RequestId
 from simulation.scenario import Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
@@ -69,6 +69,7 @@ def conditions_of(
         *_of_deliveries(Deliveries.of(history, monitor)),
         *_of_names(monitor.numbered),
         *_of_fields(monitor.numbered.values()),
+        *_of_releases(history),
         *_of_scenario(scenario),
         *_of_faults(injected),
         *_of_outages(scenario),
@@ -133,6 +134,16 @@ def _of_fields(numbered: Iterable[tuple[int, str]]) -> Rows:
         for ticket in tickets
     )
     yield "tickets with every optional field", 40, is_given
+
+
+def _of_releases(history: History) -> Rows:
+    has_foreign = {
+        FOREIGN in write["Put"]["Item"]
+        for _, _, what, detail in history.events
+        if what == "> transact_write_items"
+        for write in detail[0]["TransactItems"]
+    }
+    yield "blocks of workers of two releases", 20, len(has_foreign) > 1
 
 
 def _of_scenario(scenario: Scenario) -> Rows:
