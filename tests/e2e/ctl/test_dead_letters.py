@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from tests.support.proxy import Action, sns_proxy
 from ticketctl.audit.findings import Kind
+from ticketctl.aws.queues import Receiver, messages_on, take
 from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 
 pytestmark = pytest.mark.emulator
-
-MAX_ENTRIES = 10
 
 
 @dataclass
@@ -46,40 +44,19 @@ class DeadLetters:
 
     def visible(self) -> dict[str, str]:
         """Return the bodies of those that anybody can receive now, by id."""
-        with self.taken() as messages:
-            return {message["MessageId"]: message["Body"] for message in messages}
+        receiver, bodies = Receiver(self.sqs, self.url), dict[str, str]()
+        while messages := receiver.receive():
+            bodies |= {message["MessageId"]: message["Body"] for message in messages}
+        receiver.give_back()
+        return bodies
 
     def count(self) -> int:
-        name = "ApproximateNumberOfMessages"
-        attributes = self.sqs.get_queue_attributes(
-            QueueUrl=self.url, AttributeNames=[name]
-        )
-        return int(attributes["Attributes"][name])
-
-    @contextmanager
-    def taken(self) -> Iterator[list[dict[str, Any]]]:
-        """Hold everything that can be received, for the block."""
-        messages: list[dict[str, Any]] = []
-        while more := self.sqs.receive_message(
-            QueueUrl=self.url, MaxNumberOfMessages=MAX_ENTRIES
-        ).get("Messages"):
-            messages += more
-        try:
-            yield messages
-        finally:
-            for message in messages:
-                self.sqs.change_message_visibility(
-                    QueueUrl=self.url,
-                    ReceiptHandle=message["ReceiptHandle"],
-                    VisibilityTimeout=0,
-                )
+        return messages_on(self.system.stack, "DeadLetterQueueUrl")
 
     def remove_all(self) -> None:
         """Delete every dead letter, those of other tests too."""
-        with self.taken() as messages:
-            while messages:
-                handle = messages.pop()["ReceiptHandle"]
-                self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=handle)
+        while take(self.system.stack, self.url):
+            pass
 
     def numbers(self) -> tuple[int, ...]:
         """Return the project's numbers, if its tables are as they must be."""

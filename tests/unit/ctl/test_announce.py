@@ -79,6 +79,7 @@ class TestEvents:
         assert event.data.chain
         assert attributes(entry) == {**first.attributes, "replayed": "true"}
         assert entry["MessageGroupId"] == first.group
+        assert "MessageDeduplicationId" not in entry
 
     def test_each_fact_of_a_number_is_announced_in_order_when_it_has_several(
         self, mixed: Harness

@@ -10,6 +10,7 @@ import pytest
 from tests.support.audit_tables import MISSING, Tables, sequence
 from tests.support.markdown_commands import ROOT
 from ticketctl.audit.findings import Kind
+from ticketctl.aws.items import plain
 
 STATEMENTS = (ROOT / "docs" / "examples" / "audit.sql").read_text(encoding="utf-8")
 GAPS, MISMATCHES = re.findall(
@@ -27,17 +28,14 @@ def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
         database.execute(
             "CREATE TABLE key_records(project_id, number, idempotency_key)"
         )
-        for item in tables.items("tickets"):
-            number = int(item["number"]["N"])
-            key = item.get("idempotency_key", {}).get("S")
-            origin = item.get("origin", {}).get("S", "")
-            up_to = int(item.get("reserved_up_to", {}).get("N", "0"))
-            values = item["project_id"]["S"], number, key, origin, up_to
+        for item in map(plain, tables.items("tickets")):
+            origin, up_to = item.get("origin", ""), int(item.get("reserved_up_to", 0))
+            number, key = int(item["number"]), item.get("idempotency_key")
+            values = item["project_id"], number, key, origin, up_to
             database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?)", values)
-        for item in tables.items("keys"):
-            record = item["project_id"]["S"], int(item["number"]["N"])
-            key = item["idempotency_key"]["S"]
-            database.execute("INSERT INTO key_records VALUES (?, ?, ?)", (*record, key))
+        for item in map(plain, tables.items("keys")):
+            record = item["project_id"], int(item["number"]), item["idempotency_key"]
+            database.execute("INSERT INTO key_records VALUES (?, ?, ?)", record)
         return {*database.execute(re.sub(r"\s+", " ", query))}
 
 

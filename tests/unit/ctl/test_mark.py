@@ -76,17 +76,6 @@ class TestVoid:
         said = harness.printed.readouterr().err
         assert said == "PROJ-42 is voided, perhaps not announced; run it again\n"
 
-    def test_message_has_no_deduplication_id_when_the_topic_is_standard(
-        self, harness: Harness
-    ) -> None:
-        harness.put(42)
-
-        harness.call(sequences.void, "PROJ-42", reason="spam")
-
-        [request] = harness.published
-        assert "MessageDeduplicationId" not in request
-        assert request["MessageGroupId"] == "PROJ"
-
     @pytest.mark.parametrize("is_late", [False, True])
     def test_recorded_reason_stands_when_another_is_given(
         self, harness: Harness, *, is_late: bool
@@ -391,16 +380,6 @@ class TestErasedChain:
         assert erased(given) == ""
         assert (given.tickets(), given.records()) == after
 
-    def test_record_is_erased_when_the_ticket_alone_is(self, given: Harness) -> None:
-        erased(given)
-        given.change_record("k", fingerprint=REQUEST.fingerprint)
-        before = given.tickets()
-
-        assert erased(given) == ""
-
-        assert given.records()["k"]["fingerprint"] == "erased:"
-        assert given.tickets() == before
-
     @pytest.mark.parametrize(
         "added",
         cases(
@@ -423,6 +402,7 @@ class TestErasedChain:
         assert erased(given) == ""
 
         assert given.tickets()[7]["commitment"] == commitment()
+        assert given.records()["k"]["fingerprint"] == "erased:"
 
     def test_commitment_to_the_record_is_kept_and_told_when_none_fits(
         self, given: Harness
