@@ -1,12 +1,19 @@
 """Sample values of each field of a request; a new field needs one entry here."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import normalize
 
+from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket
+
+VERSION_1: Final = json.loads(
+    (ROOT / "docs" / "schemas" / "version-1.json").read_bytes()
+)
+"""The baseline of the contract: fields, samples and names."""
 
 FULL: Final[dict[str, Any]] = {
     name: field.examples[0]

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks import function
 from benchmarks.costs import SUM, dollars
 from benchmarks.counting import Figures, mean_of
 from benchmarks.report import digits
 from benchmarks.targets import Target
+from ticket_numbering.function.settings import Settings
 
 
 def figures(**members: float) -> Figures:
@@ -81,3 +83,9 @@ class TestCosts:
         )
 
         assert dollars(found)[SUM] == pytest.approx(3.59, abs=0.01)
+
+
+def test_function_is_measured_with_every_setting_that_it_needs() -> None:
+    settings = Settings.from_environ(function.ENVIRONMENT)
+
+    assert settings.tickets_table == function.ENVIRONMENT["TICKETS_TABLE"]

@@ -108,6 +108,12 @@ def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
         assert dumped == example
 
 
+ODD_TEXTS = [
+    *("2026-02-31", "2026-13-01", "2026-12-24\n", "20261224", "2026-W52-4"),
+    *("2026-12-24T24:00:00Z", "2026-12-24 10:00:00", "10:00", "@", "http://"),
+]
+"""Texts that some readers of a format accept, and others refuse."""
+
 BEYOND_SCHEMA = cases(
     {
         "surrogate": ("title", "\ud83d"),
@@ -136,6 +142,12 @@ class TestCreateTicket:
             assert model_accepts(message) == is_accepted
             if is_unicode(value):
                 assert schema_accepts(REQUEST, message) == is_accepted
+
+    @pytest.mark.parametrize("name", REQUEST["properties"])
+    def test_model_and_schema_agree_on_odd_texts(self, name: str) -> None:
+        for text in ODD_TEXTS:
+            message = ticket_fields() | {name: text}
+            assert model_accepts(message) == schema_accepts(REQUEST, message)
 
     def test_model_and_schema_refuse_an_unknown_field(self) -> None:
         message = ticket_fields() | {"no_such_field": "ada"}

@@ -1,6 +1,5 @@
 """A stack's limits refuse a request, on either side, for the same reason."""
 
-import json
 import re
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from samtranslator.yaml_helper import yaml_parse
 from tests.support.builders import create_ticket
 from tests.support.environment import ENVIRONMENT
 from tests.support.markdown_commands import EXAMPLES, ROOT
-from tests.support.sample_messages import SAMPLES
+from tests.support.sample_messages import SAMPLES, VERSION_1
 from tests.support.template_loader import parameters, source
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
@@ -23,9 +22,6 @@ from ticket_numbering.function.settings import Settings
 from ticketctl.aws.stack import Stack, limits_of
 from ticketctl.cli.errors import CloudError
 from ticketctl.verify.sample import sample_messages
-from tools import contracts
-
-VERSION_1 = json.loads((contracts.DIRECTORY / "schemas/version-1.json").read_bytes())
 
 Fields = dict[str, Any]
 

@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 import pytest
 
 from tests.support.cases import cases
+from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.chain import chain_of, commitment_of
@@ -34,9 +35,6 @@ from tools import contracts
 
 Schema = Mapping[str, Any]
 
-VERSION_1: Final = json.loads(
-    (contracts.DIRECTORY / "schemas/version-1.json").read_bytes()
-)
 SCHEMA: Final = json.loads(
     (contracts.DIRECTORY / "schemas/create-ticket.schema.json").read_bytes()
 )
