@@ -19,6 +19,7 @@ from tests.support.model_services import InTurn, ModelServices
 from ticketctl.aws.queues import Receiver
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import delete, list_, redrive, show
+from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN, DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import (
     VISIBILITY_SECONDS,
     DeadLetterQueue,
@@ -45,6 +46,15 @@ class TestSelection:
     ) -> None:
         with pytest.raises(InputError, match=r"^name ids, or "):
             selection.checked()
+
+    def test_dead_letter_has_the_reason_of_sqs_when_it_shows_no_attributes(
+        self,
+    ) -> None:
+        """SQS leaves a member out that has nothing in it."""
+        letter = DeadLetter.of({"MessageId": "m", "Body": "{}"})
+
+        assert letter.reason == RECEIVED_TOO_OFTEN
+        assert letter.system == {}
 
     @pytest.mark.parametrize("limit", [1, 2, None])
     def test_selection_is_of_the_first_ones_when_there_is_a_limit(

@@ -168,9 +168,12 @@ class TestAll:
         poison = [dead_letter(ErrorType=reason) for reason in COME_BACK]
         harness = Harness.of(*dead_letters(5), *poison)
         bodies, held = harness.left, [*harness.ids]
+        receives = harness.requests["receive_message"]
+        before: list[int] = []
 
         def look() -> None:
             held[:] = harness.hidden
+            before.append(len(receives))
 
         harness.before("start_message_move_task", look)
 
@@ -181,6 +184,7 @@ class TestAll:
         assert held == [], "SQS moves no message that a consumer holds"
         assert (harness.bodies, harness.left) == (bodies, [])
         assert harness.requests["send_message"] == []
+        assert before == [len(receives)], "SQS alone sends them from then on"
         said = capsys.readouterr()
         assert "aws sqs cancel-message-move-task --task-handle handle" in said.out
         assert "3 dead letters will come back unless" in said.err
