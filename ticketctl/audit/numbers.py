@@ -96,27 +96,31 @@ class ProjectNumbers:
 
     def gaps(self) -> Iterator[tuple[Range, Kind]]:
         """Yield each missing range that nothing explains, and its kind."""
-        for ends, flags_before, flags in self._missing():
-            if not flags & _EXTERNAL or flags & _FOLLOWER:
-                yield ends, Kind.GAP
-            elif not _is_inside(flags_before, flags):
-                yield ends, Kind.UNFINISHED_SEED
+        for ends, kind in self._missing():
+            if kind is not None:
+                yield ends, kind
 
     def explained(self) -> Iterator[Range]:
         """Yield each missing range between two external numbers."""
-        for ends, flags_before, flags in self._missing():
-            if _is_inside(flags_before, flags):
+        for ends, kind in self._missing():
+            if kind is None:
                 yield ends
 
-    def _missing(self) -> Iterator[tuple[Range, int, int]]:
-        """Yield each missing range, and the flags around it; needs the order.
+    def _missing(self) -> Iterator[tuple[Range, Kind | None]]:
+        """Yield each missing range and its kind; needs the order.
 
+        Between two external numbers there is no kind, except for a number that a
+        worker may still take: after the last one given here, or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
         before, flags_before = self.start, 0
         for after, flags in self._items():
             if after - before > 1:
-                yield (before + 1, after - 1), flags_before, flags
+                kind: Kind | None = Kind.GAP
+                if flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL:
+                    is_inside = flags_before & (_EXTERNAL | _END) == _EXTERNAL
+                    kind = None if is_inside else Kind.UNFINISHED_SEED
+                yield (before + 1, after - 1), kind
             before, flags_before = after, flags
 
     def unchained(self) -> Iterator[Range]:
@@ -149,16 +153,6 @@ class ProjectNumbers:
     def _items(self) -> Iterator[tuple[int, int]]:
         """Return each number with its flags."""
         return zip(self.numbers, self.flags, strict=True)
-
-
-def _is_inside(flags_before: int, flags_after: int) -> bool:
-    """Tell whether another system gave the numbers between two, too.
-
-    Not a number that a worker may still take: after the last one given here, or after
-    a seed's end.
-    """
-    is_after = flags_before & (_EXTERNAL | _END) == _EXTERNAL
-    return is_after and flags_after & (_EXTERNAL | _FOLLOWER) == _EXTERNAL
 
 
 def _is_ticket_of_chain(flags: int) -> bool:
