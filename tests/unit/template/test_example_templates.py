@@ -144,6 +144,18 @@ def test_denied_writes_are_all_that_change_a_table_or_its_items() -> None:
     assert {*denied["Action"]} == (operations - HARMLESS) | partiql
 
 
+def test_copies_are_daily_and_kept_for_35_days_in_a_vault_of_a_name_of_its_own() -> (
+    None
+):
+    """As long as point-in-time recovery reaches; a stack's name may be too long."""
+    parameters = example("backup.yaml")["Parameters"]
+    [vault] = of_type("backup.yaml", "AWS::Backup::BackupVault")
+
+    assert parameters["Schedule"]["Default"][5:-1].split()[2:] == ["*", "*", "?", "*"]
+    assert parameters["RetentionDays"]["Default"] == 35
+    assert vault["Properties"]["BackupVaultName"] == {"Ref": "VaultName"}
+
+
 @pytest.fixture
 def heartbeat() -> Json:
     return {

@@ -403,7 +403,7 @@ class TestWorker:
         name = written["Environment"]["Variables"]["EVENT_SOURCE"]
 
         assert name == source()["Outputs"]["EventSource"]["Value"]
-        assert "${AWS::StackName}" in name["Fn::Sub"]
+        assert name == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
 
     def test_no_parameter_leads_the_worker_to_another_address(self) -> None:
         """A variable of the SDK could send every ticket to it."""
