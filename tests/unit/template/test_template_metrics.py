@@ -391,7 +391,9 @@ class TestLateAnnouncements:
 
         assert (alarm["--namespace"], alarm["--metric-name"]) == (OURS, SECONDS)
         assert alarm["--dimensions"] == "Name=service,Value=$TICKETCTL_STACK"
-        assert alarm["--extended-statistic"] in STATISTICS[SECONDS]
+        assert alarm["--extended-statistic"] == "p99"
+        assert alarm["--threshold"] == "60"
+        assert alarm["--comparison-operator"].startswith("GreaterThan")
 
 
 ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
