@@ -58,7 +58,7 @@ def pages() -> dict[str, str]:
 
 def _written(found: re.Match[str]) -> str:
     start, name, end = found.groups()
-    return f"{start}{_PARTS[name]}{end}"
+    return f"{start}{PARTS[name]}{end}"
 
 
 def _names(names: Iterable[str]) -> str:
@@ -125,7 +125,7 @@ def _scalar(schema: Mapping[str, Any]) -> str:
             return f"a {schema['type']}"
 
 
-_PARTS: Final[Mapping[str, str]] = {
+PARTS: Final[Mapping[str, str]] = {
     "table": _table(),
     "required": _names(name for name in _FIELDS if _FIELDS[name].is_required()),
     "optional": _names(_OPTIONAL),
@@ -140,6 +140,7 @@ _PARTS: Final[Mapping[str, str]] = {
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
+"""The parts, by their names in the markers."""
 
 
 if __name__ == "__main__":

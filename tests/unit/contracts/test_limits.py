@@ -124,7 +124,7 @@ class TestEveryLimit:
 def test_cause_is_that_of_the_older_limit_when_two_refuse_a_request(
     pair: tuple[str, str],
 ) -> None:
-    """Another one would announce an old refusal anew."""
+    """Another one would announce an old refusal under another id."""
     values = {name.upper(): TRIALS[name].value for name in pair}
     first, second = (TRIALS[name] for name in pair)
 

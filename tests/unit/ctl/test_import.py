@@ -228,6 +228,11 @@ class TestExports:
 
         assert said.startswith(why)
 
+    def test_number_is_refused_when_it_is_reserved_on_another_line(self) -> None:
+        _, wrong = read(RESERVED_LINE, line(9))
+
+        assert wrong == [(2, "number: line 1 has it, too")]
+
     def test_reserved_numbers_are_used_and_counted_and_marks_can_be_set_again(
         self, harness: Harness
     ) -> None:
