@@ -382,10 +382,12 @@ class TestLandingZone:
         assert allowed["Action"] == "sqs:SendMessage"
         assert allowed["Resource"] == "${CreateTicketQueue.Arn}"
 
-    def test_queue_lets_no_other_account_send_by_default(self) -> None:
-        policy = properties("CreateTicketQueuePolicy")["PolicyDocument"]
+    def test_policies_of_queues_and_topic_allow_nothing_by_default(self) -> None:
+        """A role, the worker's too, may do there what its own policy says."""
+        names = ids_of("AWS::SQS::QueuePolicy") + ids_of("AWS::SNS::TopicPolicy")
 
-        assert [rule["Effect"] for rule in policy["Statement"]] == ["Deny"]
+        for policy in (properties(name)["PolicyDocument"] for name in names):
+            assert [rule["Effect"] for rule in policy["Statement"]] == ["Deny"]
 
 
 def lasting(resource: Json) -> Json:
