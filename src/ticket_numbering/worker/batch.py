@@ -40,12 +40,13 @@ class Batch:
     """The earlier answers that a lookup found."""
     tasks: Mapping[str, ProjectTask] = field(default_factory=dict)
     """The tasks that answer the others, by project."""
-    _requests: Mapping[RequestIdentity, CreateTicket] = field(init=False)
+    _tried: Mapping[RequestIdentity, Pending] = field(init=False)
+    """The record whose request is tried for all that are equal."""
     _results: dict[int, Result] = field(default_factory=dict)
     """The final results by place."""
 
     def __post_init__(self) -> None:
-        self._requests = deduplicate(self.pending)
+        self._tried = deduplicate(self.pending)
 
     @property
     def pending(self) -> list[Pending]:
@@ -61,9 +62,9 @@ class Batch:
     def projects(self) -> Mapping[str, Sequence[CreateTicket]]:
         """The requests of each project that have no earlier answer."""
         projects: dict[str, list[CreateTicket]] = defaultdict(list)
-        for request in self._requests.values():
-            if request.key not in self.recorded:
-                projects[request.project_id].append(request)
+        for entry in self._tried.values():
+            if entry.request.key not in self.recorded:
+                projects[entry.request.project_id].append(entry.request)
         return projects
 
     @property
@@ -103,8 +104,7 @@ class Batch:
         if answer is None:
             allocation = self.tasks[request.project_id].allocation
             answer = allocation.answer_to(request)
-            # Of the records of one request, the one that was tried is new.
-            was_tried = request is self._requests[request.identity]
+            was_tried = entry is self._tried[request.identity]
             is_new = was_tried and request.key in allocation.assigned
         return resolve(
             entry, answer, new=is_new, source=self.source, padding=self.padding

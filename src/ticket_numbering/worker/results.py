@@ -134,17 +134,17 @@ def retry(result: Result, error: Exception) -> Retry:
     return Retry(result.record, error, result.request, key, refusal)
 
 
-def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, CreateTicket]:
-    """Return each request once, in the order of sending, with its highest cap.
+def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
+    """Return a record of each request, in the order of sending: of the highest cap.
 
     If the highest cap is refused, all are.
     """
-    requests: dict[RequestIdentity, CreateTicket] = {}
+    records: dict[RequestIdentity, Pending] = {}
     for entry in sorted(pending, key=lambda entry: entry.record.sort_key):
         request = entry.request
-        if request.cap > requests.setdefault(request.identity, request).cap:
-            requests[request.identity] = request
-    return requests
+        if request.cap > records.setdefault(request.identity, entry).request.cap:
+            records[request.identity] = entry
+    return records
 
 
 def resolve(
