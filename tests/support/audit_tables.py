@@ -129,6 +129,7 @@ MISSING = {
         sequence(1, 2, 12, seeds=[(3, 10), (10, 10)]),
         ((Kind.GAP, 11, 11),),
     ),
+    "the end of a seed": (sequence(1, 2, 12, seeds=[(3, 10)]), ((Kind.GAP, 4, 11),)),
     "right before a seed": (
         sequence(1, 2, seeds=[(4, 10), (10, 10)]),
         ((Kind.GAP, 3, 3),),

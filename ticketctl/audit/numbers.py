@@ -96,31 +96,26 @@ class ProjectNumbers:
 
     def gaps(self) -> Iterator[tuple[Range, Kind]]:
         """Yield each missing range that nothing explains, and its kind."""
-        for ends, kind in self._missing():
-            if kind is not None:
-                yield ends, kind
+        for ends, before, after in self._missing():
+            if not _explain(before, after):
+                is_seeds = _is_baseline(after)
+                yield ends, Kind.UNFINISHED_SEED if is_seeds else Kind.GAP
 
     def explained(self) -> Iterator[Range]:
-        """Yield each missing range between two external numbers."""
-        for ends, kind in self._missing():
-            if kind is None:
+        """Yield each missing range that the numbers around it explain."""
+        for ends, before, after in self._missing():
+            if _explain(before, after):
                 yield ends
 
-    def _missing(self) -> Iterator[tuple[Range, Kind | None]]:
-        """Yield each missing range and its kind; needs the order.
+    def _missing(self) -> Iterator[tuple[Range, int, int]]:
+        """Yield each missing range, and the flags around it; needs the order.
 
-        Between two external numbers there is no kind, except for a number that a
-        worker may still take: after the last one given here, or after a seed's end.
         The number before the first is 0: a sequence that starts at 2 lacks one.
         """
         before, flags_before = self.start, 0
         for after, flags in self._items():
             if after - before > 1:
-                kind: Kind | None = Kind.GAP
-                if flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL:
-                    is_inside = flags_before & (_EXTERNAL | _END) == _EXTERNAL
-                    kind = None if is_inside else Kind.UNFINISHED_SEED
-                yield (before + 1, after - 1), kind
+                yield (before + 1, after - 1), flags_before, flags
             before, flags_before = after, flags
 
     def unchained(self) -> Iterator[Range]:
@@ -153,6 +148,20 @@ class ProjectNumbers:
     def _items(self) -> Iterator[tuple[int, int]]:
         """Return each number with its flags."""
         return zip(self.numbers, self.flags, strict=True)
+
+
+def _explain(before: int, after: int) -> bool:
+    """Tell whether no number is missing between two: both are external.
+
+    A worker may still take the number after the last one given here, or after a seed's
+    end.
+    """
+    return _is_baseline(after) and before & (_EXTERNAL | _END) == _EXTERNAL
+
+
+def _is_baseline(flags: int) -> bool:
+    """Tell whether a seed or an import put it, whatever was before it."""
+    return flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL
 
 
 def _is_ticket_of_chain(flags: int) -> bool:

@@ -80,7 +80,7 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
     for project_id, kind, (first, last) in _suspects(reading):
         check = ChainCheck()
         # A date may be wrong by that of the ticket behind it.
-        ends = first, last + (kind is Kind.MISDATED)
+        ends = first, last + 1 if kind is Kind.MISDATED else last
         for ticket in reading.tickets_between(project_id, ends, check):
             check.follow(ticket)
             if kind is Kind.CHANGED and check.is_behind_gap:

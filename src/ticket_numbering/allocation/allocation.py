@@ -182,22 +182,23 @@ class Allocator:
             allocation.collisions += 1
             allocation.last_error = SequenceContentionError(TAKEN)
         allocation.head = None
+        action = step.action
         is_in_step = step.collided and allocation.attempts > IMMEDIATE_RETRIES
-        match step.action:
+        if is_in_step and isinstance(action, TryAt | ReadAgain):
+            action = BackOff(SequenceContentionError(TAKEN))
+        match action:
             case Split():
                 allocation.head = block.head
                 allocation.split(block, "an item of the block is invalid")
             case BackOff(error):
                 allocation.conflicts += step.conflicted
                 return error
-            case TryAt() | ReadAgain() if is_in_step:
-                return SequenceContentionError(TAKEN)
             case TryAt(head):
                 allocation.head = head
             case ReadAgain():
                 pass
             case _:
-                assert_never(step.action)
+                assert_never(action)
         return None
 
     def _back_off(

@@ -178,6 +178,9 @@ RUNS = cases(
         "taken-again-and-again": Run(
             0, 3, lambda s: [overtaken(s, 1)] * 4, [1, 2, 3, 4, 5], reads=3, delays=2
         ),
+        "just-all-taken-again-and-again": Run(
+            0, 2, lambda s: [overtaken(s, 2)] * 3, [1, 3, 5, 7], reads=4, delays=1
+        ),
         "held": Run(4, 2, lambda _: [held] * 3, [5] * 4, reads=4, delays=3),
         "taken-then-held": Run(
             0, 3, lambda s: [overtaken_and_held(s)], [1, 5], reads=2, delays=1
