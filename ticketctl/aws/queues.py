@@ -1,7 +1,8 @@
 """Receives messages of a queue, and counts them."""
 
 import re
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -62,6 +63,24 @@ class Receiver:
         new = [one for one in messages if one["MessageId"] not in self.receipts]
         self.receipts |= {one["MessageId"]: one["ReceiptHandle"] for one in messages}
         return new
+
+    def receive_all(
+        self,
+        seconds: float,
+        wait_seconds: int = 0,
+        most_empty: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield each call's new messages, for so long, or until calls bring none.
+
+        A long poll asks all of SQS's servers, a short one only some; ReceiveMessage
+        API.
+        """
+        end, empty = clock() + seconds, 0
+        while empty < most_empty and clock() < end:
+            new = self.receive(wait_seconds)
+            empty = 0 if new else empty + 1
+            yield new
 
     def delete(self, message_ids: Collection[str]) -> None:
         """Delete at most ten received messages.

@@ -8,11 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import (
-    NUMBER,
-    record_id,
-    ticket_id,
-)
+from ticket_numbering.contract.dynamodb_items import NUMBER, record_id, ticket_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -33,6 +29,32 @@ SETTLING_SECONDS: Final = 2.0
 """After them a transaction is complete of which a scan or a query saw the middle."""
 
 _BUSY_SECONDS: Final = 0.2
+
+
+def query_of(
+    table: str, project_id: str, side: str = "", *numbers: int
+) -> dict[str, Any]:
+    """Return a consistent query of a project's tickets.
+
+    Args:
+        table: The table of tickets.
+        project_id: The project.
+        side: The condition on their numbers, if any, of `:0` and so on.
+        numbers: The values of these.
+    """
+    query: dict[str, Any] = {
+        "TableName": table,
+        "KeyConditionExpression": "project_id = :project",
+        "ExpressionAttributeValues": {":project": {"S": project_id}},
+        "ConsistentRead": True,
+    }
+    if side:
+        query["KeyConditionExpression"] += f" AND #number {side}"
+        query["ExpressionAttributeNames"] = {"#number": NUMBER}
+        query["ExpressionAttributeValues"] |= {
+            f":{place}": {"N": str(number)} for place, number in enumerate(numbers)
+        }
+    return query
 
 
 @dataclass
@@ -97,20 +119,14 @@ class TableReader:
 
         Those from the first to the last number; all, even negative ones, without.
         """
-        condition, values = "project_id = :project", {":project": {"S": project_id}}
-        names = {}
-        if numbers:
-            condition += " AND #number BETWEEN :first AND :last"
-            names = {"ExpressionAttributeNames": {"#number": NUMBER}}
-            ends = zip((":first", ":last"), numbers, strict=True)
-            values |= {name: {"N": str(number)} for name, number in ends}
-        return self._pages(
-            "query",
-            TableName=table,
-            KeyConditionExpression=condition,
-            ExpressionAttributeValues=values,
-            **names,
-        )
+        side = "BETWEEN :0 AND :1" if numbers else ""
+        query = query_of(table, project_id, side, *numbers or ())
+        while True:
+            answer = self._read("query", **query)
+            yield answer["Items"]
+            if not (start := answer.get("LastEvaluatedKey")):
+                return
+            query["ExclusiveStartKey"] = start
 
     def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
         """Read the tickets of some numbers, each given once."""
@@ -148,14 +164,6 @@ class TableReader:
                 left = answer.get("UnprocessedKeys", {})
                 batch = left.get(table, {}).get("Keys", [])
                 self.sleep(_BUSY_SECONDS if batch else 0)
-
-    def _pages(self, operation: str, **request: Any) -> Iterator[Sequence[Item]]:
-        while True:
-            answer = self._read(operation, ConsistentRead=True, **request)
-            yield answer["Items"]
-            if not (start := answer.get("LastEvaluatedKey")):
-                return
-            request["ExclusiveStartKey"] = start
 
     def _read(self, operation: str, **request: Any) -> Mapping[str, Any]:
         call = getattr(self.dynamodb, operation)

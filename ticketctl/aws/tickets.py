@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
+from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import query_of
 
 _PAGE: Final = 100
 
@@ -66,15 +67,7 @@ def tickets_of(
 def _query(
     stack: System, project_id: str, side: str, number: int, **request: Any
 ) -> list[Ticket]:
-    answer = stack.client("dynamodb").query(
-        TableName=stack.outputs["TicketsTableName"],
-        KeyConditionExpression=f"project_id = :project AND #number {side} :number",
-        ExpressionAttributeNames={"#number": NUMBER},
-        ExpressionAttributeValues={
-            ":project": {"S": project_id},
-            ":number": {"N": str(number)},
-        },
-        ConsistentRead=True,
-        **request,
-    )
+    table = stack.outputs["TicketsTableName"]
+    query = query_of(table, project_id, f"{side} :0", number)
+    answer = stack.client("dynamodb").query(**query, **request)
     return [ticket(item) for item in answer["Items"]]

@@ -24,7 +24,6 @@ VISIBILITY_SECONDS: Final = 60
 _RECEIVE_SECONDS: Final = 50
 """Receiving ends after it: the first would soon be visible again."""
 
-# A long poll asks all of SQS's servers, a short one only some; ReceiveMessage API.
 _WAIT_SECONDS: Final = 1
 _MAX_RECEIVES_WITHOUT_NEWS: Final = 3
 
@@ -42,13 +41,13 @@ class DeadLetterQueue:
 
     def receive(self) -> Iterator[DeadLetter]:
         """Yield each dead letter once, until there are no more or time is over."""
-        end, seen, without_news = self.clock() + _RECEIVE_SECONDS, 0, 0
-        while without_news < _MAX_RECEIVES_WITHOUT_NEWS and self.clock() < end:
-            new = self.receiver.receive(_WAIT_SECONDS)
+        seen = 0
+        for new in self.receiver.receive_all(
+            _RECEIVE_SECONDS, _WAIT_SECONDS, _MAX_RECEIVES_WITHOUT_NEWS, self.clock
+        ):
             yield from map(DeadLetter.of, new)
             seen += len(new)
-            without_news = 0 if new else without_news + 1
-            if without_news and seen >= self.visible:
+            if not new and seen >= self.visible:
                 return
 
     def delete(self, dead_letter: DeadLetter) -> None:
