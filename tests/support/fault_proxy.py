@@ -12,19 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from simulation.aws.faults import Fault
+from simulation.aws.faults import Effect, Fault
 from tests.support.faults import (
     DECKS,
-    INSTEAD,
     PAUSES,
     PUBLISH,
     STUBBORN,
     WRITE,
     Call,
     Met,
-    Modelled,
     apply_in_part,
-    error,
+    worded,
 )
 from tests.support.proxy import Answer, Connection, Proxy, serving
 from ticketctl.local.stack import LocalStack
@@ -126,28 +124,24 @@ class _FaultyConnection(Connection):
         """Return the answer, if there is to be one."""
         if fault is None:
             return self._apply(call.body)
-        if fault in {Fault.KILLED_BEFORE, Fault.KILLED_DURING}:
+        effect, kills = fault.value.effect, fault.value.kills
+        if kills and effect is not Effect.AFTER:
             self._kill()
         if fault in PAUSES:
             least, most = PAUSES[fault]
             time.sleep(least + (most - least) * call.dice.random() ** 3)
-        if fault in INSTEAD:
-            return INSTEAD[fault](call)
-        if fault is Fault.PARTIAL:
+        if effect is Effect.BEFORE:
+            return worded(call, fault)
+        if effect is Effect.PARTLY:
             return apply_in_part(call, self._apply)
         answer = self._apply(call.body)
-        return self._reported(call, fault, answer)
-
-    def _reported(self, call: Call, fault: Met, answer: Answer) -> Answer | None:
-        """Return the caller's answer to an applied call."""
-        if fault in {Fault.LATE, Fault.KILLED_DURING} and call.operation == WRITE:
+        if effect is Effect.DURING and call.operation == WRITE:
             committed = answer.status == HTTPStatus.OK
             self.server.late_writes["committed" if committed else "cancelled"] += 1
-        if fault is Fault.KILLED_AFTER:
+        if kills and effect is Effect.AFTER:
             self._kill()
-        if fault is Fault.FAILED_AFTER:
-            return error(call, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError")
-        return answer if fault in {Modelled.SLOW, Fault.GARBLED} else None
+        is_answered = effect is Effect.NONE or fault is Fault.GARBLED
+        return answer if is_answered else worded(call, fault)
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from simulation.aws.faults import Fault
+from simulation.aws.errors import ServiceError
+from simulation.aws.faults import Effect, Fault, Kind
 from tests.support.proxy import Answer
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 
@@ -21,13 +23,22 @@ PUBLISH: Final = "PublishBatch"
 DEAD_LETTER: Final = "SendMessageBatch"
 
 
+CANCELLED_CODE: Final = "TransactionCanceledException"
+
+
+def _refused(code: str, text: str) -> Kind:
+    return Kind(text, Effect.BEFORE, partial(ServiceError, code))
+
+
 class Modelled(Enum):
     """A fault of a call that the laboratory's model of AWS makes by itself."""
 
-    CONFLICT = "another transaction held an item"
-    CANCELLED = "cancelled, because an item was throttled"
-    IN_PROGRESS = "a transaction with its token was in progress"
-    SLOW = "it took long"
+    CONFLICT = _refused(CANCELLED_CODE, "another transaction held an item")
+    CANCELLED = _refused(CANCELLED_CODE, "cancelled, because an item was throttled")
+    IN_PROGRESS = _refused(
+        "TransactionInProgressException", "a transaction with its token was in progress"
+    )
+    SLOW = Kind("it took long")
 
 
 Met = Fault | Modelled
@@ -86,52 +97,51 @@ class Call:
 Apply = Callable[[bytes], Answer]
 
 
-def error(call: Call, status: int, code: str, **members: Any) -> Answer:
-    """Word an error as the called service does: SNS in XML, the others in JSON."""
+def worded(call: Call, fault: Met) -> Answer | None:
+    """Word the caller's error as the called service does, if that answers at all."""
+    make = fault.value.error
+    error = make() if make else None
+    if not isinstance(error, ServiceError):
+        return None
+    if fault in VARIED:
+        error = VARIED[fault](call)
     if call.operation == PUBLISH:
-        return _xml(status, f"<Error><Code>{code}</Code></Error>")
-    return Answer(status, json.dumps({"__type": f"aws#{code}"} | members).encode())
+        return _xml(error.status, f"<Error><Code>{error.code}</Code></Error>")
+    content = json.dumps({"__type": f"aws#{error.code}"} | error.members)
+    return Answer(error.status, content.encode())
 
 
 def _xml(status: int, content: str) -> Answer:
     return Answer(status, f"<Response>{content}</Response>".encode(), "text/xml")
 
 
-def _throttled(call: Call) -> Answer:
+def _throttled(call: Call) -> ServiceError:
     codes = {
         PUBLISH: ("Throttling",),
         DEAD_LETTER: ("RequestThrottled", "ThrottlingException"),
     }
     usual = ("ProvisionedThroughputExceededException", "ThrottlingException")
-    code = call.dice.choice(codes.get(call.operation, usual))
-    return error(call, HTTPStatus.BAD_REQUEST, code)
+    return ServiceError(call.dice.choice(codes.get(call.operation, usual)))
 
 
-def _cancelled(call: Call, *codes: str) -> Answer:
+def _cancelled(codes: Sequence[str], call: Call) -> ServiceError:
     """Give one or more actions a reason, and the others none."""
     actions = len(json.loads(call.body)["TransactItems"])
     guilty = call.dice.sample(range(actions), call.dice.randint(1, actions))
     reasons = [{"Code": "None"} for _ in range(actions)]
     for position in guilty:
         reasons[position] = {"Code": call.dice.choice(codes), "Message": "Injected"}
-    code = "TransactionCanceledException"
-    return error(call, HTTPStatus.BAD_REQUEST, code, CancellationReasons=reasons)
+    return ServiceError(CANCELLED_CODE, CancellationReasons=reasons)
 
 
-INSTEAD: Final[Mapping[Met, Callable[[Call], Answer | None]]] = {
-    Fault.REFUSED: lambda _: None,
-    Fault.KILLED_BEFORE: lambda _: None,
-    Fault.FAILED_BEFORE: lambda call: error(call, 500, "InternalServerError"),
+VARIED: Final[Mapping[Met, Callable[[Call], ServiceError]]] = {
     Fault.THROTTLED: _throttled,
-    Modelled.CONFLICT: lambda call: _cancelled(call, "TransactionConflict"),
-    Modelled.CANCELLED: lambda call: _cancelled(
-        call, "ThrottlingError", "ProvisionedThroughputExceeded"
-    ),
-    Modelled.IN_PROGRESS: lambda call: error(
-        call, 400, "TransactionInProgressException"
+    Modelled.CONFLICT: partial(_cancelled, ["TransactionConflict"]),
+    Modelled.CANCELLED: partial(
+        _cancelled, ["ThrottlingError", "ProvisionedThroughputExceeded"]
     ),
 }
-"""The caller's error where the emulator never sees the call."""
+"""Errors with one of several codes, or with reasons."""
 
 
 def apply_in_part(call: Call, apply: Apply) -> Answer:

@@ -64,12 +64,17 @@ class Kind:
     text: str
     effect: Effect = Effect.NONE
     error: Callable[[], Exception] | None = field(default=None, compare=False)
-    """Makes the caller's error; a call that ends without one kills its caller."""
+    """Makes the caller's error; a fault that ends a call without one kills it."""
     calls: Collection[str] = ()
     """The calls that can have it; if empty, every call of the worker."""
     odds: int = 1
     """Its weight among the faults of a call."""
     in_outages: bool = False
+
+    @property
+    def kills(self) -> bool:
+        """Whether the call's end is the caller's."""
+        return self.error is None and self.effect not in {Effect.NONE, Effect.PARTLY}
 
     @property
     def times_out(self) -> bool:

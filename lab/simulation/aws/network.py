@@ -145,7 +145,7 @@ class Network:
 
     def _wait_in_vain(self, fault: Fault) -> float:
         """Return the wait of a caller whose call the service does not receive."""
-        if fault.value.error is None:  # It kills the caller.
+        if fault.value.kills:
             return 0.0
         if fault.value.times_out:
             return self.read_timeout
