@@ -23,8 +23,10 @@ from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack, command_context
 from tests.support.model_services import ModelServices
+from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
+from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import AuditPlan, AuditReading
@@ -41,8 +43,8 @@ from ticketctl.verify.verdict import judge
 from ticketctl.watch.announcements import Announcement
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
-FULL = "SequenceFullError"
-FIRST, SECOND = ticket_fields("A", "first"), ticket_fields("A", "second")
+AT_CAP = "SequenceFullError"
+FIRST, SECOND = ticket_fields("A", "first"), FULL | ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
 
 
@@ -53,8 +55,9 @@ def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) ->
 def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Project:
     """Return project A with these tickets, and an audit's findings."""
     stored = {
-        number: fields
-        | {"priority": "medium", "number": number, "assigned_at": ASSIGNED_AT}
+        number: {"priority": "medium"}
+        | fields
+        | {"number": number, "assigned_at": ASSIGNED_AT}
         for number, fields in tickets.items()
     }
     return Project(ProjectAudit("A", findings=findings), stored)
@@ -105,7 +108,7 @@ DEAD = [
 FIRST_ANNOUNCED = [numbered(FIRST, 1), numbered(FIRST, 1, again=True)]
 SECOND_ANNOUNCED = [numbered(SECOND, 2)]
 REUSE_REFUSED = [refused("5", SECOND, "IdempotencyMismatchError")]
-CAP_REFUSED = [refused("6", LATE, FULL)]
+CAP_REFUSED = [refused("6", LATE, AT_CAP)]
 REFUSED = [*REUSE_REFUSED, *CAP_REFUSED]
 ANNOUNCED = [*FIRST_ANNOUNCED, *SECOND_ANNOUNCED, *REFUSED]
 WELL = Observed(
@@ -151,8 +154,16 @@ MISSING = {
         replace(WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]),
         "neither number, refusal nor dead letter",
     ),
-    "other-ticket": (
-        with_tickets(FIRST, SECOND | {"title": "x"}),
+    **{
+        f"other-{name}": (
+            with_tickets(FIRST, SECOND | {name: SAMPLES[name].changes[0]}),
+            "neither number, refusal nor dead letter",
+        )
+        for name in CONTENT_DEFAULTS
+        if name not in RequestKey._fields
+    },
+    "other-than-default": (
+        with_tickets(FIRST | {"priority": "low"}, SECOND),
         "neither number, refusal nor dead letter",
     ),
     "not-again": (without(FIRST_ANNOUNCED[1:]), "sent again, and not announced again"),
@@ -203,15 +214,23 @@ WRONG = {
         "dead letter of no message that was sent",
     ),
     "dead-at-its-cap": (
-        with_dead("6", LATE_BODY, FULL),
+        with_dead("6", LATE_BODY, AT_CAP),
         "dead letter with SequenceFullError for a number",
     ),
-    "other-key": (with_more(refused("6", SECOND, FULL)), "refused under another key"),
+    "other-key": (with_more(refused("6", SECOND, AT_CAP)), "refused under another key"),
     "refused-for-nothing": (
         with_more(refused("1", FIRST, "InvalidMessageError")),
         "refused with InvalidMessageError for a number",
     ),
-    "no-cap": (with_more(refused("1", FIRST, FULL)), "refused below its cap"),
+    "poison-at-its-cap": (
+        replace(
+            WELL,
+            sent=[*WELL.sent, sent("7", FIRST | {"title": ""})],
+            announcements=announced(*ANNOUNCED, refused("7", FIRST, AT_CAP)),
+        ),
+        "refused at a cap, and poison",
+    ),
+    "no-cap": (with_more(refused("1", FIRST, AT_CAP)), "refused below its cap"),
     "below-its-cap": (with_tickets(FIRST), "refused below its cap"),
     "refused-and-numbered": (
         with_tickets(FIRST, LATE),
@@ -289,6 +308,9 @@ class TestVerdict:
         )
 
         assert judge(observed).is_clean
+
+    def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
+        assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
 
     def test_verdict_is_clean_when_the_worker_gave_up_to_announce_a_refusal(
         self,
