@@ -89,6 +89,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 	$(call demand_coverage,90,ticketctl/sequences)
 	$(call demand_coverage,90,ticketctl/importing)
 	$(call demand_coverage,90,ticketctl/dead_letters)
+	$(call demand_coverage,90,ticketctl/verify)
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 

@@ -57,8 +57,7 @@ class Harness:
 
     def client(self, service_name: str) -> Any:
         """Return a client; STS, which the model does not have, is the harness."""
-        clients = {"dynamodb": self.dynamodb, "sns": self.services.sns, "sts": self}
-        return clients[service_name]
+        return self if service_name == "sts" else getattr(self.services, service_name)
 
     @property
     def published(self) -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 """The commands that need no cloud account: run, up, sample."""
 
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -22,6 +21,7 @@ Fifo = Annotated[
     epilog=examples("ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo"),
 )
 def run(
+    ctx: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(help="Your own messages, as JSONL or CSV.")
     ] = None,
@@ -33,19 +33,19 @@ def run(
     Ends with status 0 only if every message is accounted for and no sequence has a
     gap or a duplicate.
     """
-    clean = _local_session().run(file, fifo=fifo)
+    clean = _session(ctx).run(file, fifo=fifo)
     raise typer.Exit(Status.OK if clean else Status.FOUND)
 
 
 @app.command(
     rich_help_panel=LOCAL, epilog=examples("ticketctl up", "ticketctl up --fifo")
 )
-def up(*, fifo: Fifo = False) -> None:
+def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too.
 
     Its tickets are in memory: Ctrl-C ends the system, and they are gone.
     """
-    _local_session().up(fifo=fifo)
+    _session(ctx).up(fifo=fifo)
 
 
 @app.command(
@@ -64,12 +64,13 @@ def sample(
         typer.echo(body)
 
 
-def _local_session() -> ModuleType:
+def _session(ctx: typer.Context) -> Any:
     """Load the local system, which stands in a checkout alone, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"
         )
-    from ticketctl.local import session  # noqa: PLC0415 - the wheel is without it.
+    # The wheel is without it.
+    from ticketctl.local.session import Session  # noqa: PLC0415
 
-    return session
+    return ctx.ensure_object(Session)

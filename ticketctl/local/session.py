@@ -1,7 +1,9 @@
 """The local system for `run` and `up`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -43,40 +45,47 @@ Stop with Ctrl-C: the tickets are gone then, for they are in memory only.
 """
 
 
-def run(file: Path | None, *, fifo: bool) -> bool:
-    """Start the system, number the messages, show them; return whether all is well.
+@dataclass(frozen=True)
+class Session:
+    """Both commands, on a system that they start."""
 
-    Raises:
-        ToolError: The file cannot be used, or the system cannot be started.
-    """
-    messages = sample_messages() if file is None else Messages(read_messages(file))
-    with local_stack(_parameters(fifo=fifo), progress=_step) as stack:
-        seen = _listen(stack)
-        total = len(messages.first) + len(messages.later)
-        _step(f"sending {counted(total, 'message')}")
-        verdict = seen.follow(messages, _PATIENCE_SECONDS)
-        print_run(seen, verdict)
-    return verdict.is_clean
+    start: Callable[..., AbstractContextManager[LocalStack]] = local_stack
+    patience: float = _PATIENCE_SECONDS
+    """The seconds without any news after which `run` gives up."""
 
+    def run(self, file: Path | None, *, fifo: bool) -> bool:
+        """Number the messages, show them; return whether all is well.
 
-def up(*, fifo: bool) -> None:
-    """Start the system and keep it up until Ctrl-C.
+        Raises:
+            ToolError: The file cannot be used, or the system cannot be started.
+        """
+        messages = sample_messages() if file is None else Messages(read_messages(file))
+        with self.start(_parameters(fifo=fifo), progress=_step) as stack:
+            seen = _listen(stack)
+            total = len(messages.first) + len(messages.later)
+            _step(f"sending {counted(total, 'message')}")
+            verdict = seen.follow(messages, self.patience)
+            print_run(seen, verdict)
+        return verdict.is_clean
 
-    Raises:
-        ToolError: It cannot be started.
-    """
-    with (
-        lock(),
-        local_stack(_parameters(fifo=fifo), progress=_step) as stack,
-        bridge(stack.emulator.port),
-    ):
-        write_sam_files(stack)
-        write_shell_file(stack)
-        try:
-            _print_places(stack)
-            _stay(_listen(stack))
-        finally:
-            SHELL_FILE.unlink(missing_ok=True)
+    def up(self, *, fifo: bool) -> None:
+        """Keep the system up until Ctrl-C.
+
+        Raises:
+            ToolError: It cannot be started.
+        """
+        with (
+            lock(),
+            self.start(_parameters(fifo=fifo), progress=_step) as stack,
+            bridge(stack.emulator.port),
+        ):
+            write_sam_files(stack)
+            write_shell_file(stack)
+            try:
+                _print_places(stack)
+                _stay(_listen(stack))
+            finally:
+                SHELL_FILE.unlink(missing_ok=True)
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:

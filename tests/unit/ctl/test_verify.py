@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import typer
 from botocore.stub import Stubber
 
 from simulation.aws.messages import Message
@@ -17,32 +18,39 @@ from tests.support.builders import (
     announcement,
     assigned_event,
     create_ticket,
+    create_tickets,
     ticket_fields,
 )
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
+from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack, command_context
 from tests.support.model_services import ModelServices
+from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
+from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.report import print_report
 from ticketctl.aws.queues import Received
+from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.cli.errors import InputError
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.verify import verify
+from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN
 from ticketctl.verify.database_times import database_times
-from ticketctl.verify.observed import Announcements, Observed, Project, Sent
+from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
 from ticketctl.verify.report import as_json, print_run
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
-from ticketctl.watch.announcements import Announcement
+from ticketctl.watch.announcements import REFUSED as REFUSED_TYPE
+from ticketctl.watch.announcements import VOIDED, Announcement
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
-FULL = "SequenceFullError"
-FIRST, SECOND = ticket_fields("A", "first"), ticket_fields("A", "second")
+AT_CAP = "SequenceFullError"
+FIRST, SECOND = ticket_fields("A", "first"), FULL | ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
 
 
@@ -53,8 +61,9 @@ def sent(message_id: str, fields: dict[str, Any], *, is_repeat: bool = False) ->
 def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Project:
     """Return project A with these tickets, and an audit's findings."""
     stored = {
-        number: fields
-        | {"priority": "medium", "number": number, "assigned_at": ASSIGNED_AT}
+        number: {"priority": "medium"}
+        | fields
+        | {"number": number, "assigned_at": ASSIGNED_AT}
         for number, fields in tickets.items()
     }
     return Project(ProjectAudit("A", findings=findings), stored)
@@ -91,7 +100,11 @@ def dead_letter(
     source: str, body: str, error_type: str = "InvalidMessageError"
 ) -> Received:
     """Return a dead letter; one that SQS moved has no reason."""
-    reason = {"SourceMessageId": source, "ErrorType": error_type}
+    reason = {
+        "SourceMessageId": source,
+        "ErrorType": error_type,
+        "ErrorMessage": f"why {source}",
+    }
     return Received("m", body, reason) if error_type else Received(source, body)
 
 
@@ -105,7 +118,7 @@ DEAD = [
 FIRST_ANNOUNCED = [numbered(FIRST, 1), numbered(FIRST, 1, again=True)]
 SECOND_ANNOUNCED = [numbered(SECOND, 2)]
 REUSE_REFUSED = [refused("5", SECOND, "IdempotencyMismatchError")]
-CAP_REFUSED = [refused("6", LATE, FULL)]
+CAP_REFUSED = [refused("6", LATE, AT_CAP)]
 REFUSED = [*REUSE_REFUSED, *CAP_REFUSED]
 ANNOUNCED = [*FIRST_ANNOUNCED, *SECOND_ANNOUNCED, *REFUSED]
 WELL = Observed(
@@ -121,6 +134,16 @@ WELL = Observed(
     dead_letters=DEAD,
     projects=[project({1: FIRST, 2: SECOND})],
 )
+
+
+def run_of(observed: Observed) -> Run:
+    """Return a run that came to these outcomes."""
+    return Run(
+        canned_stack({}),
+        "url",
+        sent=[*observed.sent],
+        dead_letters={source_of(letter): letter for letter in observed.dead_letters},
+    )
 
 
 def heard(*found: Announcement) -> Observed:
@@ -145,14 +168,28 @@ def with_tickets(*tickets: dict[str, Any]) -> Observed:
     return replace(WELL, projects=[project(dict(enumerate(tickets, 1)))])
 
 
+def refused_at_cap(fields: dict[str, Any]) -> Observed:
+    """Return it with one message more, for which its cap is said to be reached."""
+    more = refused("7", fields, AT_CAP)
+    return replace(with_more(more), sent=[*WELL.sent, sent("7", fields)])
+
+
 MISSING = {
     "poison": (replace(WELL, dead_letters=[]), "poison, and no dead letter"),
     "lost": (
         replace(WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]),
         "neither number, refusal nor dead letter",
     ),
-    "other-ticket": (
-        with_tickets(FIRST, SECOND | {"title": "x"}),
+    **{
+        f"other-{name}": (
+            with_tickets(FIRST, SECOND | {name: SAMPLES[name].changes[0]}),
+            "neither number, refusal nor dead letter",
+        )
+        for name in CONTENT_DEFAULTS
+        if name not in RequestKey._fields
+    },
+    "other-than-default": (
+        with_tickets(FIRST | {"priority": "low"}, SECOND),
         "neither number, refusal nor dead letter",
     ),
     "not-again": (without(FIRST_ANNOUNCED[1:]), "sent again, and not announced again"),
@@ -173,7 +210,10 @@ WRONG = {
         "A-3: stored, and nobody asked for it",
     ),
     "not-stored": (with_tickets(FIRST), "A-2: announced, and not stored"),
-    "announced-twice": (with_more(numbered(FIRST, 7)), "first: announced as A-7"),
+    "announced-thrice": (
+        with_more(numbered(FIRST, 7), numbered(FIRST, 8)),
+        "first: announced as A-7, A-8",
+    ),
     "swapped": (
         heard(numbered(FIRST, 2), numbered(SECOND, 1)),
         "second: announced as A-1",
@@ -203,15 +243,23 @@ WRONG = {
         "dead letter of no message that was sent",
     ),
     "dead-at-its-cap": (
-        with_dead("6", LATE_BODY, FULL),
+        with_dead("6", LATE_BODY, AT_CAP),
         "dead letter with SequenceFullError for a number",
     ),
-    "other-key": (with_more(refused("6", SECOND, FULL)), "refused under another key"),
+    "other-key": (with_more(refused("6", SECOND, AT_CAP)), "refused under another key"),
     "refused-for-nothing": (
         with_more(refused("1", FIRST, "InvalidMessageError")),
         "refused with InvalidMessageError for a number",
     ),
-    "no-cap": (with_more(refused("1", FIRST, FULL)), "refused below its cap"),
+    "poison-at-its-cap": (
+        refused_at_cap(FIRST | {"title": ""}),
+        "refused at a cap, and poison",
+    ),
+    "no-number-yet": (
+        refused_at_cap(ticket_fields("B", max_number=1)),
+        "refused below its cap",
+    ),
+    "no-cap": (with_more(refused("1", FIRST, AT_CAP)), "refused below its cap"),
     "below-its-cap": (with_tickets(FIRST), "refused below its cap"),
     "refused-and-numbered": (
         with_tickets(FIRST, LATE),
@@ -228,6 +276,26 @@ class TestVerdict:
 
         assert (verdict.missing, verdict.wrong) == ((), ())
         assert verdict.is_clean
+
+    def test_verdict_is_clean_when_the_announcements_come_in_another_order(
+        self,
+    ) -> None:
+        assert judge(heard(*reversed(ANNOUNCED))).is_clean
+
+    def test_verdict_is_clean_when_something_else_is_announced(self) -> None:
+        """Another fact, or a refusal that does not say of what."""
+        other = Announcement({"id": "e", "type": VOIDED, "data": {}})
+        malformed = Announcement({"id": "e", "type": REFUSED_TYPE, "data": {}})
+
+        assert judge(with_more(other, malformed)).is_clean
+
+    def test_verdict_shows_the_start_of_a_body_as_a_line_that_is_safe(self) -> None:
+        body = f"\x1b[2J\n{'x' * 100}"
+
+        [problem] = judge(Observed([Sent("1", body)], announced(), [], [])).missing
+
+        shown = f"\N{REPLACEMENT CHARACTER}[2J {'x' * 55}..."
+        assert problem == f"poison, and no dead letter: {shown}"
 
     def test_verdict_is_clean_when_a_numbered_request_has_a_cap(self) -> None:
         capped = sent("7", SECOND | {"max_number": 9})
@@ -290,10 +358,52 @@ class TestVerdict:
 
         assert judge(observed).is_clean
 
+    def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
+        assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
+
     def test_verdict_is_clean_when_the_worker_gave_up_to_announce_a_refusal(
         self,
     ) -> None:
         assert judge(replace(without(REUSE_REFUSED), given_up={"5"})).is_clean
+
+    def test_verdict_is_told_to_scripts_with_all_that_it_is_about(self) -> None:
+        run = replace(run_of(WELL), replays=7)
+
+        assert as_json(run, judge(without(SECOND_ANNOUNCED))) == {
+            "clean": False,
+            "missing": ["A-2: stored, and not announced"],
+            "wrong": [],
+            "sent": 6,
+            "announced": 1,
+            "announced_again": 7,
+            "seconds_to_announced": {},
+            "dead_letters": [
+                {"error_type": "InvalidMessageError", "reason": "why 3"},
+                {"error_type": "IdempotencyMismatchError", "reason": "why 5"},
+            ],
+            "refusals": [
+                {"error_type": "IdempotencyMismatchError", "field": "body"},
+                {"error_type": "SequenceFullError", "field": "body"},
+            ],
+            "tickets_left_behind": {"A": 2},
+        }
+
+    def test_verdict_shows_why_each_message_was_refused(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        moved = with_dead("1", json.dumps(FIRST), "")
+
+        print_run(run_of(moved), judge(moved))
+
+        lines = capsys.readouterr().out.splitlines()
+        assert [
+            line for line in lines if line.startswith(("dead letter  ", "refused  "))
+        ] == [
+            f"dead letter  no reason: {RECEIVED_TOO_OFTEN}",
+            "dead letter  InvalidMessageError: why 3",
+            "dead letter  IdempotencyMismatchError: why 5",
+            "refused      SequenceFullError: body",
+        ]
 
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
@@ -301,6 +411,18 @@ class TestVerdict:
         times = as_json(run, judge(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
+
+
+def test_project_has_all_its_tickets_as_they_are_stored(harness: Harness) -> None:
+    first, second = create_tickets(2)
+    harness.give(first, 1)
+    harness.give(second, 2)
+    audit = ProjectAudit("PROJ")
+
+    found = Project.read(harness, audit)
+
+    assert found == Project(audit, harness.tickets())
+    assert (found.project_id, found.last_number) == ("PROJ", 2)
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
@@ -369,6 +491,37 @@ class TestProbe:
         assert len(sent) < 60, "it listens between two requests"
 
 
+TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
+
+
+def stack_on(services: ModelServices) -> Stack:
+    """Return a stack without a worker, and without the times of its calls."""
+    cloudwatch = Stubber(aws_client("cloudwatch"))
+    cloudwatch.add_client_error("get_metric_statistics", "AccessDenied")
+    outputs = {
+        "AllowedProjects": ".*",
+        "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
+        "CreateTicketQueueUrl": "source",
+        **TABLES,
+    }
+    clients = {name: getattr(services, name) for name in ("dynamodb", "sns", "sqs")}
+    return canned_stack(outputs, cloudwatch=cloudwatch, **clients)
+
+
+def test_verify_ends_with_status_1_when_no_worker_answers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    context = command_context(stack_on(ModelServices()))
+
+    with pytest.raises(typer.Exit) as ended:
+        verify(context, timeout=1, yes=True)
+
+    assert ended.value.exit_code == Status.FOUND
+    out = capsys.readouterr().out
+    assert "neither number, refusal nor dead letter" in out
+    assert out.endswith("Verdict: NOT CLEAN\n")
+
+
 @pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
 def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_ends(
     error: BaseException, capsys: pytest.CaptureFixture[str]
@@ -381,15 +534,9 @@ def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_en
     services = ModelServices()
     others = dict(services.queues)
     services.sqs.before["send_message_batch"] = [fail]
-    outputs = {
-        "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
-        "CreateTicketQueueUrl": "source",
-        "AllowedProjects": ".*",
-    }
-    stack = canned_stack(outputs, sqs=services.sqs, sns=services.sns)
 
     with pytest.raises(type(error)):
-        verify(command_context(stack), yes=True)
+        verify(command_context(stack_on(services)), yes=True)
 
     assert "see: ticketctl dead-letters list" in capsys.readouterr().err
     assert services.sns.requests["subscribe"]
@@ -428,9 +575,6 @@ def test_run_shows_projects_in_the_table_of_an_audit(
 
     assert "A" in table
     assert table in capsys.readouterr().out
-
-
-TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
 
 
 def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:

@@ -8,14 +8,16 @@ import pytest
 from botocore.exceptions import ClientError
 
 from simulation.aws.errors import ServiceError
-from tests.support.canned_aws import client_error
+from tests.support.canned_aws import client_error, failing
+from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.topic import subscribe_queue
-from ticketctl.cli.errors import CloudError
+from ticketctl.cli.errors import CloudError, Status
+from ticketctl.commands.watch import watch
 from ticketctl.watch.announcements import (
     ASSIGNED,
     REFUSED,
@@ -165,6 +167,19 @@ class TestAnnouncementsAreRead:
         event, other = map(json.loads, capsys.readouterr().out.splitlines())
         assert event == assigned() | {"replayed": True}
         assert other == {"not_an_announcement": "nonsense"}
+
+
+@pytest.mark.parametrize(
+    ("options", "status"), [({}, Status.OK), ({"count": 5}, Status.FOUND)]
+)
+def test_watch_ends_with_status_1_for_ctrl_c_only_when_it_waits_for_a_count(
+    harness: Harness, options: dict[str, int], status: Status
+) -> None:
+    harness.services.sqs.before["create_queue"] = [failing(KeyboardInterrupt())]
+
+    ended = harness.call(watch, **options)
+
+    assert (ended.status, ended.out) == (status, "")
 
 
 class TestTemporaryQueue:
