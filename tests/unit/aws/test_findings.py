@@ -1,15 +1,20 @@
 """The check of `make test-aws` finds what contradicts the proof."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pytest
 
+from simulation.aws.dynamodb import STALENESS_SECONDS
+from simulation.aws.items import Item
+from simulation.aws.tables import TICKETS
 from tests.aws.contention import Reader
 from tests.aws.findings import contradictions, of_cancellations, of_reads
 from tests.aws.meter import Cancelled
 from tests.aws.tables import Items
 from tests.support.conformance.case import FAILED
+from tests.support.model_services import ModelServices
+from ticket_numbering.contract.dynamodb_items import ticket_id
 
 CONFLICT: Final = "TransactionConflict"
 
@@ -47,14 +52,17 @@ def cancelled(first: int, codes: Sequence[str], *keys: str) -> Cancelled:
     )
 
 
-class Answers:
-    """A client whose queries have these answers."""
+def put(model: ModelServices, *tickets: Item) -> None:
+    """Write tickets that every query sees from now on."""
+    for item in tickets:
+        model.dynamodb.put_item(TableName=TICKETS, Item=item)
+    model.wait(STALENESS_SECONDS)
 
-    def __init__(self, *pages: Sequence[Mapping[str, Any]]) -> None:
-        self._pages = iter(pages)
 
-    def query(self, **_: Any) -> dict[str, Any]:
-        return {"Items": next(self._pages)}
+def hide(model: ModelServices, number: int) -> None:
+    """Let no query see a number from now on."""
+    model.dynamodb.delete_item(TableName=TICKETS, Key=ticket_id("PROJ", number))
+    model.wait(STALENESS_SECONDS)
 
 
 class TestFindings:
@@ -91,28 +99,33 @@ class TestFindings:
         assert found["with_a_reason_left_out"] == count
 
     def test_read_contradicts_when_the_ticket_is_another_one_in_the_end(self) -> None:
-        reader = Reader(Answers([ticket(1, "a")], []), "tickets", "PROJ")
+        model = ModelServices()
+        put(model, ticket(1, "a"))
+        reader = Reader(model.dynamodb, TICKETS, "PROJ")
         reader.look()
 
         assert not [*contradictions(of_reads(reader, items("a")))]
         assert [*contradictions(of_reads(reader, items("b")))]
 
     def test_query_contradicts_when_it_lacks_a_number_seen_before(self) -> None:
-        first, second = ticket(1, "a"), ticket(2, "b")
-        reader = Reader(Answers([second, first], [], [first], []), "tickets", "PROJ")
+        model = ModelServices()
+        put(model, ticket(1, "a"), ticket(2, "b"))
+        reader = Reader(model.dynamodb, TICKETS, "PROJ")
 
         reader.look()
         assert not [*contradictions(of_reads(reader, items("a", "b")))]
+        hide(model, 2)
         reader.look()
 
         assert [*contradictions(of_reads(reader, items("a", "b")))]
 
     def test_reads_are_half_and_stale_when_numbers_are_missing(self) -> None:
-        first, second = ticket(1, "a"), ticket(2, "b")
-        third = ticket(3, "c")
-        pages = [[third, first], [first], [third, second, first], [third]]
-        reader = Reader(Answers(*pages), "tickets", "PROJ")
+        model = ModelServices()
+        put(model, ticket(1, "a"), ticket(3, "c"))
+        reader = Reader(model.dynamodb, TICKETS, "PROJ")
+        model.dynamodb.before["query"] = [lambda: None, lambda: hide(model, 3)]
         reader.look()
+        put(model, ticket(2, "b"), ticket(3, "c"))
         reader.look()
 
         found = of_reads(reader, items("a", "b", "c"))
@@ -122,3 +135,5 @@ class TestFindings:
             1,
             1,
         )
+        asked = [one["ConsistentRead"] for one in model.dynamodb.requests["query"]]
+        assert asked == [True, False] * 2
