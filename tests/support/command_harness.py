@@ -85,9 +85,7 @@ class Harness:
 
     def write(self, *items: Item) -> None:
         """Write items to their tables."""
-        for item in items:
-            table = "keys" if "id" in item else "tickets"
-            self.dynamodb.put_item(TableName=table, Item=item)
+        self.dynamodb.put(*items)
 
     def change_ticket(self, number: int, **fields: Any) -> None:
         self.write(serialized(self.tickets()[number] | fields))

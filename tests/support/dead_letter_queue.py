@@ -104,7 +104,7 @@ class Harness:
     def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
         """Write the record of an idempotency key."""
         record = {"id": name, "number": number, "fingerprint": fingerprint}
-        self.services.dynamodb.put_item(TableName="keys", Item=serialized(record))
+        self.services.dynamodb.put(serialized(record))
 
     @property
     def outputs(self) -> Mapping[str, str]:

@@ -54,8 +54,7 @@ def cancelled(first: int, codes: Sequence[str], *keys: str) -> Cancelled:
 
 def put(model: ModelServices, *tickets: Item) -> None:
     """Write tickets that every query sees from now on."""
-    for item in tickets:
-        model.dynamodb.put_item(TableName=TICKETS, Item=item)
+    model.dynamodb.put(*tickets)
     model.wait(STALENESS_SECONDS)
 
 

@@ -327,8 +327,7 @@ class TestAnnounced:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         harness = Harness.of(asking("k-1"))
-        record = {"id": {"S": "PROJ#k-1"}}
-        harness.services.dynamodb.put_item(TableName="keys", Item=record)
+        harness.services.dynamodb.put({"id": {"S": "PROJ#k-1"}})
 
         with pytest.raises(InputError, match="nothing was done"):
             delete(harness.context, everything=True, yes=True)
