@@ -1,6 +1,7 @@
 """The check of `make test-aws` finds what contradicts the proof."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -14,17 +15,12 @@ from tests.aws.meter import Cancelled
 from tests.aws.tables import Items
 from tests.support.conformance.case import FAILED
 from tests.support.model_services import ModelServices
+from tests.support.seed_items import ticket_item
 from ticket_numbering.contract.dynamodb_items import ticket_id
 
 CONFLICT: Final = "TransactionConflict"
 
-
-def ticket(number: int, key: str) -> dict[str, Any]:
-    return {
-        "project_id": {"S": "PROJ"},
-        "number": {"N": str(number)},
-        "idempotency_key": {"S": key},
-    }
+ticket = partial(ticket_item, "PROJ")
 
 
 def record(key: str) -> dict[str, Any]:
