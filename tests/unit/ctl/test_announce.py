@@ -13,8 +13,8 @@ from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
 from tests.support.canned_aws import failing
 from tests.support.cases import cases
-from tests.support.command_harness import TOPIC, Harness, without_sleep
-from tests.support.ctl_process import Terminal, canned_stack
+from tests.support.command_harness import Harness, without_sleep
+from tests.support.ctl_process import Terminal
 from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
@@ -323,12 +323,6 @@ def partly_at_first() -> InTurn:
     return InTurn({"publish_batch": [Fault.PARTIAL] * 9})
 
 
-def announcer_of(services: ModelServices) -> Announcer:
-    outputs = {"AssignmentsTopicArn": TOPIC, "EventSource": SOURCE}
-    stack = canned_stack(outputs, sns=services.sns)
-    return Announcer(stack, retry=without_sleep())
-
-
 def envelopes(count: int) -> list[Envelope]:
     requests = [create_ticket() for _ in range(count)]
     return [
@@ -347,27 +341,30 @@ class TestPublishing:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_event_is_published_again_when_sns_failed_to_take_it(
-        self, seed: int
+        self, harness: Harness, seed: int
     ) -> None:
-        services = ModelServices(Choices(seed), partly_at_first())
+        harness.services = ModelServices(Choices(seed), partly_at_first())
         wanted = envelopes(25)
 
-        out = [*announcer_of(services).publish(wanted)]
+        out = [*Announcer(harness, retry=without_sleep()).publish(wanted)]
 
         assert out == wanted
-        assert services.topic.published.keys() == {one.event.id for one in wanted}
+        assert harness.services.topic.published.keys() == {
+            one.event.id for one in wanted
+        }
 
-    def test_error_names_the_event_when_sns_refuses_it(self) -> None:
-        services = ModelServices(faults=partly_at_first())
+    def test_error_names_the_event_when_sns_refuses_it(self, harness: Harness) -> None:
+        harness.services = ModelServices(faults=partly_at_first())
 
         def refuse(event: Any) -> None:
             if event["id"] == "PROJ-3":
                 raise ServiceError("InvalidParameter")
 
-        services.topic.on_publish = refuse
+        harness.services.topic.on_publish = refuse
+        announcer = Announcer(harness, retry=without_sleep())
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
-            list(announcer_of(services).publish(envelopes(4)))
+            list(announcer.publish(envelopes(4)))
 
     def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
         """A second's share at most in a batch."""
