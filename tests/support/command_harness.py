@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from tests.support.builders import CALLER, SOURCE, block_of
 from tests.support.canned_aws import client_error, failing
-from tests.support.ctl_process import Ended, command_context
+from tests.support.ctl_process import Ended, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
-from ticketctl.cli.errors import Status
 from ticketctl.importing.tickets import Import
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
@@ -51,14 +49,14 @@ class Harness:
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
+            "CreateTicketQueueUrl": "source",
             "EventSource": SOURCE,
             **self.limits,
         }
 
     def client(self, service_name: str) -> Any:
         """Return a client; STS, which the model does not have, is the harness."""
-        clients = {"dynamodb": self.dynamodb, "sns": self.services.sns, "sts": self}
-        return clients[service_name]
+        return self if service_name == "sts" else getattr(self.services, service_name)
 
     @property
     def published(self) -> list[dict[str, Any]]:
@@ -137,12 +135,8 @@ class Harness:
         self, command: Callable[..., None], *arguments: str, **options: Any
     ) -> Ended:
         """Call a command, with `--yes` if it knows it."""
-        status = Status.OK
         agreed = {"yes": True} if "yes" in signature(command).parameters else {}
-        try:
-            command(command_context(self), *arguments, **agreed | options)
-        except typer.Exit as ended:
-            status = Status(ended.exit_code)
+        status = exit_status(command, self, *arguments, **agreed | options)
         return Ended(status, *self.printed.readouterr())
 
 

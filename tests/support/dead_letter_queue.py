@@ -118,9 +118,7 @@ class Harness:
         }
 
     def client(self, service_name: str) -> Any:
-        return {"sqs": self.services.sqs, "dynamodb": self.services.dynamodb}[
-            service_name
-        ]
+        return getattr(self.services, service_name)
 
     @property
     def context(self) -> typer.Context:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-import typer
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from pydantic.alias_generators import to_pascal
@@ -15,7 +14,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tests.support.canned_aws import aws_client, client_error, failing
-from tests.support.ctl_process import canned_stack, command_context
+from tests.support.ctl_process import canned_stack, command_context, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.rights import granted
 from ticketctl.aws.stack import Stack
@@ -289,11 +288,7 @@ WELL = {
 
 def ended(account: Account, *, check: bool = True) -> int:
     """Return how the command ends."""
-    try:
-        status(command_context(account.stack()), check=check, as_json=True)
-    except typer.Exit as end:
-        return end.exit_code
-    return 0
+    return exit_status(status, account.stack(), check=check, as_json=True)
 
 
 class TestCheck:
