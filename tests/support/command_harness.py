@@ -20,16 +20,14 @@ from ticketctl.importing.tickets import Import
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
-TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
-
 
 @dataclass
 class Harness:
-    """A system with the laboratory's tables and topic."""
+    """A system with the laboratory's tables, topic and queue."""
 
     folder: Path
     printed: pytest.CaptureFixture[str]
-    topic: str = TOPIC
+    topic: str = "arn:aws:sns:eu-west-1:123456789012:assignments"
     retention_days: int = 0
     number_padding: int = 0
     name: str = "numbers"
