@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from simulation.aws.fault_plans import FaultPlan
-from simulation.aws.faults import Fault
+from simulation.aws.faults import BATCHES, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
 from tests.integration.test_conformance_interleaving import ByHand
@@ -20,7 +19,7 @@ from tests.support.conformance.transactions import (
     write,
     written,
 )
-from tests.support.model_services import ModelServices
+from tests.support.model_services import InTurn, ModelServices
 
 SEEDS: Final = pytest.mark.parametrize("seed", range(8))
 THROTTLED: Final = "ThrottlingException"
@@ -132,22 +131,15 @@ def test_reasons_are_only_some_when_the_service_stops_early(seed: int) -> None:
     assert set(others) == {FAILED, "None"}
 
 
-class AlwaysPartial(FaultPlan):
-    """Each batch call fails in part."""
-
-    def draw(self, _: str) -> Fault:
-        """Return the fault."""
-        return Fault.PARTIAL
-
-
 @SEEDS
 class TestPartialFailures:
     """Batch calls answer 200 and name the failed entries."""
 
     @pytest.fixture
     def model(self, seed: int) -> ModelServices:
-        """Return a model whose batch calls fail in part."""
-        return ModelServices(Choices(seed), AlwaysPartial())
+        """Return a model whose first batch calls fail in part."""
+        faults = InTurn({call: [Fault.PARTIAL] for call in BATCHES})
+        return ModelServices(Choices(seed), faults)
 
     @pytest.mark.parametrize("service", ["sns", "sqs"])
     def test_batch_call_names_each_entry_once_when_some_fail(

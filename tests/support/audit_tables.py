@@ -1,17 +1,13 @@
 """The laboratory's tables for the commands that read them whole."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import cycle
 from typing import Any
 
-from simulation.aws.fault_plans import FaultPlan
-from simulation.aws.faults import Fault
 from simulation.aws.items import Address, Item, key_of
 from simulation.aws.tables import SCHEMA
-from tests.support.model_services import ModelServices
+from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
@@ -29,26 +25,13 @@ def _address(key: tuple[object, ...]) -> Address:
     return Address("tickets", (str(project), Decimal(str(number))))
 
 
-@dataclass
-class PartialReads(FaultPlan):
-    """DynamoDB leaves keys of every second BatchGetItem for later, while it is busy."""
-
-    is_busy: bool = False
-    turns: Iterator[Fault | None] = field(
-        default_factory=lambda: cycle([Fault.PARTIAL, None])
-    )
-
-    def draw(self, call: str) -> Fault | None:
-        """Return the fault of a batch read."""
-        return next(self.turns) if self.is_busy and call == "batch_get_item" else None
-
-
 class Tables:
     """The laboratory's tables `tickets` and `keys`, read in pages of one item."""
 
     def __init__(self, page: int = 1) -> None:
-        self.faults = PartialReads()
-        self.tables = (services := ModelServices(faults=self.faults)).tables
+        self.faults = dict[str, Any]()
+        """Of the next calls, by operation."""
+        self.tables = (services := ModelServices(faults=InTurn(self.faults))).tables
         self.dynamodb = services.dynamodb
         self.dynamodb.page = page
         self.on_pause: Callable[[], object] = lambda: None

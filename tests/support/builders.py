@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
 
-from ticket_numbering.allocation.block import Block, NewTicket
+from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
@@ -117,19 +117,6 @@ def block_of(
     """Return a block of requests of one project."""
     head = Head(first_number - 1, chain=previous)
     return Block.of(head, requests, assigned_at, lambda: SALT)
-
-
-def unchained_block(
-    requests: Sequence[CreateTicket],
-    first_number: int = 1,
-    assigned_at: str = ASSIGNED_AT,
-) -> Block:
-    """Return a block without a chain: seeds and imports have none."""
-    tickets = [
-        NewTicket(request, Assignment(number, request.fingerprint, assigned_at), "")
-        for number, request in enumerate(requests, first_number)
-    ]
-    return Block(requests[0].project_id, Head(first_number - 1), tickets)
 
 
 def assigned_event(

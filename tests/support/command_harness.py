@@ -8,30 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from tests.support.builders import CALLER, SOURCE, block_of
 from tests.support.canned_aws import client_error, failing
-from tests.support.ctl_process import Ended, command_context
+from tests.support.ctl_process import Ended, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
-from ticketctl.cli.errors import Status
 from ticketctl.importing.tickets import Import
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
-TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"
-
 
 @dataclass
 class Harness:
-    """A system with the laboratory's tables and topic."""
+    """A system with the laboratory's tables, topic and queue."""
 
     folder: Path
     printed: pytest.CaptureFixture[str]
-    topic: str = TOPIC
+    topic: str = "arn:aws:sns:eu-west-1:123456789012:assignments"
     retention_days: int = 0
     number_padding: int = 0
     name: str = "numbers"
@@ -51,6 +47,7 @@ class Harness:
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
+            "CreateTicketQueueUrl": "source",
             "EventSource": SOURCE,
             **self.limits,
         }
@@ -84,9 +81,7 @@ class Harness:
 
     def write(self, *items: Item) -> None:
         """Write items to their tables."""
-        for item in items:
-            table = "keys" if "id" in item else "tickets"
-            self.dynamodb.put_item(TableName=table, Item=item)
+        self.dynamodb.put(*items)
 
     def change_ticket(self, number: int, **fields: Any) -> None:
         self.write(serialized(self.tickets()[number] | fields))
@@ -138,12 +133,8 @@ class Harness:
         self, command: Callable[..., None], *arguments: str, **options: Any
     ) -> Ended:
         """Call a command, with `--yes` if it knows it."""
-        status = Status.OK
         agreed = {"yes": True} if "yes" in signature(command).parameters else {}
-        try:
-            command(command_context(self), *arguments, **agreed | options)
-        except typer.Exit as ended:
-            status = Status(ended.exit_code)
+        status = exit_status(command, self, *arguments, **agreed | options)
         return Ended(status, *self.printed.readouterr())
 
 

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from ticketctl.__main__ import main
 from ticketctl.aws.stack import Stack
+from ticketctl.cli.errors import Status
 from ticketctl.commands import app
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
@@ -85,6 +86,17 @@ class Ctl:
 def command_context(stack: Any) -> typer.Context:
     """Return the context of a command whose options name this stack."""
     return typer.Context(_command_line(), obj=lambda: stack)
+
+
+def exit_status(
+    command: Callable[..., None], stack: Any, *arguments: str, **options: Any
+) -> Status:
+    """Call a command on a stack; return the status with which it ends."""
+    try:
+        command(command_context(stack), *arguments, **options)
+    except typer.Exit as ended:
+        return Status(ended.exit_code)
+    return Status.OK
 
 
 def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:

@@ -4,21 +4,20 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
+
+import typer
 
 from simulation.aws.messages import received_of
 from simulation.aws.queues import Queue
 from tests.support.builders import ticket_fields
+from tests.support.ctl_process import command_context
 from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.dynamodb_store import serialized
+from ticket_numbering.contract.envelope import text_attribute
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 _serial = count(1)
-
-
-def text(value: str) -> dict[str, Any]:
-    return {"DataType": "String", "StringValue": value}
 
 
 def dead_letter(
@@ -28,7 +27,7 @@ def dead_letter(
     return DeadLetter(
         f"{next(_serial):08x}-0000-4000-8000-000000000000",
         body or json.dumps(ticket_fields(project_id)),
-        {name: text(value) for name, value in attributes.items()},
+        {name: text_attribute(value) for name, value in attributes.items()},
     )
 
 
@@ -104,7 +103,7 @@ class Harness:
     def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
         """Write the record of an idempotency key."""
         record = {"id": name, "number": number, "fingerprint": fingerprint}
-        self.services.dynamodb.put_item(TableName="keys", Item=serialized(record))
+        self.services.dynamodb.put(serialized(record))
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -119,14 +118,12 @@ class Harness:
         }
 
     def client(self, service_name: str) -> Any:
-        return {"sqs": self.services.sqs, "dynamodb": self.services.dynamodb}[
-            service_name
-        ]
+        return getattr(self.services, service_name)
 
     @property
-    def context(self) -> Any:
+    def context(self) -> typer.Context:
         """The context of a command that finds this system."""
-        return SimpleNamespace(obj=lambda: self)
+        return command_context(self)
 
     def _queue(self, name: str) -> Queue:
         return self.services.queues[f"{name}.fifo" if self.fifo else name]

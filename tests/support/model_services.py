@@ -18,11 +18,11 @@ from simulation.aws.errors import ServiceError
 from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.faults import Fault
 from simulation.aws.fifo_queues import FifoQueue
-from simulation.aws.items import key_of
+from simulation.aws.items import Item, key_of
 from simulation.aws.latency import Latency
 from simulation.aws.network import Network, Request
 from simulation.aws.queues import Queue
-from simulation.aws.tables import SCHEMA, Tables
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -195,6 +195,11 @@ class OutsideTables(OutsideClient):
 
     page: int | None = None
     """The items on a page, at most."""
+
+    def put(self, *items: Item) -> None:
+        """Write items to their tables."""
+        for item in items:
+            self.put_item(TableName=KEYS if "id" in item else TICKETS, Item=item)
 
     def describe_table(self, TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
         """Return the table's key, and the count of its items."""

@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.builders import unchained_block
-from ticket_numbering.allocation.block import Block
+from tests.support.builders import ASSIGNED_AT
+from ticket_numbering.allocation.block import Block, NewTicket
+from ticket_numbering.allocation.head import Head
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import EXTERNAL, ORIGIN
-from ticket_numbering.contract.messages import CreateTicket, stored_fingerprint
+from ticket_numbering.contract.messages import (
+    Assignment,
+    CreateTicket,
+    stored_fingerprint,
+)
 from ticketctl.aws.items import plain, serialized
 
 Item = dict[str, dict[str, Any]]
@@ -56,7 +61,11 @@ def block_items(block: Block) -> list[Item]:
 
 def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Item]:
     """Return the items of tickets and keys, as an import writes them."""
-    items = block_items(unchained_block(requests, first))
+    tickets = [
+        NewTicket(request, Assignment(number, request.fingerprint, ASSIGNED_AT), "")
+        for number, request in enumerate(requests, first)
+    ]
+    items = block_items(Block(requests[0].project_id, Head(), tickets))
     marks = serialized({ORIGIN: EXTERNAL})
     return [item if "id" in item else item | marks for item in items]
 

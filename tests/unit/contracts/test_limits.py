@@ -4,13 +4,13 @@ import re
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-import boto3
 import pytest
 from pydantic import ValidationError
 from pydantic.alias_generators import to_pascal
 from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.builders import create_ticket
+from tests.support.ctl_process import canned_stack
 from tests.support.environment import ENVIRONMENT
 from tests.support.markdown_commands import EXAMPLES, ROOT
 from tests.support.sample_messages import SAMPLES, VERSION_1
@@ -19,7 +19,7 @@ from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.function.settings import Settings
-from ticketctl.aws.stack import Stack, limits_of
+from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import CloudError
 from ticketctl.verify.sample import sample_messages
 
@@ -59,10 +59,6 @@ def cause_of(limits: Limits, fields: Fields) -> str | None:
     return None if refusal is None else f"{type(refusal).__name__}/{refusal.field}"
 
 
-def stack_with(**outputs: str) -> Stack:
-    return Stack("mine", "eu-west-1", outputs, {}, boto3.Session())
-
-
 @pytest.mark.parametrize("name", Limits.model_fields)
 class TestEveryLimit:
     """It is a parameter of the stack, which worker and command line both know."""
@@ -88,7 +84,7 @@ class TestEveryLimit:
         value, allowed, refused, cause = TRIALS[name]
 
         of_worker = Settings.from_environ(ENVIRONMENT | {name.upper(): value}).limits
-        of_outputs = limits_of(stack_with(**{to_pascal(name): value}))
+        of_outputs = limits_of(canned_stack({to_pascal(name): value}))
 
         assert of_worker == of_outputs
         assert cause_of(of_worker, refused) == cause
@@ -115,7 +111,7 @@ class TestEveryLimit:
         """A stack without the output is of a release that did not know the limit."""
         value = str(parameters()[to_pascal(name)]["Default"])
 
-        assert limits_of(stack_with(**{to_pascal(name): value})) == Limits()
+        assert limits_of(canned_stack({to_pascal(name): value})) == Limits()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +187,6 @@ class TestAllowedProjects:
         why = f"is no regular expression: {re.escape(pattern)}: "
 
         with pytest.raises(CloudError, match=f"AllowedProjects: {why}"):
-            limits_of(stack_with(AllowedProjects=pattern))
+            limits_of(canned_stack({"AllowedProjects": pattern}))
         with pytest.raises(ValidationError, match=rf"ALLOWED_PROJECTS\n +{why}"):
             Settings.from_environ(ENVIRONMENT | {"ALLOWED_PROJECTS": pattern})

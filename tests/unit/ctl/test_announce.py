@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from simulation.aws.errors import ServiceError
-from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
 from tests.support.builders import SOURCE, block_of, create_ticket
 from tests.support.canned_aws import failing
 from tests.support.cases import cases
-from tests.support.command_harness import TOPIC, Harness, without_sleep
-from tests.support.ctl_process import Terminal, canned_stack
-from tests.support.model_services import ModelServices
+from tests.support.command_harness import Harness, without_sleep
+from tests.support.ctl_process import Terminal
+from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticketctl.aws.items import serialized
@@ -319,20 +318,9 @@ class TestConsent:
         assert "announced: nothing; " in harness.printed.readouterr().err
 
 
-class PartlyAtFirst(FaultPlan):
-    """SNS takes only a part of the first batches."""
-
-    calls = 0
-
-    def draw(self, _: str) -> Fault | None:
-        self.calls += 1
-        return Fault.PARTIAL if self.calls < 10 else None
-
-
-def announcer_of(services: ModelServices) -> Announcer:
-    outputs = {"AssignmentsTopicArn": TOPIC, "EventSource": SOURCE}
-    stack = canned_stack(outputs, sns=services.sns)
-    return Announcer(stack, retry=without_sleep())
+def partly_at_first() -> InTurn:
+    """Let SNS take only a part of the first batches."""
+    return InTurn({"publish_batch": [Fault.PARTIAL] * 9})
 
 
 def envelopes(count: int) -> list[Envelope]:
@@ -353,27 +341,30 @@ class TestPublishing:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_event_is_published_again_when_sns_failed_to_take_it(
-        self, seed: int
+        self, harness: Harness, seed: int
     ) -> None:
-        services = ModelServices(Choices(seed), PartlyAtFirst())
+        harness.services = ModelServices(Choices(seed), partly_at_first())
         wanted = envelopes(25)
 
-        out = [*announcer_of(services).publish(wanted)]
+        out = [*Announcer(harness, retry=without_sleep()).publish(wanted)]
 
         assert out == wanted
-        assert services.topic.published.keys() == {one.event.id for one in wanted}
+        assert harness.services.topic.published.keys() == {
+            one.event.id for one in wanted
+        }
 
-    def test_error_names_the_event_when_sns_refuses_it(self) -> None:
-        services = ModelServices(faults=PartlyAtFirst())
+    def test_error_names_the_event_when_sns_refuses_it(self, harness: Harness) -> None:
+        harness.services = ModelServices(faults=partly_at_first())
 
         def refuse(event: Any) -> None:
             if event["id"] == "PROJ-3":
                 raise ServiceError("InvalidParameter")
 
-        services.topic.on_publish = refuse
+        harness.services.topic.on_publish = refuse
+        announcer = Announcer(harness, retry=without_sleep())
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
-            list(announcer_of(services).publish(envelopes(4)))
+            list(announcer.publish(envelopes(4)))
 
     def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
         """A second's share at most in a batch."""

@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
+from simulation.aws.faults import Fault
 from tests.support.audit_tables import (
     MISSING,
     Tables,
@@ -448,7 +449,7 @@ class TestLargeTables:
 
     def test_keys_are_read_again_when_dynamodb_was_too_busy(self) -> None:
         tables = sequence(*range(1, 151))
-        tables.faults.is_busy = True
+        tables.faults["batch_get_item"] = [Fault.PARTIAL, None] * 150
         tables.dynamodb.page = 150
 
         report = audited(tables, "A")

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
-from tests.support.dead_letter_queue import Harness, dead_letter, text
+from tests.support.dead_letter_queue import Harness, dead_letter
+from ticket_numbering.contract.envelope import text_attribute
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
@@ -119,7 +120,7 @@ class TestEdited:
         edit(harness.context, harness.ids[0], body=typed(body))
 
         [sent] = harness.source.arrived
-        assert sent.attributes == {"traceparent": text("00-1")}
+        assert sent.attributes == {"traceparent": text_attribute("00-1")}
         assert capsys.readouterr().out == "sent with the idempotency key [k-1]\n"
 
     def test_others_can_see_the_dead_letter_while_the_new_body_is_read(self) -> None:

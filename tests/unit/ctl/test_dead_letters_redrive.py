@@ -14,12 +14,8 @@ from botocore.exceptions import ClientError
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Terminal
-from tests.support.dead_letter_queue import (
-    Harness,
-    dead_letter,
-    dead_letters,
-    text,
-)
+from tests.support.dead_letter_queue import Harness, dead_letter, dead_letters
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import delete, redrive
@@ -113,12 +109,14 @@ class TestSuccessor:
 
         assert successor(found, fifo=False) == {
             "MessageBody": found.body,
-            "MessageAttributes": {"t": text("abc")},
+            "MessageAttributes": {"t": text_attribute("abc")},
             "MessageGroupId": "PROJ",
         }
 
     @pytest.mark.parametrize(
-        "attributes", [{"SentTimestamp": text("monday")}, {"raw": BINARY}], ids=list
+        "attributes",
+        [{"SentTimestamp": text_attribute("monday")}, {"raw": BINARY}],
+        ids=list,
     )
     def test_attributes_stay_when_the_worker_gave_no_reason(
         self, attributes: dict[str, Any]
@@ -271,7 +269,7 @@ class TestDeleted:
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
         assert (saved["message_id"], saved["body"]) == (message_id, found.body)
-        assert saved["attributes"]["ErrorType"] == text(reason)
+        assert saved["attributes"]["ErrorType"] == text_attribute(reason)
         assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
         # Bodies are whole requests.
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -327,8 +325,7 @@ class TestAnnounced:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         harness = Harness.of(asking("k-1"))
-        record = {"id": {"S": "PROJ#k-1"}}
-        harness.services.dynamodb.put_item(TableName="keys", Item=record)
+        harness.services.dynamodb.put({"id": {"S": "PROJ#k-1"}})
 
         with pytest.raises(InputError, match="nothing was done"):
             delete(harness.context, everything=True, yes=True)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from tests.support.audit_tables import MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import Ended, canned_stack, command_context
+from tests.support.ctl_process import Ended, canned_stack, exit_status
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
@@ -137,11 +136,7 @@ class TestItems:
 def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
     """Run the command on these tables."""
     stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables.dynamodb)
-    status = 0
-    try:
-        export(command_context(stack), project=[*projects])
-    except typer.Exit as ended:
-        status = ended.exit_code
+    status = exit_status(export, stack, project=[*projects])
     return Ended(status, *capsys.readouterr())
 
 

@@ -25,7 +25,7 @@ from tests.support.command_harness import Harness, cancelled
 from tests.support.ctl_process import Ctl, canned_stack, command_context
 from tests.support.fakes import Clock
 from tests.support.model_services import ModelServices
-from tests.support.sample_messages import FULL
+from tests.support.sample_messages import FOR_FILES, FULL, OPTIONS
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
@@ -490,14 +490,13 @@ class TestOneTicket:
 
     def test_request_has_every_field_when_every_option_is_given(self) -> None:
         """Attributes are for files."""
-        fields = {name: FULL[name] for name in FULL if name != "attributes"}
+        fields = {name: FULL[name] for name in FULL.keys() - FOR_FILES}
         services = ModelServices()
-        options = {"project_id": "project", "idempotency_key": "key", "labels": "label"}
 
         with pytest.raises(typer.Exit):
             send_one(
                 command_context(stack_with(services)),
-                **{options.get(name, name): fields[name] for name in fields},
+                **{OPTIONS.get(name, name): fields[name] for name in fields},
             )
 
         [[body]] = bodies(services)
@@ -578,11 +577,8 @@ class TestDelivery:
     ) -> None:
         given = requests(2)
         harness.give(CreateTicket.parse(given[0].body), 7)
-        outputs = {"CreateTicketQueueUrl": "source", **harness.outputs}
-        clients = {"sqs": harness.services.sqs, "dynamodb": harness.dynamodb}
-        stack = canned_stack(outputs, **clients)
 
-        status = Delivery(stack, timeout=0).run(given)
+        status = Delivery(harness, timeout=0).run(given)
 
         assert status == Status.FOUND
         ended = capsys.readouterr()

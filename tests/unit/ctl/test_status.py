@@ -7,14 +7,15 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-import typer
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
+from pydantic.alias_generators import to_pascal
 from rich.cells import cell_len
 from rich.text import Text
 
-from tests.support.canned_aws import aws_client
-from tests.support.ctl_process import canned_stack, command_context
+from tests.support.canned_aws import aws_client, client_error, failing
+from tests.support.ctl_process import canned_stack, command_context, exit_status
+from tests.support.model_services import ModelServices
 from tests.support.rights import granted
 from ticketctl.aws.stack import Stack
 from ticketctl.commands.status import status
@@ -27,6 +28,9 @@ TOPIC, ALARM_TOPIC = "arn:aws:sns:x:1:tickets", "arn:aws:sns:x:1:alarms"
 ALIAS = "arn:aws:lambda:x:1:function:worker:live"
 GONE = "ResourceNotFoundException"
 MAPPING = "2d5043e3-c152-4a31-b849-784dabf650b4"
+CONFIRMED = {f"{ALARM_TOPIC}:1": "a@b.c"}
+MODELLED = {"sqs": "get_queue_attributes", "sns": "list_subscriptions_by_topic"}
+"""The call of each service that the model answers."""
 
 
 def alarm(
@@ -39,10 +43,6 @@ def alarm(
         "ActionsEnabled": enabled,
         "AlarmActions": [ALARM_TOPIC] * notifies,
     }
-
-
-def subscription(arn: str = f"{ALARM_TOPIC}:1") -> dict[str, str]:
-    return {"SubscriptionArn": arn, "Endpoint": "a@b.c"}
 
 
 @dataclass
@@ -59,8 +59,8 @@ class Account:
     weights: dict[str, float] = field(default_factory=dict)
     has_alias: bool = True
     has_mapping: bool = True
-    addresses: list[dict[str, str]] | None = None
-    """Subscriptions to the alarm topic; None if there is no such topic."""
+    addresses: dict[str, str] | None = None
+    """By their subscriptions to the alarm topic; None if there is no such topic."""
     removed: tuple[str, ...] = ()
     """Alarms that an update has removed from the stack."""
     ages: tuple[float, ...] = (0.0,)
@@ -68,12 +68,19 @@ class Account:
     refuses: str = ""
     """A service to which the caller has no right."""
     calls: set[str] = field(default_factory=set)
+    services: ModelServices = field(default_factory=ModelServices)
 
     def stack(self) -> Stack:
-        """Return the stack, whose services answer once."""
-        answers = [*self._sqs(), *self._lambda(), *self._cloudformation()]
-        answers += [*self._cloudwatch(), *self._sns()]
+        """Return the stack, whose stubs answer once."""
+        for _ in range(self.dead):
+            self.services.queues["dead"].send("{}")
+        self.services.subscriptions |= self.addresses or {}
+        modelled = {service: getattr(self.services, service) for service in MODELLED}
+        if call := MODELLED.get(self.refuses):
+            refusal = failing(client_error("AccessDenied"))
+            modelled[self.refuses].before[call] = [refusal, refusal]
         clients: dict[str, Stubber] = {}
+        answers = [*self._lambda(), *self._cloudformation(), *self._cloudwatch()]
         for service, operation, answer in answers:
             stubber = clients.setdefault(service, Stubber(aws_client(service)))
             if service == self.refuses:
@@ -86,31 +93,15 @@ class Account:
             event = f"before-parameter-build.{service}.*"
             stubber.client.meta.events.register(event, self._note)
         outputs = {
-            "CreateTicketQueueUrl": "create",
+            "CreateTicketQueueUrl": "source",
             "DeadLetterQueueUrl": "dead",
             "AssignmentsTopicArn": TOPIC,
             "WorkerFunctionName": "worker",
         }
-        return canned_stack(outputs, **clients)
+        return canned_stack(outputs, **clients, **modelled)
 
     def _note(self, model: Any, **_: Any) -> None:
         self.calls.add(f"{model.service_model.service_name}:{model.name}")
-
-    def _sqs(self) -> list[tuple[str, str, Any]]:
-        names = ("", "Delayed", "NotVisible")
-        return [
-            (
-                "sqs",
-                "get_queue_attributes",
-                {
-                    "Attributes": {
-                        f"ApproximateNumberOfMessages{name}": str(n)
-                        for name, n in zip(names, counts, strict=True)
-                    }
-                },
-            )
-            for counts in ((self.dead, 0, self.dead), (3, 2, 1))
-        ]
 
     def _lambda(self) -> list[tuple[str, str, Any]]:
         mapping = {"State": self.state, "FunctionArn": self.leads_to}
@@ -168,12 +159,6 @@ class Account:
         alarms = [("cloudwatch", "describe_alarms", page) for page in paged(pages)]
         return [ages, *alarms]
 
-    def _sns(self) -> list[tuple[str, str, Any]]:
-        page = {"Subscriptions": self.addresses}
-        if self.addresses is None:
-            return []
-        return [("sns", "list_subscriptions_by_topic", page)]
-
 
 def halves(items: list[Any]) -> list[list[Any]]:
     return [items[: len(items) // 2], items[len(items) // 2 :]]
@@ -187,10 +172,17 @@ class TestCounts:
     """SQS's counts, and the alarms of the stack."""
 
     def test_messages_are_counted_by_what_they_wait_for(self) -> None:
-        found = status_of(Account(dead=5).stack())
+        account = Account(dead=5)
+        stack, queues = account.stack(), account.services.queues
+        for _ in range(4):
+            queues["source"].send("{}")
+        queues["source"].receive(1)
+        queues["dead"].receive(2)
 
-        assert found["queue"] == {"waiting": 3, "delayed": 2, "in_flight": 1}
-        assert found["dead_letters"] == 10
+        found = status_of(stack)
+
+        assert found["queue"] == {"waiting": 3, "delayed": 0, "in_flight": 1}
+        assert found["dead_letters"] == 5
 
     def test_alarms_are_those_that_the_stack_created(self) -> None:
         """Their number is the template's own; another stack's do not count."""
@@ -282,25 +274,21 @@ PROBLEMS: dict[str, tuple[Account, str]] = {
     "elsewhere": (Account(leads_to=f"{ALIAS}s"), f"the mapping leads to {ALIAS}s"),
     "alias deleted": (Account(has_alias=False), f"the mapping leads to {ALIAS}"),
     "unconfirmed": (
-        Account(addresses=[subscription(), subscription("PendingConfirmation")]),
+        Account(addresses=CONFIRMED | {"PendingConfirmation": "a@b.c"}),
         "a@b.c has not confirmed",
     ),
-    "nobody": (Account(addresses=[]), "nobody subscribes to the alarm topic"),
+    "nobody": (Account(addresses={}), "nobody subscribes to the alarm topic"),
 }
 WELL = {
     "well": Account(),
     "canary": Account(weights={"8": 0.1}),
-    "confirmed": Account(addresses=[subscription()]),
+    "confirmed": Account(addresses=CONFIRMED),
 }
 
 
 def ended(account: Account, *, check: bool = True) -> int:
     """Return how the command ends."""
-    try:
-        status(command_context(account.stack()), check=check, as_json=True)
-    except typer.Exit as end:
-        return end.exit_code
-    return 0
+    return exit_status(status, account.stack(), check=check, as_json=True)
 
 
 class TestCheck:
@@ -332,12 +320,17 @@ class TestCheck:
 
 
 def test_status_needs_the_rights_of_its_row_and_no_other() -> None:
-    account = Account(addresses=[subscription()])
+    account = Account(addresses=CONFIRMED)
 
     status_of(account.stack())
 
     # The command has found the stack before.
-    assert account.calls == granted("status") - {"cloudformation:DescribeStacks"}
+    calls = account.calls | {
+        f"{service}:{to_pascal(call)}"
+        for service in MODELLED
+        for call in getattr(account.services, service).requests
+    }
+    assert calls == granted("status") - {"cloudformation:DescribeStacks"}
 
 
 UNKNOWN: dict[str, tuple[str, set[str]]] = {
@@ -360,7 +353,7 @@ class TestMissingRight:
     def test_rest_is_shown_when_a_service_refuses(self, service: str) -> None:
         name, unknown = UNKNOWN[service]
 
-        found = status_of(Account(refuses=service, addresses=[]).stack())
+        found = status_of(Account(refuses=service, addresses={}).stack())
 
         assert {part for part in found if found[part] is None} == unknown
         lines = [*lines_of(found)]

@@ -12,7 +12,8 @@ from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ConnectionClosedError
 from hypothesis import given
 
-from simulation.aws.items import size_of
+from simulation.aws.items import Item, size_of
+from simulation.aws.tables import KEYS, TICKETS
 from tests.support.builders import (
     ASSIGNED_AT,
     SALT,
@@ -23,6 +24,7 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
+from tests.support.model_services import ModelServices
 from tests.support.sample_messages import DOOR, FULL, SAMPLES
 from tests.support.schema_values import REQUESTS
 from ticket_numbering.adapters import cancellation_reasons
@@ -89,13 +91,9 @@ RECORD: dict[str, Any] = {
     "expires_at": {"N": "1800000000"},
     "chain": {"S": CHAIN},
 }
+SOUND = RECORD | {"id": {"S": "PROJ#order-8"}}
 RECORDED = TAKEN | {"Item": RECORD}
 TAKER = Head(1, ASSIGNED_AT, CHAIN)
-LAST = {
-    "number": {"N": "41"},
-    "assigned_at": {"S": ASSIGNED_AT},
-    "chain": {"S": CHAIN},
-}
 ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT, CHAIN)
 UNKNOWN = Slot(Reason.UNKNOWN, Reason.UNKNOWN)
 
@@ -179,13 +177,18 @@ class WatchedClient:
         return getattr(self.client, name)
 
 
-def store_on(
-    *answers: Answer, attempts: int = 1, **options: int
-) -> tuple[DynamoDBTicketStore, Wire]:
+def store_on(*answers: Answer, attempts: int = 1) -> tuple[DynamoDBTicketStore, Wire]:
     """Return a store, and the wire on which it gets these answers."""
     client = aws_client("dynamodb", attempts)
     wire = Wire(client, answers)
-    return DynamoDBTicketStore(client, "tickets", "keys", **options), wire
+    return DynamoDBTicketStore(client, TICKETS, KEYS), wire
+
+
+def store_of(*items: Item, **options: int) -> tuple[DynamoDBTicketStore, Any]:
+    """Return a store on the model's tables with these items, and its client."""
+    dynamodb = ModelServices().dynamodb
+    dynamodb.put(*items)
+    return DynamoDBTicketStore(dynamodb, TICKETS, KEYS, **options), dynamodb
 
 
 def cancelled(*reasons: Mapping[str, Any]) -> Reply:
@@ -203,9 +206,10 @@ def slots_of(count: int, *reasons: Mapping[str, Any]) -> list[Slot]:
     return list(answer.slots)
 
 
-def puts_of(wire: Wire) -> list[dict[str, Any]]:
+def puts_of(dynamodb: Any) -> list[Any]:
     """Return the puts of the only transaction."""
-    [request] = wire.requests
+    [request] = dynamodb.requests["transact_write_items"]
+    assert request.keys() == {"TransactItems"}
     return [action["Put"] for action in request["TransactItems"]]
 
 
@@ -225,42 +229,39 @@ class TestHead:
     """The head is read consistently, at the price of one item."""
 
     @pytest.mark.parametrize(
-        ("items", "head"),
+        ("item", "head"),
         cases(
             {
-                "no-ticket": ([], Head()),
-                "highest": ([{"number": {"N": str(10**15)}}], Head(10**15, "")),
-                "ticket": ([LAST], Head(41, ASSIGNED_AT, CHAIN)),
+                "highest": (ticket_id("PROJ", 10**15), Head(10**15, "")),
                 "later-release": (
-                    [LAST | {"chain": {"S": "v12:a_-"}}],
-                    Head(41, ASSIGNED_AT, "v12:a_-"),
+                    TICKET | {"chain": {"S": "v12:a_-"}},
+                    replace(TAKER, chain="v12:a_-"),
                 ),
-                "external": ([LAST | EXTERNAL], Head(41, None, CHAIN)),
-                "bare": ([{"number": {"N": "41"}}], Head(41, "")),
+                "external": (TICKET | EXTERNAL, replace(TAKER, assigned_at=None)),
                 "other-types": (
-                    [LAST | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}}],
-                    Head(41, ""),
+                    TICKET | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}},
+                    Head(1, ""),
                 ),
-                "no-chain": ([LAST | {"chain": {"S": "chain"}}], Head(41, ASSIGNED_AT)),
+                "no-chain": (TICKET | {"chain": {"S": "chain"}}, Head(1, ASSIGNED_AT)),
                 "long-chain": (
-                    [LAST | {"chain": {"S": "v1:" + "a" * 87}}],
-                    Head(41, ASSIGNED_AT),
+                    TICKET | {"chain": {"S": "v1:" + "a" * 87}},
+                    Head(1, ASSIGNED_AT),
                 ),
                 "chain-and-line-break": (
-                    [LAST | {"chain": {"S": CHAIN + "\n"}}],
-                    Head(41, ASSIGNED_AT),
+                    TICKET | {"chain": {"S": CHAIN + "\n"}},
+                    Head(1, ASSIGNED_AT),
                 ),
             }
         ),
     )
     def test_head_is_the_item_with_the_highest_sort_key(
-        self, items: list[Any], head: Head
+        self, item: Item, head: Head
     ) -> None:
         """Whatever another program wrote there, it fails no request."""
-        store, wire = store_on(Reply({"Items": items}))
+        store, dynamodb = store_of(item)
 
         assert store.head("PROJ") == head
-        assert wire.requests == [
+        assert dynamodb.requests["query"] == [
             {
                 "TableName": "tickets",
                 "KeyConditionExpression": "project_id = :project",
@@ -283,22 +284,20 @@ class TestRecorded:
     """Recorded assignments are read consistently, in one call."""
 
     def test_read_keys_asks_for_every_key_consistently(self) -> None:
-        store, wire = store_on(Reply({"Responses": {"keys": []}}))
+        store, dynamodb = store_of()
         keys = [RequestKey("PROJ", str(number)) for number in range(MAX_KEYS_PER_READ)]
 
         assert store.read_keys(keys) == {}
-        [table] = [request["RequestItems"]["keys"] for request in wire.requests]
-        assert table["ConsistentRead"] is True
-        assert table["Keys"] == [{"id": {"S": f"PROJ#{key}"}} for _, key in keys]
+        ids = [{"id": {"S": f"PROJ#{key}"}} for _, key in keys]
+        assert dynamodb.requests["batch_get_item"] == [
+            {"RequestItems": {"keys": {"Keys": ids, "ConsistentRead": True}}}
+        ]
 
     @pytest.mark.parametrize("damage", DAMAGES)
     def test_read_keys_finds_the_neighbours_when_a_record_is_damaged(
         self, damage: dict[str, Any]
     ) -> None:
-        sound = RECORD | {"id": {"S": "PROJ#order-8"}}
-        store, _ = store_on(
-            Reply({"Responses": {"keys": [damaged_record(damage), sound]}})
-        )
+        store, _ = store_of(damaged_record(damage), SOUND)
         other = RequestKey("PROJ", "order-8")
 
         found = store.read_keys([KEY, other])
@@ -325,21 +324,19 @@ class TestTransactionalRead:
     """Records are read for certain in a transaction."""
 
     def test_transactional_read_leaves_out_keys_without_a_record_only(self) -> None:
-        damaged = damaged_record({"number": None})
-        answers = [{}, {"Item": RECORD}, {"Item": damaged}]
-        store, wire = store_on(Reply({"Responses": answers}))
-        keys = [RequestKey("PROJ", name) for name in ("none", "order-7", "damaged")]
+        store, dynamodb = store_of(SOUND, damaged_record({"number": None}))
+        keys = [RequestKey("PROJ", name) for name in ("none", "order-8", "order-7")]
 
         found = store.read_keys_in_transaction(keys)
 
         assert found.keys() == {*keys[1:]}
         assert found[keys[1]] == ASSIGNMENT
         assert_is_damaged(found[keys[2]])
-        [request] = wire.requests
-        assert [part["Get"] for part in request["TransactItems"]] == [
-            {"TableName": "keys", "Key": {"id": {"S": f"PROJ#{key}"}}}
+        gets = [
+            {"Get": {"TableName": "keys", "Key": {"id": {"S": f"PROJ#{key}"}}}}
             for _, key in keys
         ]
+        assert dynamodb.requests["transact_get_items"] == [{"TransactItems": gets}]
 
     @pytest.mark.parametrize(
         ("reply", "error"),
@@ -375,7 +372,7 @@ class TestBlockRequest:
 
     def test_write_block_puts_each_ticket_and_its_key(self) -> None:
         """Whoever reads the key's record alone can test no guess of the text."""
-        store, wire = store_on(Reply())
+        store, dynamodb = store_of()
         fields = FULL | {"project_id": "PROJ", "idempotency_key": "order-7"}
         request = create_ticket(**fields)
         fields.pop("max_number")
@@ -390,8 +387,7 @@ class TestBlockRequest:
         }
 
         assert store.write_block(chained) == Committed()
-        assert wire.requests[0].keys() == {"TransactItems", "ClientRequestToken"}
-        assert puts_of(wire) == [
+        assert puts_of(dynamodb) == [
             {
                 "TableName": "tickets",
                 "Item": written | numbered | {"salt": {"S": SALT}},
@@ -411,20 +407,20 @@ class TestBlockRequest:
         ]
 
     def test_write_block_leaves_out_what_a_request_leaves_at_its_default(self) -> None:
-        store, wire = store_on(Reply())
+        store, dynamodb = store_of()
 
         store.write_block(block_of([create_ticket()]))
 
-        ticket, _ = puts_of(wire)
+        ticket, _ = puts_of(dynamodb)
         assert ticket["Item"]["priority"] == {"S": "medium"}
         assert not ticket["Item"].keys() & {"description", "reporter", "labels"}
 
     def test_write_block_sets_an_expiry_of_keys_alone_when_asked_for(self) -> None:
-        store, wire = store_on(Reply(), retention_days=90)
+        store, dynamodb = store_of(retention_days=90)
 
         store.write_block(block_of(create_tickets(1)))
 
-        ticket, key = puts_of(wire)
+        ticket, key = puts_of(dynamodb)
         assigned = int(datetime(2026, 11, 21, 6, tzinfo=UTC).timestamp())
         assert key["Item"]["expires_at"] == {"N": str(assigned + 90 * 24 * 60 * 60)}
         assert "expires_at" not in ticket["Item"]
@@ -593,7 +589,7 @@ class TestFailure:
         self, number: str
     ) -> None:
         """Another program put the item there; the next number would be wrong, too."""
-        store, _ = store_on(Reply({"Items": [{"number": {"N": number}}]}))
+        store, _ = store_of(TICKET | {"number": {"N": number}})
 
         with pytest.raises(DamagedSequenceError, match=rf"PROJ has .* {number}$"):
             store.head("PROJ")
@@ -602,7 +598,7 @@ class TestFailure:
         """Botocore builds them at first use without a lock; threads would race."""
         client: Any = WatchedClient(aws_client("dynamodb"))
         Wire(client, [cancelled(CONFLICT, NONE)] * 2)
-        store = DynamoDBTicketStore(client, "tickets", "keys")
+        store = DynamoDBTicketStore(client, TICKETS, KEYS)
 
         for _ in range(2):
             store.write_block(block_of(create_tickets(1)))

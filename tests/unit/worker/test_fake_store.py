@@ -13,6 +13,7 @@ from tests.support.builders import block_of, create_ticket
 from tests.support.fakes import FakeTicketStore
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS
 from ticket_numbering.allocation.store import BlockRefused
+from ticket_numbering.contract.dynamodb_items import ticket_id
 
 TIMES: Final = ("2026-11-20T18:30:00.123Z", "2026-11-21T06:00:00.000Z")
 
@@ -58,9 +59,8 @@ def test_fake_store_answers_as_the_adapter_whatever_is_written(
     store = backend.store()
     fake.external["P"] |= external
     for number in external:
-        item = {"project_id": {"S": "P"}, "number": {"N": str(number)}}
-        item["origin"] = {"S": "elsewhere"}
-        backend.dynamodb.put_item(TableName=backend.tickets, Item=item)
+        origin = {"origin": {"S": "elsewhere"}}
+        backend.dynamodb.put(ticket_id("P", number) | origin)
 
     for project, requests, distance, time in writes:
         head = store.head(project)
