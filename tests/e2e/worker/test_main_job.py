@@ -118,24 +118,16 @@ class TestNothingLost:
         assert letter.attributes["SentTimestamp"].isdigit()
         assert system.audit(project).numbers == (1, 2)
 
-    def test_refusal_is_announced_with_attributes_for_filters_when_the_cap_is_reached(
+    def test_refusal_is_announced_when_the_cap_is_reached(
         self, system: System, project: str
     ) -> None:
-        sent = system.send(*[ticket_fields(project, max_number=2) for _ in range(3)])
+        """A number for each request below it, and no dead letter."""
+        system.send(*[ticket_fields(project, max_number=2) for _ in range(3)])
 
         assert system.problems() == []
         assert system.audit(project).numbers == (1, 2)
         assert system.own_dead_letters() == []
-        [refusal] = system.refusals(project)
-        assert refusal["source"] == system.stack.outputs["EventSource"]
-        [message] = [one for one in system.announced if refusal["id"] in one.body]
-        [late] = [one for one in sent if one.message_id in refusal["id"]]
-        assert message.attributes == {
-            "event_type": "ticket-numbering.TicketRefused.v1",
-            "project_id": project,
-            "idempotency_key": late.fields["idempotency_key"],
-            "error_type": "SequenceFullError",
-        }
+        assert len(system.refusals(project)) == 1
 
     def test_poison_is_moved_whole_when_no_room_is_left_for_the_reason(
         self, system: System
