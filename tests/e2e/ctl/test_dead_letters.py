@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import System, wait_until
-from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from tests.support.proxy import Action, sns_proxy
@@ -147,7 +146,7 @@ def test_number_is_announced_when_its_dead_letter_is_redriven(
     with (
         sns_proxy(system.stack, Action.REFUSE) as sns,
         system.queue_attributes(
-            VisibilityTimeout="2", RedrivePolicy=redrive_policy(system, after=2)
+            VisibilityTimeout="2", RedrivePolicy=system.redrive_policy(after=2)
         ),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
     ):

@@ -103,26 +103,6 @@ class TestOrder:
         assert system.replays(project)[0]
 
 
-class TestReplays:
-    """A request sent again keeps its number, and is announced again."""
-
-    def test_replay_is_announced_again_at_once_with_the_same_event(
-        self, system: System, project: str
-    ) -> None:
-        """Within the five minutes in which the topic drops an id that it has seen."""
-        message, other = ticket_fields(project), ticket_fields(project)
-        system.send(message)
-        numbered(system, project, 1)
-
-        system.send(message, other, message)
-
-        numbers = [number for _, number in numbered(system, project, 3)]
-        assert (numbers[0], {*numbers}) == (1, {1, 2})
-        events = system.events(project)
-        assert events.count(events[0]) >= 2
-        assert system.audit(project).numbers == (1, 2)
-
-
 def documented_mover() -> Callable[[Any, str, str], None]:
     names = runpy.run_path(str(ROOT / "docs" / "examples" / "move_messages.py"))
     mover: Callable[[Any, str, str], None] = names["move"]
