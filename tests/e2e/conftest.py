@@ -180,6 +180,10 @@ class System:
         verdict = judge(self.observed())
         return [*verdict.missing, *verdict.wrong]
 
+    def redrive_policy(self, *, after: int) -> str:
+        arn = self.stack.outputs["DeadLetterQueueArn"]
+        return json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": str(after)})
+
     @contextmanager
     def queue_attributes(self, **attributes: str) -> Iterator[None]:
         sqs, url = self.stack.client("sqs"), self.stack.outputs["CreateTicketQueueUrl"]

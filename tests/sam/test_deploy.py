@@ -19,6 +19,7 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.support.builders import ticket_fields
 from tests.support.template_loader import source
+from tests.unit.template.test_template import REPLACEABLE
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
@@ -29,13 +30,6 @@ from ticketctl.local.stack import LocalStack
 CONFIGURATION = "--config-file", str(ROOT / "samconfig.toml")
 DEV = "--config-env", "dev"
 STACK = "ticket-numbering-dev"
-
-HOLDS_DATA = {
-    "AWS::SQS::Queue",
-    "AWS::DynamoDB::Table",
-    "AWS::SNS::Topic",
-    "AWS::Logs::LogGroup",
-}
 
 
 @dataclass
@@ -88,7 +82,7 @@ class Account:
         return {
             resource["LogicalResourceId"]: resource["PhysicalResourceId"]
             for resource in answer["StackResources"]
-            if resource["ResourceType"] in HOLDS_DATA
+            if resource["ResourceType"] not in REPLACEABLE
         }
 
     def stack(self) -> LocalStack:

@@ -10,7 +10,6 @@ from typing import Final
 import pytest
 
 from tests.e2e.conftest import System
-from tests.e2e.worker.test_main_job import redrive_policy
 from tests.support.fault_proxy import fault_proxy
 from tests.support.fault_run import REPEATS, SEED_VARIABLE, TICKETS, Load, Run
 from tests.support.faults import DECKS
@@ -39,7 +38,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     with local_stack(parameters) as stack, fault_proxy(stack, seed) as proxy:
         system = System(stack, subscribe(stack, "faults"))
         run = Run(seed, Load.of(seed), system, proxy)
-        policy = redrive_policy(system, after=MAX_RECEIVES)
+        policy = system.redrive_policy(after=MAX_RECEIVES)
         with (
             system.queue_attributes(
                 VisibilityTimeout=str(VISIBILITY_SECONDS), RedrivePolicy=policy

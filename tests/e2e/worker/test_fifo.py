@@ -54,13 +54,6 @@ def in_order(*messages: dict[str, Any]) -> list[tuple[str, int]]:
     return [(message["idempotency_key"], n) for n, message in enumerate(messages, 1)]
 
 
-def send_raw(system: System, body: str, **more: str) -> None:
-    """Send as a producer does that leaves repeats to the queue."""
-    url = system.stack.outputs["CreateTicketQueueUrl"]
-    sqs = system.stack.client("sqs")
-    sqs.send_message(QueueUrl=url, MessageBody=body, **more)
-
-
 class TestOrder:
     """Number order is arrival order, and announcements come in it."""
 
@@ -108,42 +101,6 @@ class TestOrder:
             came = numbered(system, project, 2)
         assert [*dict.fromkeys(came)] == in_order(*messages)
         assert system.replays(project)[0]
-
-
-class TestReplays:
-    """A request sent again keeps its number, and is announced again."""
-
-    def test_replay_is_announced_again_at_once_with_the_same_event(
-        self, system: System, project: str
-    ) -> None:
-        """Within the five minutes in which the topic drops an id that it has seen."""
-        message, other = ticket_fields(project), ticket_fields(project)
-        system.send(message)
-        numbered(system, project, 1)
-
-        system.send(message, other, message)
-
-        numbers = [number for _, number in numbered(system, project, 3)]
-        assert (numbers[0], {*numbers}) == (1, {1, 2})
-        events = system.events(project)
-        assert events.count(events[0]) >= 2
-        assert system.audit(project).numbers == (1, 2)
-
-    def test_same_bytes_are_dropped_and_another_ticket_of_the_key_is_not(
-        self, system: System, project: str
-    ) -> None:
-        """The queue recognizes the body, so nothing that is new is lost in silence."""
-        message = ticket_fields(project)
-        other = json.dumps(message | {"title": "Another"})
-
-        for body in (json.dumps(message), json.dumps(message), other):
-            send_raw(system, body, MessageGroupId=project)
-
-        assert numbered(system, project, 1) == in_order(message)
-        [letter] = system.wait_for(lambda: system.dead_letters)
-        assert letter.body == other
-        assert letter.attributes["ErrorType"] == "IdempotencyMismatchError"
-        assert system.replays(project) == [False]
 
 
 def documented_mover() -> Callable[[Any, str, str], None]:

@@ -99,12 +99,11 @@ class TestEdited:
     """The new body takes the dead letter's place, or nothing happens."""
 
     def test_new_body_is_sent_when_only_its_cap_is_raised(self) -> None:
-        """The cap is no part of the ticket, and the reason of the refusal."""
+        """The cap is no part of the ticket."""
         capped, raised = (
             json.dumps(ticket_fields("PROJ", "k-1", max_number=cap)) for cap in (5, 50)
         )
-        full = dead_letter(body=capped, ErrorType="SequenceFullError")
-        harness = Harness.of(full)
+        harness = Harness.of(dead_letter(body=capped))
 
         edit(harness.context, harness.ids[0], body=typed(raised))
 

@@ -1,9 +1,13 @@
 """The settings and the failures of what installs packages."""
 
+from pathlib import Path
 from typing import Final
 
 import pytest
 
+from ticketctl.cli.errors import ToolError
+from ticketctl.local.artifact import build_artifact
+from ticketctl.local.emulator import running_emulator
 from ticketctl.local.environments import reason, uv_variables
 
 LISTED: Final = """\
@@ -95,3 +99,13 @@ class TestReason:
         self, output: str, expected: str
     ) -> None:
         assert reason(output) == expected
+
+    def test_set_up_step_is_named_when_an_interpreter_is_missing(
+        self, tmp_path: Path
+    ) -> None:
+        missing = tmp_path / "python"
+
+        with pytest.raises(ToolError, match="make setup"):
+            build_artifact(build_directory=tmp_path, python=missing)
+        with pytest.raises(ToolError, match="make setup"), running_emulator(missing):
+            pytest.fail("started")

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.support.template_loader import Json, deployed, properties, the_only
+from tests.unit.template.test_template import QUEUES, TOPIC
 
-QUEUES = ["CreateTicketQueue", "CreateTicketDeadLetterQueue"]
-TOPIC = "AssignmentsTopic"
 MAPPING = "NumberingWorkerCreateTicketMessages"
 
 OF_ANY_QUEUE = {"QueueName", "FifoQueue", "DeduplicationScope", "FifoThroughputLimit"}

@@ -33,6 +33,7 @@ from ticket_numbering.contract.errors import (
     DeadLetterError,
     IdempotencyMismatchError,
     NotAttemptedError,
+    SequenceFullError,
     StoreThrottledError,
 )
 from ticket_numbering.worker.ports import DeadLetter
@@ -133,7 +134,7 @@ class TestAnswersSoFar:
         assert early == [
             *("QUIET-2", "QUIET-1"),
             f"refused/{invalid.message_id}/InvalidMessageError/body",
-            f"refused/{full.message_id}/SequenceFullError/max_number",
+            f"refused/{full.message_id}/{SequenceFullError.__name__}/max_number",
         ]
         assert last == ["HOT-1"]
         assert (at, system.dead_letters.times) == (START, [later])

@@ -24,6 +24,7 @@ from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
+    SequenceFullError,
     StoreRefusedError,
     StoreUnavailableError,
     TransientError,
@@ -307,7 +308,7 @@ class TestOutcomeLines:
         first, second = function.lines()
         assert (first["level"], first["message"]) == ("INFO", "record refused")
         assert first["outcome"] == Refused.outcome
-        assert first["error_type"] == "SequenceFullError"
+        assert first["error_type"] == SequenceFullError.__name__
         assert (first["field"], first["project_id"]) == ("max_number", "PROJ")
         assert second["outcome"] == Retry.outcome
         assert second["error_type"] == "AnnouncementError"

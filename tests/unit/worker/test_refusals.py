@@ -92,14 +92,17 @@ class TestEvent:
 
     def test_envelope_has_a_group_of_its_own(self, system: System) -> None:
         """On a FIFO topic a refusal never blocks the project's numbers."""
-        system.handle(invalid())
+        system.handle(invalid(idempotency_key="k-1"))
 
         [announced] = system.publisher.announced
         entry = announced.entry(fifo=True)
         assert entry["MessageGroupId"] == "refused/PROJ"
         assert entry["MessageDeduplicationId"] == announced.event.id
-        assert entry["MessageAttributes"].keys() == {
-            *("event_type", "project_id", "idempotency_key", "error_type")
+        assert announced.attributes == {
+            "event_type": "ticket-numbering.TicketRefused.v1",
+            "project_id": "PROJ",
+            "idempotency_key": "k-1",
+            "error_type": "InvalidMessageError",
         }
 
     @pytest.mark.parametrize("sent", ["", "0", "9" * 19])
