@@ -4,12 +4,13 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import System, wait_until
+from tests.e2e.conftest import PATIENCE_SECONDS, System, wait_until
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from tests.support.proxy import Action, sns_proxy
@@ -43,9 +44,9 @@ class DeadLetters:
 
     def visible(self) -> dict[str, str]:
         """Return the bodies of those that anybody can receive now, by id."""
-        receiver, bodies = Receiver(self.sqs, self.url), dict[str, str]()
-        while messages := receiver.receive():
-            bodies |= {message["MessageId"]: message["Body"] for message in messages}
+        receiver = Receiver(self.sqs, self.url)
+        messages = chain.from_iterable(receiver.receive_all(PATIENCE_SECONDS))
+        bodies = {message["MessageId"]: message["Body"] for message in messages}
         receiver.give_back()
         return bodies
 

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,9 @@ from tests.support.audit_tables import (
     only,
     sequence,
 )
+from tests.support.builders import create_ticket
 from tests.support.cases import plain_id
+from tests.support.command_harness import Harness
 from tests.support.fakes import Clock
 from ticket_numbering.contract.dynamodb_items import (
     ERASED,
@@ -40,7 +43,8 @@ from ticketctl.aws.items import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
-from ticketctl.cli.errors import InputError
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.commands.audit import audit
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
@@ -689,3 +693,13 @@ def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is() -> None:
 
     whole, single = said[SEGMENTS * 2 + 1], said[-1]
     assert whole == f"{single} of about 2 and 2"
+
+
+def test_audit_takes_its_time_when_its_command_has_a_rate(harness: Harness) -> None:
+    harness.give(create_ticket(), 1)
+    started = time.monotonic()
+
+    ended = harness.call(audit, rate=5)
+
+    assert ended.status == Status.OK
+    assert time.monotonic() - started > 1 / 5
