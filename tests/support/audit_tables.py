@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from simulation.aws.items import Address, Item, key_of
 from simulation.aws.tables import SCHEMA
 from tests.support.model_services import InTurn, ModelServices
@@ -16,6 +18,9 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.table_reader import TableReader
 
 NOW = datetime.now(UTC).isoformat()
+
+BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
+"""Of everything, and of the project A alone."""
 
 
 def _address(key: tuple[object, ...]) -> Address:
@@ -89,6 +94,12 @@ def audited(tables: Any, *projects: str, **plan: Any) -> AuditReport:
     return audit_tables(reader, AuditPlan("tickets", "keys", projects, **plan))
 
 
+def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
+    """Return the kinds and the numbers of an audit's findings."""
+    findings = audited(tables, *projects, **plan).findings
+    return [(finding.kind, *finding.numbers) for finding in findings]
+
+
 def sequence(*numbers: int, seeds: Iterable[tuple[int, int]] = ()) -> Tables:
     """Return tables of the project A with these numbers.
 
@@ -131,14 +142,6 @@ MISSING = {
     ),
 }
 """Tables, and their missing numbers: the kind, the first and the last."""
-
-
-def missing(report: AuditReport) -> tuple[tuple[Kind, int, int], ...]:
-    return tuple(
-        (finding.kind, finding.numbers[0], finding.numbers[1])
-        for finding in report.findings
-        if finding.kind in {Kind.GAP, Kind.UNFINISHED_SEED}
-    )
 
 
 def only(report: AuditReport) -> ProjectAudit:

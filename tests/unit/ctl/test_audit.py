@@ -9,23 +9,24 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Barrier
 
-import boto3
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
 from simulation.aws.faults import Fault
 from tests.support.audit_tables import (
+    BOTH_WAYS,
     MISSING,
     Tables,
     audited,
-    missing,
+    found,
     only,
     sequence,
 )
 from tests.support.builders import create_ticket
 from tests.support.cases import plain_id
 from tests.support.command_harness import Harness
+from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from ticket_numbering.contract.dynamodb_items import (
     ERASED,
@@ -41,13 +42,9 @@ from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_projects, print_report, report_json
 from ticketctl.aws.items import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
-
-BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
-
 
 PATIENCE_SECONDS = 60
 
@@ -80,22 +77,7 @@ class TestSequences:
     def test_missing_numbers_are_found_as_ranges(
         self, tables: Tables, expected: tuple[tuple[Kind, int, int], ...]
     ) -> None:
-        report = audited(tables)
-
-        assert missing(report) == expected
-        assert len(report.findings) == len(expected)
-
-    def test_numbers_are_explained_when_both_neighbours_are_external(
-        self,
-    ) -> None:
-        tables = sequence(1, 2, seeds=[(3, 10), (10, 10)])
-        tables.both("A", 5, origin="elsewhere")
-
-        project = only(audited(tables))
-
-        assert project.is_clean
-        assert project.external == len(range(3, 11))
-        assert project.tickets == len([1, 2, 5])
+        assert found(tables) == [*expected]
 
     @pytest.mark.parametrize(
         ("imported", "expected"),
@@ -201,11 +183,11 @@ class TestKeys:
         tables.both("B", 1)
         spoil(tables)
 
-        found = audited(tables, *projects).findings
+        findings = audited(tables, *projects).findings
 
         is_of_key = expected.kind in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
         is_seen = not (projects and is_of_key)
-        assert found == ([expected] if is_seen else [])
+        assert findings == ([expected] if is_seen else [])
 
     def test_only_the_project_is_read_when_it_is_named(self) -> None:
         tables = sequence(1, 2)
@@ -290,9 +272,7 @@ class TestMalformedItems:
         tables.key("A", 2, "key-2", fingerprint="")
         tables.key("A", 3, "key-3")
 
-        found = audited(tables).findings
-
-        kinds = {finding.kind for finding in found}
+        kinds = {kind for kind, *_ in found(tables)}
         assert kinds == {Kind.MALFORMED, Kind.KEY_WITHOUT_TICKET}
 
     def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(self) -> None:
@@ -620,9 +600,9 @@ class TestReport:
         shown: str,
     ) -> None:
         monkeypatch.setenv("COLUMNS", "200")
-        found = tuple(Finding(Kind.GAP, "A", ends) for ends in gaps)
+        findings = tuple(Finding(Kind.GAP, "A", ends) for ends in gaps)
 
-        print_projects([ProjectAudit("A", findings=found)])
+        print_projects([ProjectAudit("A", findings=findings)])
 
         *_, row, _ = capsys.readouterr().out.splitlines()
         assert row.split("│")[4].strip() == shown
@@ -673,7 +653,7 @@ def test_tables_are_refused_before_they_are_read_when_they_have_other_keys(
     tables: tuple[str, str], key: str
 ) -> None:
     client = sequence(1).dynamodb
-    stack = Stack("numbers", "x", {}, {}, boto3.Session(), {"dynamodb": client})
+    stack = canned_stack({}, dynamodb=client)
 
     with pytest.raises(InputError, match=f"key is {key}, not"):
         audit_stack(stack, AuditPlan(*tables))
@@ -682,8 +662,7 @@ def test_tables_are_refused_before_they_are_read_when_they_have_other_keys(
 
 
 def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is() -> None:
-    clients = {"dynamodb": sequence(1, 2).dynamodb}
-    stack = Stack("numbers", "x", {}, {}, boto3.Session(), clients)
+    stack = canned_stack({}, dynamodb=sequence(1, 2).dynamodb)
     said: list[str] = []
 
     for projects in ((), ("A",)):

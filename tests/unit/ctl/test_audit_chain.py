@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from tests.support.audit_tables import Tables, audited, only
+from tests.support.audit_tables import BOTH_WAYS, Tables, audited, found, only
 from tests.support.builders import (
     block_of,
     create_ticket,
@@ -20,7 +19,7 @@ from tests.support.builders import (
 )
 from tests.support.cases import plain_id
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import Ctl, command_context
+from tests.support.ctl_process import Ctl
 from tests.support.evidence import change, erase, run_verifier, verifier
 from tests.support.seed_items import block_items, imported_items
 from ticket_numbering.allocation.block import Block
@@ -37,8 +36,6 @@ from ticketctl.audit.heads import Head, add_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
-
-BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
 
 def chained(count: int = 5, first: int = 1, previous: str = "") -> Tables:
@@ -64,11 +61,6 @@ def ticket_of(tables: Tables, number: int) -> Any:
 def key_of(tables: Tables, number: int) -> Any:
     key = ticket_of(tables, number)["idempotency_key"]["S"]
     return tables.item(f"A#{key}")
-
-
-def found(tables: Tables, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
-    findings = audited(tables, *projects, **plan).findings
-    return [(finding.kind, *finding.numbers) for finding in findings]
 
 
 def chain_of(tables: Tables, number: int) -> str:
@@ -138,50 +130,36 @@ class TestRuns:
 class TestFalseAlarms:
     """The system's own writes, and its repairs, are no findings."""
 
-    @BOTH_WAYS
-    def test_block_is_no_finding_when_it_was_seen_half_way(
-        self, projects: tuple[str, ...]
-    ) -> None:
-        tables = chained(6)
-        late = {number: ticket_of(tables, number) for number in (3, 4)}
-        for number in late:
-            tables.remove("A", number)
-        tables.on_pause = lambda: tables.put(*late.values())
-
-        assert not found(tables, *projects)
-
     def test_segment_behind_a_gap_does_not_restart_the_chain(self) -> None:
         tables = chained(2)
         add_block(tables, 2, 4)
 
         assert found(tables) == [(Kind.GAP, 3, 3)]
 
-    def test_removed_ticket_is_one_finding(self) -> None:
-        """None fits the chain behind it, which says the same."""
-        tables = chained(5)
-        remove(tables, 3)
-
-        assert found(tables) == [(Kind.GAP, 3, 3)]
-        assert verified(tables) == ["A-4: the number before it is missing"]
-
     def test_run_behind_a_gap_starts_with_the_next_ticket(self) -> None:
+        """None fits the chain behind the gap, which is found as such."""
         tables = chained(6)
         remove(tables, 3)
         change(ticket_of(tables, 5), title="Changed")
 
         assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
+        assert verified(tables)[0] == "A-4: the number before it is missing"
 
-    @pytest.mark.parametrize("changed", [3, 4], ids=["itself", "the next"])
-    def test_ticket_that_shows_late_is_checked_and_the_next_too(
-        self, changed: int
+    @BOTH_WAYS
+    @pytest.mark.parametrize("changed", [3, 4, 5], ids=["first", "last", "next"])
+    def test_block_that_shows_late_is_checked_and_the_next_ticket_too(
+        self, projects: tuple[str, ...], changed: int
     ) -> None:
+        """And is no finding beside what is changed."""
         tables = chained(6)
-        late = ticket_of(tables, 3)
         change(ticket_of(tables, changed), title="Changed")
-        tables.remove("A", 3)
-        tables.on_pause = lambda: tables.put(late)
+        late = [ticket_of(tables, number) for number in (3, 4)]
+        for number in (3, 4):
+            tables.remove("A", number)
+        tables.on_pause = lambda: tables.put(*late)
 
-        assert (Kind.CHANGED, changed, changed) in found(tables)
+        of_text = (Kind.CHANGED, changed, changed), (Kind.DIFFERING, changed)
+        assert found(tables, *projects) == [*of_text]
 
     def test_segments_are_named_when_a_seed_and_an_import_are_between(
         self, capsys: pytest.CaptureFixture[str]
@@ -680,7 +658,7 @@ class TestHeadFiles:
         path = tmp_path / "no-such-directory" / "heads.jsonl"
 
         with pytest.raises(InputError, match="cannot be written"):
-            audit(command_context(harness), save=str(path))
+            harness.call(audit, save=str(path))
 
         assert "the ticket PROJ, 2" in harness.printed.readouterr().out
 
@@ -772,15 +750,16 @@ class TestKeptHeads:
         """Return a file with the head of the harness's only ticket."""
         harness.give(create_ticket("PROJ"), 1)
         path = tmp_path / "heads.jsonl"
-        audit(command_context(harness), save=str(path))
+        harness.call(audit, save=str(path))
         return path
 
     def test_audit_is_clean_when_nobody_changed_the_ticket(
         self, harness: Harness, kept: Path
     ) -> None:
-        audit(command_context(harness), since=str(kept), check=[str(kept)])
+        ended = harness.call(audit, since=str(kept), check=[str(kept)])
 
-        assert "PROJ-1" not in harness.printed.readouterr().out
+        assert ended.status == Status.OK
+        assert "PROJ-1" not in ended.out
 
     @pytest.mark.parametrize("option", ["since", "check"])
     @pytest.mark.parametrize("is_first", [True, False])
@@ -800,12 +779,10 @@ class TestKeptHeads:
         since, check = (other, kept) if option == "since" else (kept, other)
         checked = [str(kept), str(check)]
 
-        with pytest.raises(typer.Exit) as ended:
-            audit(command_context(harness), since=str(since), check=checked)
+        ended = harness.call(audit, since=str(since), check=checked)
 
-        assert ended.value.exit_code == Status.FOUND
-        said = harness.printed.readouterr().out
-        assert "head-does-not-hold: PROJ-1: it has another hash" in said
+        assert ended.status == Status.FOUND
+        assert "head-does-not-hold: PROJ-1: it has another hash" in ended.out
 
     def test_later_tickets_of_every_project_are_read_since_its_last_head(
         self, harness: Harness, kept: Path
@@ -814,18 +791,15 @@ class TestKeptHeads:
         chain = read_heads(str(kept))[0].chain
         harness.give(create_ticket("PROJ"), 2, chain)
         harness.give(create_ticket("OPS"), 1)
-        audit(command_context(harness), save=str(kept))
+        harness.call(audit, save=str(kept))
         heads = read_heads(str(kept))
         kept.unlink()
         add_heads(str(kept), reversed(heads))
         harness.give(create_ticket("PROJ"), 3)
         harness.give(create_ticket("OPS"), 2)
-        harness.printed.readouterr()
 
-        with pytest.raises(typer.Exit):
-            audit(command_context(harness), since=str(kept), as_document=True)
+        report = harness.call(audit, since=str(kept), as_document=True).json
 
-        report = json.loads(harness.printed.readouterr().out)
         assert report["since"] == {"PROJ": 2, "OPS": 1}
         assert [
             (finding["kind"], finding["project_id"], *finding["numbers"])
@@ -837,7 +811,7 @@ class TestKeptHeads:
         kept.touch()
 
         for _ in range(2):
-            audit(command_context(harness), save=str(kept))
+            harness.call(audit, save=str(kept))
 
         heads = [(head.project_id, head.number) for head in read_heads(str(kept))]
         assert heads == [("PROJ", 1), ("OPS", 1)]
