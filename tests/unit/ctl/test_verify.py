@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import typer
 from botocore.stub import Stubber
 
 from simulation.aws.messages import Message
@@ -24,7 +23,7 @@ from tests.support.builders import (
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import canned_stack, command_context
+from tests.support.ctl_process import canned_stack, command_context, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.envelope import text_attribute
@@ -267,27 +266,48 @@ WRONG = {
     ),
 }
 
+MISMATCHED = FIRST | {"title": "Another"}
+CLEAN = {
+    "as-promised": WELL,
+    "another-order": heard(*reversed(ANNOUNCED)),
+    "another-fact": with_more(Announcement({"id": "e", "type": VOIDED, "data": {}})),
+    "refusal-of-nothing": with_more(
+        Announcement({"id": "e", "type": REFUSED_TYPE, "data": {}})
+    ),
+    "numbered-below-its-cap": replace(
+        WELL, sent=[*WELL.sent, sent("7", SECOND | {"max_number": 9})]
+    ),
+    # The refusal is about one message; the number ends the matter.
+    "equal-request-numbered-above-the-cap": replace(
+        WELL,
+        sent=[*WELL.sent, sent("7", LATE | {"max_number": 3})],
+        announcements=announced(*ANNOUNCED, numbered(LATE, 3)),
+        projects=[project({1: FIRST, 2: SECOND, 3: LATE})],
+    ),
+    # A standard queue delivers in any order.
+    "reused-key-numbered-first": Observed(
+        [sent("1", FIRST), sent("2", MISMATCHED)],
+        announced(
+            numbered(MISMATCHED, 1), refused("1", FIRST, "IdempotencyMismatchError")
+        ),
+        [dead_letter("1", json.dumps(FIRST), "IdempotencyMismatchError")],
+        [project({1: MISMATCHED})],
+    ),
+    "worker-gave-up-to-announce": replace(without(REUSE_REFUSED), given_up={"5"}),
+}
+
 
 class TestVerdict:
     """Clean only if every part of the promise holds."""
 
-    def test_verdict_is_clean_when_everything_came_as_promised(self) -> None:
-        verdict = judge(WELL)
+    @pytest.mark.parametrize("observed", cases(CLEAN))
+    def test_verdict_is_clean_when_everything_came_as_promised(
+        self, observed: Observed
+    ) -> None:
+        verdict = judge(observed)
 
         assert (verdict.missing, verdict.wrong) == ((), ())
         assert verdict.is_clean
-
-    def test_verdict_is_clean_when_the_announcements_come_in_another_order(
-        self,
-    ) -> None:
-        assert judge(heard(*reversed(ANNOUNCED))).is_clean
-
-    def test_verdict_is_clean_when_something_else_is_announced(self) -> None:
-        """Another fact, or a refusal that does not say of what."""
-        other = Announcement({"id": "e", "type": VOIDED, "data": {}})
-        malformed = Announcement({"id": "e", "type": REFUSED_TYPE, "data": {}})
-
-        assert judge(with_more(other, malformed)).is_clean
 
     def test_verdict_shows_the_start_of_a_body_as_a_line_that_is_safe(self) -> None:
         body = f"\x1b[2J\n{'x' * 100}"
@@ -296,11 +316,6 @@ class TestVerdict:
 
         shown = f"\N{REPLACEMENT CHARACTER}[2J {'x' * 55}..."
         assert problem == f"poison, and no dead letter: {shown}"
-
-    def test_verdict_is_clean_when_a_numbered_request_has_a_cap(self) -> None:
-        capped = sent("7", SECOND | {"max_number": 9})
-
-        assert judge(replace(WELL, sent=[*WELL.sent, capped])).is_clean
 
     @pytest.mark.parametrize(("flawed", "said"), cases(MISSING))
     def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
@@ -329,42 +344,8 @@ class TestVerdict:
 
         assert problem == f"A-2: announced with another {name} than is stored"
 
-    def test_verdict_is_clean_when_an_equal_request_has_a_number_above_the_cap(
-        self,
-    ) -> None:
-        """The refusal is about one message; the number ends the matter."""
-        observed = replace(
-            WELL,
-            sent=[*WELL.sent, sent("7", LATE | {"max_number": 3})],
-            announcements=announced(*ANNOUNCED, numbered(LATE, 3)),
-            projects=[project({1: FIRST, 2: SECOND, 3: LATE})],
-        )
-
-        verdict = judge(observed)
-
-        assert (verdict.missing, verdict.wrong) == ((), ())
-
-    def test_verdict_leaves_the_number_to_either_ticket_of_a_reused_key(self) -> None:
-        """A standard queue delivers in any order."""
-        other = FIRST | {"title": "Another"}
-        observed = Observed(
-            [sent("1", FIRST), sent("2", other)],
-            announced(
-                numbered(other, 1), refused("1", FIRST, "IdempotencyMismatchError")
-            ),
-            [dead_letter("1", json.dumps(FIRST), "IdempotencyMismatchError")],
-            [project({1: other})],
-        )
-
-        assert judge(observed).is_clean
-
     def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
         assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
-
-    def test_verdict_is_clean_when_the_worker_gave_up_to_announce_a_refusal(
-        self,
-    ) -> None:
-        assert judge(replace(without(REUSE_REFUSED), given_up={"5"})).is_clean
 
     def test_verdict_is_told_to_scripts_with_all_that_it_is_about(self) -> None:
         run = replace(run_of(WELL), replays=7)
@@ -511,12 +492,10 @@ def stack_on(services: ModelServices) -> Stack:
 def test_verify_ends_with_status_1_when_no_worker_answers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    context = command_context(stack_on(ModelServices()))
+    stack = stack_on(ModelServices())
 
-    with pytest.raises(typer.Exit) as ended:
-        verify(context, timeout=1, yes=True)
+    assert exit_status(verify, stack, timeout=1, yes=True) == Status.FOUND
 
-    assert ended.value.exit_code == Status.FOUND
     out = capsys.readouterr().out
     assert "neither number, refusal nor dead letter" in out
     assert out.endswith("Verdict: NOT CLEAN\n")
