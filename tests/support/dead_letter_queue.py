@@ -88,7 +88,9 @@ class Harness:
     @property
     def hidden(self) -> list[str]:
         """The ids of the dead letters that a consumer holds."""
-        return [one.message_id for one in self.found if self._is_held(one.message_id)]
+        now = self.services.scheduler.now
+        messages = self.dead.messages.items()
+        return [one for one, message in messages if message.visible_at > now]
 
     def hold(self, *message_ids: str, seconds: float = 3600.0) -> None:
         """Let another consumer hold dead letters."""
@@ -127,7 +129,3 @@ class Harness:
 
     def _queue(self, name: str) -> Queue:
         return self.services.queues[f"{name}.fifo" if self.fifo else name]
-
-    def _is_held(self, message_id: str) -> bool:
-        visible_at = self.dead.messages[message_id].visible_at
-        return visible_at > self.services.scheduler.now

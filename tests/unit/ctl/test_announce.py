@@ -10,12 +10,19 @@ import pytest
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
-from tests.support.builders import SOURCE, block_of, create_ticket
+from tests.support.builders import (
+    SOURCE,
+    announcement,
+    block_of,
+    create_ticket,
+    create_tickets,
+)
 from tests.support.canned_aws import failing
 from tests.support.cases import cases
 from tests.support.command_harness import Harness, without_sleep
 from tests.support.ctl_process import Terminal
 from tests.support.model_services import InTurn, ModelServices
+from tests.support.seed_items import block_items
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticketctl.aws.items import serialized
@@ -258,11 +265,7 @@ class TestRange:
         self, harness: Harness, first: int, changed: dict[str, str], problem: str
     ) -> None:
         """Its number and id would come with another content."""
-        previous = ""
-        for number in (1, 2, 3):
-            request = create_ticket("PROJ", f"k-{number}")
-            harness.give(request, number, previous)
-            previous = harness.tickets()[number]["chain"]
+        harness.write(*block_items(block_of(create_tickets(3))))
         harness.change_ticket(2, **changed)
 
         ended = announce(harness, first)
@@ -324,16 +327,7 @@ def partly_at_first() -> InTurn:
 
 
 def envelopes(count: int) -> list[Envelope]:
-    requests = [create_ticket() for _ in range(count)]
-    return [
-        Envelope.of_ticket(
-            TicketNumberAssigned.of(request, new.assignment, source=SOURCE),
-            request.key,
-            priority="medium",
-            replayed=True,
-        )
-        for request, new in zip(requests, block_of(requests).tickets, strict=True)
-    ]
+    return [announcement(number=number) for number in range(1, count + 1)]
 
 
 class TestPublishing:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.audit_tables import MISSING, Tables, sequence
+from tests.support.audit_tables import BOTH_WAYS, MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import Ended, canned_stack, exit_status
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
@@ -21,8 +20,6 @@ from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.commands.export import STEP, export
 from ticketctl.commands.sequences import erase, void
 from ticketctl.export.export import Export
-
-BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 
 
 def exported(tables: Tables, *projects: str, **limits: Any) -> tuple[list[str], Export]:
@@ -133,69 +130,55 @@ class TestItems:
         assert len(tables.dynamodb.requests["query"]) == 2
 
 
-def run(tables: Tables, capsys: pytest.CaptureFixture[str], *projects: str) -> Ended:
-    """Run the command on these tables."""
-    stack = canned_stack({"TicketsTableName": "tickets"}, dynamodb=tables.dynamodb)
-    status = exit_status(export, stack, project=[*projects])
-    return Ended(status, *capsys.readouterr())
-
-
 class TestCommand:
     """Lines on standard output, the count beside them."""
 
-    def test_line_has_every_attribute_of_its_item(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        requests = create_tickets(2, "A")
-        tables = Tables()
-        items = block_items(block_of(requests))[::2]
+    def test_line_has_every_attribute_of_its_item(self, harness: Harness) -> None:
+        items = block_items(block_of(create_tickets(2)))[::2]
         items[0] |= {"labels": {"L": [{"S": "a\x1b"}]}, "odd": {"M": {"n": {"N": "1"}}}}
-        tables.put(*items)
+        harness.write(*items)
 
-        ended = run(tables, capsys)
+        ended = harness.call(export)
 
         assert ended.json_lines == [plain(item) for item in items]
         assert "\x1b" not in ended.out
         assert ended.err == "exported 2 items of 1 project\n"
         assert ended.status == Status.OK
 
-    def test_missing_numbers_are_told(self, capsys: pytest.CaptureFixture[str]) -> None:
-        tables, _ = MISSING["the first"]
+    def test_missing_numbers_are_told(self, harness: Harness) -> None:
+        harness.put(2)
 
-        ended = run(tables, capsys)
+        ended = harness.call(export)
 
         assert "missing: 1 number; see: ticketctl audit" in ended.err
         assert ended.status == Status.FOUND
 
-    def test_project_is_named_when_it_has_no_tickets(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_project_is_named_when_it_has_no_tickets(self, harness: Harness) -> None:
+        harness.put(1)
+
         with pytest.raises(NotThereError, match="no tickets: B, C"):
-            run(sequence(1), capsys, "C", "A", "B")
+            harness.call(export, project=["C", "PROJ", "B"])
 
-        assert len(capsys.readouterr().out.splitlines()) == 1
+        assert len(harness.printed.readouterr().out.splitlines()) == 1
 
-    def test_empty_stack_has_no_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
-        ended = run(Tables(), capsys)
+    def test_empty_stack_has_no_lines(self, harness: Harness) -> None:
+        ended = harness.call(export)
 
         assert (ended.status, ended.out) == (Status.OK, "")
 
     @pytest.mark.parametrize("is_terminal", [True, False])
     def test_progress_is_shown_beside_the_lines_alone(
-        self,
-        *,
-        is_terminal: bool,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
+        self, *, is_terminal: bool, harness: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """On the screen that has the lines it would be in their way."""
+        harness.put(*range(1, STEP + 1))
         shown: list[str] = []
         monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
         monkeypatch.setattr(
             "rich.status.Status.update", lambda _, text: shown.append(text)
         )
 
-        run(sequence(*range(1, STEP + 1)), capsys)
+        harness.call(export)
 
         assert shown == ([] if is_terminal else [f"exporting: {STEP} of about {STEP}"])
 
@@ -218,11 +201,8 @@ class TestVerifier:
         harness: Harness,
     ) -> None:
         """Of each kind; an attribute that looks like another form hides nothing."""
-        previous = ""
         requests = [create_ticket(**FULL | {"project_id": "PROJ"}), *create_tickets(3)]
-        for number, request in enumerate(requests, 1):
-            harness.give(request, number, previous)
-            previous = harness.tickets()[number]["chain"]
+        harness.write(*block_items(block_of(requests)))
         harness.call(void, "PROJ-2", reason="spam")
         harness.call(erase, "PROJ-3", reason="asked to")
         harness.seed(9).apply()

@@ -159,6 +159,7 @@ class TestErase:
 
         after = harness.tickets()[42]
         assert ended.out == "PROJ-42 is erased\n"
+        assert "chain" not in ended.err
         assert before.keys() - after.keys() == {*text, "attributes"}
         changed = {name for name in after if after[name] != before.get(name)}
         assert changed == {
@@ -353,15 +354,6 @@ class TestErasedChain:
         assert ticket["commitment"] == commitment()
         assert ticket.keys() <= KEPT
         assert given.records() == before
-
-    def test_ticket_has_no_commitment_when_it_has_no_chain(
-        self, harness: Harness
-    ) -> None:
-        harness.put(7)
-
-        assert "chain" not in erased(harness)
-
-        assert "commitment" not in harness.tickets()[7]
 
     def test_erasure_is_completed_when_both_items_have_their_text_again(
         self, given: Harness
