@@ -75,24 +75,10 @@ def test_variable_has_its_value_whatever_characters_it_has(
     assert said == SHOWN[name]
 
 
-def test_no_variable_of_the_stack_before_is_left_when_the_next_is_not_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = tmp_path / "before"
-    before.mkdir()
-    program(before, printed(capsys))
-    program(tmp_path, "", status=3)
-    look = 'printf "$TICKETCTL_STACK+$TICKETS_TABLE_NAME+$TICKETCTL_UNSET+$?"'
-
-    said = shell(
-        tmp_path, f"PATH={before}:$PATH", LINE, 'PATH="${PATH#*:}"', LINE, look
-    )
-
-    assert said == "+++3"
-
-
+@pytest.mark.parametrize("profile", [None, "prod"])
 @pytest.mark.parametrize("own", ["", "us-east-1"])
-def test_own_region_comes_back_and_the_profile_goes_when_the_next_is_not_found(
+def test_own_region_alone_is_left_when_the_next_stack_is_not_found(
+    profile: str | None,
     own: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -105,9 +91,10 @@ def test_own_region_comes_back_and_the_profile_goes_when_the_next_is_not_found(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    program(before, printed(capsys, "prod"))
+    program(before, printed(capsys, profile))
     program(tmp_path, "", status=3)
-    look = 'printf "$AWS_REGION+$AWS_DEFAULT_REGION+$AWS_PROFILE"'
+    of_stack = "$TICKETCTL_STACK+$TICKETS_TABLE_NAME+$TICKETCTL_UNSET+$AWS_PROFILE"
+    look = f'printf "$?+{of_stack}+$AWS_REGION+$AWS_DEFAULT_REGION"'
 
     said = shell(
         tmp_path,
@@ -119,7 +106,7 @@ def test_own_region_comes_back_and_the_profile_goes_when_the_next_is_not_found(
         **variables,
     )
 
-    assert said == f"{own}+{own}+"
+    assert said == f"3+++++{own}+{own}"
 
 
 @pytest.mark.parametrize(

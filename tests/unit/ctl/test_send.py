@@ -14,7 +14,6 @@ from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
-import typer
 
 from simulation.aws.clients import AlteredClient
 from simulation.aws.errors import ServiceError
@@ -22,7 +21,7 @@ from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import failing
 from tests.support.command_harness import Harness, cancelled
-from tests.support.ctl_process import Ctl, canned_stack, command_context
+from tests.support.ctl_process import Ctl, canned_stack
 from tests.support.fakes import Clock
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FOR_FILES, FULL, OPTIONS
@@ -360,8 +359,8 @@ def services_failing(
     return services
 
 
-def stack_with(services: ModelServices, suffix: str = "", **limits: str) -> Stack:
-    outputs = {"CreateTicketQueueUrl": f"source{suffix}", **limits}
+def stack_with(services: ModelServices, suffix: str = "") -> Stack:
+    outputs = {"CreateTicketQueueUrl": f"source{suffix}"}
     return canned_stack(outputs, sqs=services.sqs)
 
 
@@ -488,18 +487,16 @@ class TestNothingLostOnTheWay:
 class TestOneTicket:
     """Options describe a ticket."""
 
-    def test_request_has_every_field_when_every_option_is_given(self) -> None:
+    def test_request_has_every_field_when_every_option_is_given(
+        self, harness: Harness
+    ) -> None:
         """Attributes are for files."""
         fields = {name: FULL[name] for name in FULL.keys() - FOR_FILES}
-        services = ModelServices()
+        options = {OPTIONS.get(name, name): fields[name] for name in fields}
 
-        with pytest.raises(typer.Exit):
-            send_one(
-                command_context(stack_with(services)),
-                **{OPTIONS.get(name, name): fields[name] for name in fields},
-            )
+        harness.call(send_one, **options)
 
-        [[body]] = bodies(services)
+        [[body]] = bodies(harness.services)
         assert json.loads(body) == fields
 
 
@@ -534,14 +531,11 @@ class TestDelivery:
         assert capsys.readouterr().err == remark
 
     def test_memory_does_not_grow_when_the_file_is_large(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, harness: Harness
     ) -> None:
-        path, count = tmp_path / "my.jsonl", 1_500
-        with path.open("w") as file:
-            for serial in range(count):
-                fields = ticket_fields("P", f"k-{serial}", description="x" * 2_000)
-                file.write(f"{json.dumps(fields)}\n")
-        services = ModelServices()
+        lines = (ticket_fields(description="x" * 2_000) for _ in range(1_500))
+        path = harness.file(*lines)
+        services = harness.services
         queue = services.queues["source"]
 
         def forget(_: Message) -> None:
@@ -550,18 +544,15 @@ class TestDelivery:
             services.sqs.requests.clear()
 
         queue.on_arrival = forget
-        context = command_context(stack_with(services))
-        command = partial(send_file, context, str(path))
         tracemalloc.start()
         try:
-            with pytest.raises(typer.Exit):
-                command(as_json=False)
+            ended = harness.call(send_file, path)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
 
-        assert f"messages sent: {count} of {count}\n" in capsys.readouterr().err
-        assert peak < path.stat().st_size / 4
+        assert "messages sent: 1500 of 1500\n" in ended.err
+        assert peak < Path(path).stat().st_size / 4
 
     def test_progress_is_a_line_now_and_then_when_there_is_no_terminal(
         self, capsys: pytest.CaptureFixture[str]
@@ -601,48 +592,47 @@ class TestDelivery:
 class TestAllowedProjects:
     """A typo in a project id is found before the worker refuses it."""
 
-    def setup_method(self) -> None:
-        self.services = ModelServices()
-        stack = stack_with(self.services, AllowedProjects="INV-20[0-9]{2}|WEB")
-        self.context = command_context(stack)
+    @pytest.fixture
+    def limited(self, harness: Harness) -> Harness:
+        harness.limits = {"AllowedProjects": "INV-20[0-9]{2}|WEB"}
+        return harness
 
-    def test_ticket_is_not_sent_when_its_project_is_not_allowed(self) -> None:
+    def test_ticket_is_not_sent_when_its_project_is_not_allowed(
+        self, limited: Harness
+    ) -> None:
         """The pattern must match the whole id."""
         for project in ("INV-2O26", "WEB-2"):
             with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
-                send_one(self.context, project=project, title="t")
+                limited.call(send_one, project=project, title="t")
 
-        assert bodies(self.services) == []
+        assert bodies(limited.services) == []
 
     def test_projects_are_named_with_the_other_bad_lines(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, limited: Harness
     ) -> None:
-        path = tmp_path / "my.jsonl"
-        lines = [ticket_fields("WEB"), ticket_fields("INV-2O26"), keyless(title="")]
-        path.write_text("\n".join(map(json.dumps, lines)))
+        lines = ticket_fields("WEB"), ticket_fields("INV-2O26"), keyless(title="")
+        path = limited.file(*lines)
 
         with pytest.raises(InputError, match="bad lines: 2, so nothing is sent"):
-            send_file(self.context, str(path))
+            limited.call(send_file, path)
 
-        project, title = capsys.readouterr().err.splitlines()
+        project, title = limited.printed.readouterr().err.splitlines()
         assert project.startswith(f"{path}:2: project_id: INV-2O26 does not match")
         assert title.startswith(f"{path}:3: title: ")
-        assert bodies(self.services) == []
+        assert bodies(limited.services) == []
 
     @pytest.mark.parametrize("unchecked", [True, False])
     def test_lines_are_skipped_when_their_projects_are_not_allowed(
-        self, tmp_path: Path, *, unchecked: bool
+        self, limited: Harness, *, unchecked: bool
     ) -> None:
         """And sent when nothing is to be checked."""
-        path = tmp_path / "my.jsonl"
-        lines = [ticket_fields(project) for project in ("WEB", "INV-2O26", "INV-2026")]
-        path.write_text("\n".join(map(json.dumps, lines)))
+        projects = "WEB", "INV-2O26", "INV-2026"
+        path = limited.file(*map(ticket_fields, projects))
 
-        with pytest.raises(typer.Exit) as ended:
-            send_file(self.context, str(path), unchecked=unchecked, skip_invalid=True)
+        ended = limited.call(send_file, path, unchecked=unchecked, skip_invalid=True)
 
-        assert ended.value.exit_code == (Status.OK if unchecked else Status.FOUND)
-        assert len(*bodies(self.services)) == (3 if unchecked else 2)
+        assert ended.status == (Status.OK if unchecked else Status.FOUND)
+        assert len(*bodies(limited.services)) == (3 if unchecked else 2)
 
 
 class TestRate:
