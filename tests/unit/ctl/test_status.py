@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tests.support.canned_aws import aws_client, client_error, failing
+from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack, command_context, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.rights import granted
@@ -137,10 +138,8 @@ class Account:
             }
             for logical_id, kind, name in created
         ]
-        pages = [{"StackResourceSummaries": part} for part in halves(resources)]
-        return [
-            ("cloudformation", "list_stack_resources", page) for page in paged(pages)
-        ]
+        listing = "cloudformation", "list_stack_resources"
+        return paged(*listing, "StackResourceSummaries", resources)
 
     def _cloudwatch(self) -> list[tuple[str, str, Any]]:
         there = [
@@ -155,17 +154,16 @@ class Account:
         ages = ("cloudwatch", "get_metric_statistics", {"Datapoints": points[::-1]})
         if not self.alarms:
             return [ages]
-        pages = [{"MetricAlarms": part} for part in halves(there)]
-        alarms = [("cloudwatch", "describe_alarms", page) for page in paged(pages)]
-        return [ages, *alarms]
+        return [ages, *paged("cloudwatch", "describe_alarms", "MetricAlarms", there)]
 
 
-def halves(items: list[Any]) -> list[list[Any]]:
-    return [items[: len(items) // 2], items[len(items) // 2 :]]
-
-
-def paged(pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [pages[0] | {"NextToken": "on"}, *pages[1:]]
+def paged(
+    service: str, operation: str, member: str, items: list[Any]
+) -> list[tuple[str, str, Any]]:
+    """Return the answers of an operation that has the items in two pages."""
+    half = len(items) // 2
+    pages = {member: items[:half], "NextToken": "on"}, {member: items[half:]}
+    return [(service, operation, page) for page in pages]
 
 
 class TestCounts:
@@ -294,12 +292,10 @@ def ended(account: Account, *, check: bool = True) -> int:
 class TestCheck:
     """A script is told when a person should look."""
 
-    @pytest.mark.parametrize("name", PROBLEMS)
+    @pytest.mark.parametrize(("account", "said"), cases(PROBLEMS))
     def test_check_ends_with_1_and_names_the_problem(
-        self, name: str, capsys: pytest.CaptureFixture[str]
+        self, account: Account, said: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        account, said = PROBLEMS[name]
-
         assert ended(account) == 1
 
         answer = json.loads(capsys.readouterr().out)
@@ -307,11 +303,11 @@ class TestCheck:
         assert said in problem
         assert problem in [*lines_of(answer)]
 
-    @pytest.mark.parametrize("name", WELL)
+    @pytest.mark.parametrize("account", cases(WELL))
     def test_check_ends_with_0_when_all_is_well(
-        self, name: str, capsys: pytest.CaptureFixture[str]
+        self, account: Account, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert ended(WELL[name]) == 0
+        assert ended(account) == 0
 
         assert not json.loads(capsys.readouterr().out)["problems"]
 
