@@ -17,6 +17,7 @@ from ticketctl.dead_letters.views import laid_out
 
 ACCEPTED = json.dumps(ticket_fields("PROJ", "k-1"))
 OTHER = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
+NOT_ALLOWED = json.dumps(ticket_fields("WEB", "k-1"))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ class TestNewBody:
             (laid_out(ACCEPTED), "unchanged"),
             (f" {ACCEPTED}\n", "unchanged"),
             (b"\xff", "not UTF-8"),
-            (json.dumps(ticket_fields("WEB")), "nothing was sent: .* AllowedProjects"),
+            (NOT_ALLOWED, "nothing was sent: .* AllowedProjects"),
         ],
     )
     def test_text_is_refused_when_it_is_of_no_use(
