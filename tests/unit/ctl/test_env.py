@@ -5,12 +5,11 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import boto3
 import pytest
 
-from tests.support.ctl_process import command_context
+from tests.support.ctl_process import canned_stack, command_context
 from tests.support.markdown_commands import ROOT, blocks
-from ticketctl.aws.stack import NEEDED_OUTPUTS, Stack
+from ticketctl.aws.stack import NEEDED_OUTPUTS
 from ticketctl.commands.status import env
 
 [LINE] = [
@@ -29,8 +28,7 @@ def printed(
 ) -> str:
     """Return what the command prints for a stack with these outputs."""
     values = {name: f"the {name}" for name in NEEDED_OUTPUTS} | outputs
-    stack = Stack("numbers", "eu-north-1", values, {}, boto3.Session())
-    context = command_context(stack)
+    context = command_context(canned_stack(values))
     context.params["profile"] = profile
     env(context)
     return capsys.readouterr().out
@@ -59,8 +57,8 @@ SHOWN: Mapping[str, str] = {
     "ALLOWED_PROJECTS": ODD,
     "TICKETCTL_STACK": "numbers",
     "TICKETS_TABLE_NAME": "the TicketsTableName",
-    "AWS_REGION": "eu-north-1",
-    "AWS_DEFAULT_REGION": "eu-north-1",
+    "AWS_REGION": "eu-west-1",
+    "AWS_DEFAULT_REGION": "eu-west-1",
 }
 
 
