@@ -15,14 +15,12 @@ from http import HTTPStatus
 from simulation.aws.faults import Effect, Fault
 from tests.support.faults import (
     DECKS,
-    PAUSES,
     PUBLISH,
     STUBBORN,
     WRITE,
     Call,
     Met,
-    apply_in_part,
-    worded,
+    treated,
 )
 from tests.support.proxy import Answer, Connection, Proxy, serving
 from ticketctl.local.stack import LocalStack
@@ -114,34 +112,19 @@ class _FaultyConnection(Connection):
             fault = self.server.draw(call)
             self.reply(self._treat(call, fault), is_cut=fault is Fault.GARBLED)
 
-    def _apply(self, body: bytes) -> Answer:
-        return self.server.apply(self.path, dict(self.headers), body)
+    def _treat(self, call: Call, fault: Met | None) -> Answer | None:
+        def apply(body: bytes) -> Answer:
+            answer = self.server.apply(self.path, dict(self.headers), body)
+            is_late = fault is not None and fault.value.effect is Effect.DURING
+            if is_late and call.operation == WRITE:
+                committed = answer.status == HTTPStatus.OK
+                self.server.late_writes["committed" if committed else "cancelled"] += 1
+            return answer
+
+        return treated(call, fault, apply, self._kill) if fault else apply(call.body)
 
     def _kill(self) -> None:
         self.server.kills += self.server.kill_caller(self.client_address[1])
-
-    def _treat(self, call: Call, fault: Met | None) -> Answer | None:
-        """Return the answer, if there is to be one."""
-        if fault is None:
-            return self._apply(call.body)
-        effect, kills = fault.value.effect, fault.value.kills
-        if kills and effect is not Effect.AFTER:
-            self._kill()
-        if fault in PAUSES:
-            least, most = PAUSES[fault]
-            time.sleep(least + (most - least) * call.dice.random() ** 3)
-        if effect is Effect.BEFORE:
-            return worded(call, fault)
-        if effect is Effect.PARTLY:
-            return apply_in_part(call, self._apply)
-        answer = self._apply(call.body)
-        if effect is Effect.DURING and call.operation == WRITE:
-            committed = answer.status == HTTPStatus.OK
-            self.server.late_writes["committed" if committed else "cancelled"] += 1
-        if kills and effect is Effect.AFTER:
-            self._kill()
-        is_answered = effect is Effect.NONE or fault is Fault.GARBLED
-        return answer if is_answered else worded(call, fault)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,6 +143,31 @@ VARIED: Final[Mapping[Met, Callable[[Call], ServiceError]]] = {
     ),
 }
 """Errors with one of several codes, or with reasons."""
+
+
+def treated(
+    call: Call,
+    fault: Met,
+    apply: Apply,
+    kill: Callable[[], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Answer | None:
+    """Let a call meet a fault; return its answer, if there is to be one."""
+    effect, kills = fault.value.effect, fault.value.kills
+    if kills and effect is not Effect.AFTER:
+        kill()
+    if fault in PAUSES:
+        least, most = PAUSES[fault]
+        sleep(least + (most - least) * call.dice.random() ** 3)
+    if effect is Effect.BEFORE:
+        return worded(call, fault)
+    if effect is Effect.PARTLY:
+        return apply_in_part(call, apply)
+    answer = apply(call.body)
+    if kills and effect is Effect.AFTER:
+        kill()
+    is_answered = effect is Effect.NONE or fault is Fault.GARBLED
+    return answer if is_answered else worded(call, fault)
 
 
 def apply_in_part(call: Call, apply: Apply) -> Answer:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -175,6 +176,15 @@ class TestVisibility:
         assert len([*queue.receive()]) == there
 
         assert len(harness.requests["receive_message"]) == receives
+
+    def test_receiving_goes_on_for_three_empty_answers_after_each_news(self) -> None:
+        services = ModelServices()
+        receiver = Receiver(services.sqs, "dead", 60)
+        queue = DeadLetterQueue(receiver, visible=9)
+        arrive = partial(services.queues["dead"].send, "{}")
+        services.sqs.before["receive_message"] = [int, int, arrive, int, int, arrive]
+
+        assert len([*queue.receive()]) == 2
 
     def test_dead_letter_is_seen_once_when_sqs_delivers_it_twice(self) -> None:
         services = Harness.of(*dead_letters(1)).services
