@@ -45,7 +45,6 @@ def with_progress(
     total: int,
     *,
     done: int = 0,
-    is_shown: bool = True,
 ) -> Iterable[Item]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
@@ -54,10 +53,7 @@ def with_progress(
         text: What is done with them.
         total: Their number, with those that were done before.
         done: The number of these.
-        is_shown: Whether to show it at all.
     """
-    if not is_shown:
-        return items
     screen = notes()
     if not screen.is_terminal:
         return _with_lines(items, text, total, done)
