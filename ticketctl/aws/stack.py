@@ -117,22 +117,20 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     except ClientError as error:
         if error_code(error) != "ValidationError":
             raise
-        message = (
+        raise CloudError(
             f"no stack {name} in {place} of this account; "
             "name it with --stack, and its Region with --region"
-        )
-        raise CloudError(message) from error
+        ) from error
     outputs = outputs_of(found)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
         for parameter in found.get("Parameters", [])
     }
     if missing := [name for name in NEEDED_OUTPUTS if name not in outputs]:
-        message = (
+        raise CloudError(
             f"the stack {name} in {place} is not one of ticket numbering, or is not "
             f"complete ({found['StackStatus']}): it has no output {missing[0]}"
         )
-        raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
 

@@ -10,7 +10,7 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, Yes, app, examples, stack_of
-from ticketctl.commands.send import FileFormat
+from ticketctl.commands.send import File, FileFormat
 from ticketctl.importing.lines import FIELDS, Defaults
 from ticketctl.importing.run import (
     counts_there,
@@ -37,9 +37,7 @@ from ticketctl.show.lookup import checked_project
 )
 def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
-    ],
+    file: File,
     *,
     project: Annotated[
         str | None, typer.Option(help="The project of tickets that name none.")
