@@ -43,11 +43,12 @@ def shell_lines(
         yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
         named["AWS_PROFILE"] = profile
     own = {name: shell[name] for name in _WITH_THE_STACK if name in shell}
-    named[UNSET] = "; ".join([" ".join(["unset", *named, UNSET]), *_exports(own)])
-    yield from _exports(named)
+    named[UNSET] = "; ".join([" ".join(["unset", *named, UNSET]), *exports(own)])
+    yield from exports(named)
 
 
-def _exports(variables: Mapping[str, str]) -> Iterator[str]:
+def exports(variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield the commands that give a shell some variables."""
     for name, value in variables.items():
         yield f"export {name}={shlex.quote(value)}"
 
