@@ -52,21 +52,17 @@ class System(Protocol):
     """A deployed system, on AWS or on this machine."""
 
     @property
+    def name(self) -> str:
+        """The stack's name."""
+        ...
+
+    @property
     def outputs(self) -> Mapping[str, str]:
         """The stack's outputs, by name."""
         ...
 
     def client(self, service_name: str) -> Any:
         """Return the thread-safe boto3 client of a service, such as `sqs`."""
-        ...
-
-
-class NamedSystem(System, Protocol):
-    """A deployed system that has a name."""
-
-    @property
-    def name(self) -> str:
-        """The stack's name."""
         ...
 
 
@@ -135,7 +131,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
-def place_of(stack: NamedSystem) -> str:
+def place_of(stack: System) -> str:
     """Return which stack it is, for equal names exist in several accounts."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"

@@ -6,7 +6,7 @@ The template decides how many there are: the stack names those that it created.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ticketctl.aws.stack import NamedSystem
+from ticketctl.aws.stack import System
 from ticketctl.cli.output import utc, visible
 
 MISSING: Final = "MISSING"
@@ -19,9 +19,7 @@ _MAX_NAMED: Final = 2
 """Alarms without data that are named; JSON has them all."""
 
 
-def alarms_of(
-    stack: NamedSystem, created: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
+def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield each alarm that the stack created, whether it is still there or not.
 
     Args:
@@ -38,9 +36,7 @@ def alarms_of(
         yield {"name": logical_id} | (_described(alarm) if alarm else _gone())
 
 
-def addresses_of(
-    stack: NamedSystem, topic_arns: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def addresses_of(stack: System, topic_arns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the subscriptions to the stack's own alarm topic."""
     pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     for topic_arn in topic_arns:
