@@ -36,11 +36,7 @@ def query_of(
 ) -> dict[str, Any]:
     """Return a consistent query of a project's tickets.
 
-    Args:
-        table: The table of tickets.
-        project_id: The project.
-        side: The condition on their numbers, if any, of `:0` and so on.
-        numbers: The values of these.
+    `side` is a condition on their numbers, such as `> :0`; `numbers` are its values.
     """
     query: dict[str, Any] = {
         "TableName": table,

@@ -48,11 +48,7 @@ def with_progress(
 ) -> Iterable[Item]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
-    Args:
-        items: The rest of them.
-        text: What is done with them.
-        total: Their number, with those that were done before.
-        done: The number of these.
+    The total includes items that were done before.
     """
     screen = notes()
     if not screen.is_terminal:

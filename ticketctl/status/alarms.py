@@ -22,9 +22,7 @@ _MAX_NAMED: Final = 2
 def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield each alarm that the stack created, whether it is still there or not.
 
-    Args:
-        stack: The stack.
-        created: The alarms' names, by their names in the template.
+    `created` has their names, by those in the template.
     """
     found: dict[str, Any] = {}
     if created:  # Without names CloudWatch would describe every alarm.

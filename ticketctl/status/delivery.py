@@ -51,9 +51,7 @@ def delivery_problems(
 ) -> Iterator[str]:
     """Yield a line for each reason why messages do not reach the worker's alias.
 
-    Args:
-        mappings: The stack's event source mappings.
-        aliases: The function's aliases; None if they are unknown.
+    The aliases are None if they are unknown.
     """
     arns = {alias["arn"] for alias in aliases or ()} - {None}
     if not mappings:

@@ -28,11 +28,7 @@ def shell_lines(
     """Yield the lines that lead a shell to a stack, and to no other.
 
     Region and profile go with its name, which several accounts and Regions can have.
-
-    Args:
-        stack: The stack.
-        profile: The profile that found it, if one was named.
-        shell: The shell's own variables; Region and profile of it come back.
+    Those of the shell come back when it forgets the stack.
     """
     limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
     outputs = [*NEEDED_OUTPUTS, *limits]
