@@ -14,6 +14,11 @@ MISSING: Final = "MISSING"
 
 NO_DATA: Final = "INSUFFICIENT_DATA"
 
+_GONE: Final[Mapping[str, Any]] = {
+    "StateValue": MISSING,
+    "StateUpdatedTimestamp": None,
+    "ActionsEnabled": False,
+}
 _REASON_WIDTH: Final = 200
 _MAX_NAMED: Final = 2
 """Alarms without data that are named; JSON has them all."""
@@ -30,8 +35,7 @@ def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, A
         for page in pages.paginate(AlarmNames=[*created.values()]):
             found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
     for logical_id, name in created.items():
-        alarm = found.get(name)
-        yield {"name": logical_id} | (_described(alarm) if alarm else _gone())
+        yield {"name": logical_id} | _described(found.get(name, _GONE))
 
 
 def addresses_of(stack: System, topic_arns: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -91,20 +95,11 @@ def address_problems(
 
 
 def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
+    since = alarm["StateUpdatedTimestamp"]
     return {
         "state": alarm["StateValue"],
-        "since": utc(alarm["StateUpdatedTimestamp"]),
+        "since": since and utc(since),
         "reason": alarm.get("StateReason", ""),
         "actions_enabled": alarm["ActionsEnabled"],
         "notifies": bool(alarm.get("AlarmActions")),
-    }
-
-
-def _gone() -> dict[str, Any]:
-    return {
-        "state": MISSING,
-        "since": None,
-        "reason": "",
-        "actions_enabled": False,
-        "notifies": False,
     }
