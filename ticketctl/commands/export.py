@@ -11,7 +11,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import console, counted, notes, print_json_line, remark
-from ticketctl.commands.application import TICKETS, app, examples, stack_of
+from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.export.export import Export
 from ticketctl.show.lookup import checked_project
 
@@ -19,14 +19,12 @@ STEP: Final = 100
 """Items between two updates of the progress."""
 
 
-@app.command(
+@command(
     "export",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl export > tickets.jsonl",
-        "ticketctl export --project PROJ --project OPS | jq -r .title",
-        "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
-    ),
+    TICKETS,
+    "ticketctl export > tickets.jsonl",
+    "ticketctl export --project PROJ --project OPS | jq -r .title",
+    "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
 )
 def export(
     ctx: typer.Context,

@@ -10,7 +10,7 @@ from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
+from ticketctl.commands.application import TICKETS, Json, command, stack_of
 from ticketctl.send.checking import (
     Check,
     check_file,
@@ -45,13 +45,11 @@ Timeout = Annotated[
 ]
 
 
-@app.command(
+@command(
     "send",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        'ticketctl send --project WEB --title "Login page flickers" --wait',
-        'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
-    ),
+    TICKETS,
+    'ticketctl send --project WEB --title "Login page flickers" --wait',
+    'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
 )
 def send(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -104,14 +102,12 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     raise typer.Exit(delivery.run([request]))
 
 
-@app.command(
+@command(
     "send-file",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl send-file tickets.jsonl --dry-run",
-        "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
-        'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
-    ),
+    TICKETS,
+    "ticketctl send-file tickets.jsonl --dry-run",
+    "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
+    'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
 )
 def send_file(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
