@@ -170,6 +170,5 @@ def _client(session: boto3.Session, service_name: str) -> Any:
         # botocore refuses an address here, but its port only when it asks.
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
-        message = f"{error}; check AWS_ENDPOINT_URL and the Region"
-        raise CloudError(message) from error
+        raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
     return client
