@@ -22,8 +22,7 @@ EXPRESSION = re.compile(r"\b(AND|SET|REMOVE)\b|[#:(]\w")
 def survivors(results: str) -> Iterator[str]:
     """Yield the names of the mutants that nothing refused.
 
-    Args:
-        results: The output of `mutmut results`, which leaves out what tests refused.
+    `mutmut results` leaves out those that tests refused.
     """
     for line in results.splitlines():
         name, _, status = line.strip().rpartition(": ")

@@ -52,12 +52,9 @@ def version_of(root: Path = ROOT) -> str:
 
 
 def write(wheel: Path, function: Path, directory: Path) -> None:
-    """Write the wheel, the function, both templates and their checksums.
+    """Write wheel, built function, both templates and their checksums.
 
-    Args:
-        wheel: The wheel.
-        function: The directory of the built function.
-        directory: The directory of the release; what it holds goes.
+    What the directory of the release holds goes.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)

@@ -41,6 +41,7 @@ class Harness:
 
     fifo: bool = False
     allowed_projects: str = ".*"
+    name: str = "queues"
     services: ModelServices = field(default_factory=ModelServices)
 
     @classmethod

@@ -52,6 +52,7 @@ Wrapper = Callable[[Any], Any]
 class SimulatedStack:
     """What an operator's commands need of a stack."""
 
+    name: ClassVar[str] = "simulated"
     outputs: ClassVar[Mapping[str, str]] = {
         "TicketsTableName": TICKETS,
         "IdempotencyKeysTableName": KEYS,

@@ -109,13 +109,9 @@ def audit_stack(
     rate: int | None = None,
     show: Callable[[str], None] = lambda _: None,
 ) -> AuditReport:
-    """Check the keys of the tables, then audit them.
+    """Check the keys of the tables, then audit them, and show how far the audit is.
 
-    Args:
-        stack: The system.
-        plan: The tables.
-        rate: Read units a second, at most.
-        show: Shows how far the audit is.
+    The rate is the most read units a second.
     """
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     tickets = reader.check_key(plan.tickets_table, "project_id", NUMBER)

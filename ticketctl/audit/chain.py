@@ -73,11 +73,8 @@ def link_of(item: Ticket) -> Link:
 def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
     """Yield the problems of a ticket; none if it is malformed or reserved.
 
-    A date that runs against the one before it is a problem of either ticket.
-
-    Args:
-        ticket: The ticket.
-        before: The item of the number before it; empty if there is none.
+    A date that runs against the one before it is a problem of either ticket. Without an
+    item of the number before it, the link is empty.
     """
     if ticket.is_malformed or ticket.idempotency_key is None:
         return
@@ -107,10 +104,7 @@ def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
 def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
     """Return the hash before it that a ticket's hash covers; None if it fits neither.
 
-    Args:
-        ticket: The ticket.
-        commitment: The commitment to its text; None if it has none.
-        before: The hash of the number before it; a segment starts with "".
+    That is the hash of the number before it, or "", with which a segment starts.
     """
     for previous in (before, ""):
         if _chain(ticket, commitment, previous) == ticket.chain:

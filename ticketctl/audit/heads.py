@@ -135,10 +135,7 @@ def _with_links(
     rest = iter(places)
     while wanted := [*islice(rest, _AT_A_TIME)]:
         both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}
-        tickets = {
-            (ticket.project_id, ticket.number): ticket
-            for ticket in reader.tickets(table, both)
-        }
+        tickets = reader.tickets(table, both)
         for project_id, number in wanted:
             before = tickets.get((project_id, number - 1))
             link = link_of(before) if before else Link()

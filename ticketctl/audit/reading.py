@@ -98,9 +98,9 @@ class AuditReading:
         """Read the records of some keys."""
         return [*self.reader.records(self.plan.keys_table, keys)]
 
-    def tickets(self, places: Iterable[Place]) -> list[Ticket]:
+    def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
         """Read the tickets of some numbers."""
-        return [*self.reader.tickets(self.plan.tickets_table, places)]
+        return self.reader.tickets(self.plan.tickets_table, places)
 
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
@@ -168,9 +168,7 @@ class AuditReading:
     def _doubt(self, lost: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""
         places = {(record.project_id, record.number) for record in lost}
-        there = {
-            (found.project_id, found.number): found for found in self.tickets(places)
-        }
+        there = self.tickets(places)
         self.doubts |= {
             RequestKey(record.project_id, record.idempotency_key)
             for record in lost

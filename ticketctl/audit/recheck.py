@@ -44,14 +44,12 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     check_amount(len(unmatched))
     tickets = [
         (ticket, RequestKey(ticket.project_id, ticket.idempotency_key))
-        for ticket in reading.tickets(unmatched)
+        for ticket in reading.tickets(unmatched).values()
         if ticket.idempotency_key is not None
     ]
     records = _records(reading, reading.doubts | {key for _, key in tickets})
     places = {(found.project_id, found.number) for found in records.values() if found}
-    named = {
-        (ticket.project_id, ticket.number): ticket for ticket in reading.tickets(places)
-    }
+    named = reading.tickets(places)
     for ticket, key in tickets:
         if key in records:
             yield from _of_ticket(ticket, records[key], named)

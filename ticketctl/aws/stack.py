@@ -52,21 +52,17 @@ class System(Protocol):
     """A deployed system, on AWS or on this machine."""
 
     @property
+    def name(self) -> str:
+        """The stack's name."""
+        ...
+
+    @property
     def outputs(self) -> Mapping[str, str]:
         """The stack's outputs, by name."""
         ...
 
     def client(self, service_name: str) -> Any:
         """Return the thread-safe boto3 client of a service, such as `sqs`."""
-        ...
-
-
-class NamedSystem(System, Protocol):
-    """A deployed system that has a name."""
-
-    @property
-    def name(self) -> str:
-        """The stack's name."""
         ...
 
 
@@ -117,27 +113,25 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     except ClientError as error:
         if error_code(error) != "ValidationError":
             raise
-        message = (
+        raise CloudError(
             f"no stack {name} in {place} of this account; "
             "name it with --stack, and its Region with --region"
-        )
-        raise CloudError(message) from error
+        ) from error
     outputs = outputs_of(found)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
         for parameter in found.get("Parameters", [])
     }
     if missing := [name for name in NEEDED_OUTPUTS if name not in outputs]:
-        message = (
+        raise CloudError(
             f"the stack {name} in {place} is not one of ticket numbering, or is not "
             f"complete ({found['StackStatus']}): it has no output {missing[0]}"
         )
-        raise CloudError(message)
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
-def place_of(stack: NamedSystem) -> str:
+def place_of(stack: System) -> str:
     """Return which stack it is, for equal names exist in several accounts."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"
@@ -176,6 +170,5 @@ def _client(session: boto3.Session, service_name: str) -> Any:
         # botocore refuses an address here, but its port only when it asks.
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
-        message = f"{error}; check AWS_ENDPOINT_URL and the Region"
-        raise CloudError(message) from error
+        raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
     return client

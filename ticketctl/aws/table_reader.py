@@ -36,11 +36,7 @@ def query_of(
 ) -> dict[str, Any]:
     """Return a consistent query of a project's tickets.
 
-    Args:
-        table: The table of tickets.
-        project_id: The project.
-        side: The condition on their numbers, if any, of `:0` and so on.
-        numbers: The values of these.
+    `side` is a condition on their numbers, such as `> :0`; `numbers` are its values.
     """
     query: dict[str, Any] = {
         "TableName": table,
@@ -128,17 +124,20 @@ class TableReader:
                 return
             query["ExclusiveStartKey"] = start
 
-    def tickets(self, table: str, places: Iterable[Place]) -> Iterator[Ticket]:
+    def tickets(self, table: str, places: Iterable[Place]) -> dict[Place, Ticket]:
         """Read the tickets of some numbers, each given once."""
         keys = (ticket_id(*place) for place in places)
-        return map(ticket, self._items(table, keys))
+        found = map(ticket, self._items(table, keys))
+        return {(one.project_id, one.number): one for one in found}
 
     def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
         """Read the records of some idempotency keys, each given once."""
         return self._items(table, map(record_id, keys))
 
-    def recorded(self, table: str, keys: Sequence[RequestKey]) -> set[RequestKey]:
-        """Return the keys that have a record, in one transactional read.
+    def recorded(
+        self, table: str, keys: Sequence[RequestKey]
+    ) -> dict[RequestKey, Item]:
+        """Return the records of the keys that have one, in one transactional read.
 
         Any other read can see a ticket whose key's record it does not see yet.
 
@@ -150,7 +149,7 @@ class TableReader:
             "transact_get_items", TransactItems=[{"Get": get} for get in gets]
         )
         found = zip(keys, answer["Responses"], strict=True)
-        return {key for key, response in found if response.get("Item")}
+        return {key: one["Item"] for key, one in found if one.get("Item")}
 
     def _items(self, table: str, keys: Iterable[Item]) -> Iterator[Item]:
         """Read the items of these keys; absent ones are left out."""

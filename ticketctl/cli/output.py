@@ -45,19 +45,11 @@ def with_progress(
     total: int,
     *,
     done: int = 0,
-    is_shown: bool = True,
 ) -> Iterable[Item]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
-    Args:
-        items: The rest of them.
-        text: What is done with them.
-        total: Their number, with those that were done before.
-        done: The number of these.
-        is_shown: Whether to show it at all.
+    The total includes items that were done before.
     """
-    if not is_shown:
-        return items
     screen = notes()
     if not screen.is_terminal:
         return _with_lines(items, text, total, done)

@@ -1,6 +1,6 @@
 """The commands: each reads its options, calls its package of work, and prints."""
 
-from ticketctl.commands import (  # noqa: I001 - the order of the help.
+from ticketctl.commands import (  # noqa: F401, I001 - the order of the help.
     send,
     watch,
     show,
@@ -15,17 +15,4 @@ from ticketctl.commands import (  # noqa: I001 - the order of the help.
 )
 from ticketctl.commands.application import app
 
-__all__ = [
-    "app",
-    "audit",
-    "dead_letters",
-    "export",
-    "importing",
-    "local",
-    "send",
-    "sequences",
-    "show",
-    "status",
-    "verify",
-    "watch",
-]
+__all__ = ["app"]

@@ -1,13 +1,16 @@
 """The application without its commands: the stack, and the options they share."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
 from ticketctl import __version__
 from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 TICKETS: Final = "Tickets"
 SEQUENCES: Final = "Number sequences"
@@ -107,3 +110,8 @@ def stack_of(ctx: typer.Context) -> Stack:
 def examples(*lines: str) -> str:
     """Return command lines as the end of a help shows them."""
     return "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in lines)
+
+
+def command(name: str, panel: str, *lines: str) -> Callable[[Command], Command]:
+    """Declare a command of a panel of the help, whose own help ends with examples."""
+    return app.command(name, rich_help_panel=panel, epilog=examples(*lines))

@@ -12,22 +12,20 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import notes, print_json
-from ticketctl.commands.application import SEQUENCES, Json, app, examples, stack_of
+from ticketctl.commands.application import SEQUENCES, Json, command, stack_of
 from ticketctl.show.lookup import checked_project
 
 
-@app.command(
+@command(
     "audit",
-    rich_help_panel=SEQUENCES,
-    epilog=examples(
-        "ticketctl audit",
-        "ticketctl audit --project PROJ --project OPS",
-        "ticketctl audit --rate 500",
-        "ticketctl audit --tickets-table restored-20261123100000-tickets "
-        "--keys-table restored-20261123100000-keys",
-        "ticketctl audit --check-heads heads.jsonl --save-heads heads.jsonl",
-        "ticketctl audit --since heads.jsonl",
-    ),
+    SEQUENCES,
+    "ticketctl audit",
+    "ticketctl audit --project PROJ --project OPS",
+    "ticketctl audit --rate 500",
+    "ticketctl audit --tickets-table restored-20261123100000-tickets "
+    "--keys-table restored-20261123100000-keys",
+    "ticketctl audit --check-heads heads.jsonl --save-heads heads.jsonl",
+    "ticketctl audit --since heads.jsonl",
 )
 def audit(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,

@@ -1,7 +1,6 @@
 """The command that exports tickets."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Annotated, Final
 
 import typer
@@ -12,7 +11,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import console, counted, notes, print_json_line, remark
-from ticketctl.commands.application import TICKETS, app, examples, stack_of
+from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.export.export import Export
 from ticketctl.show.lookup import checked_project
 
@@ -20,14 +19,12 @@ STEP: Final = 100
 """Items between two updates of the progress."""
 
 
-@app.command(
+@command(
     "export",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl export > tickets.jsonl",
-        "ticketctl export --project PROJ --project OPS | jq -r .title",
-        "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
-    ),
+    TICKETS,
+    "ticketctl export > tickets.jsonl",
+    "ticketctl export --project PROJ --project OPS | jq -r .title",
+    "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
 )
 def export(
     ctx: typer.Context,
@@ -57,11 +54,12 @@ def export(
     about = reader.check_key(table, "project_id", NUMBER)
     tickets = Export(reader, table, projects)
     of_about = "" if projects else f" of about {about:,}"
-    with _progress() as show:
+    is_on_screen = console().is_terminal  # Then the lines themselves show it.
+    with nullcontext() if is_on_screen else notes().status("exporting") as spinner:
         for found in tickets.tickets():
             print_json_line(as_json(found.fields))
-            if tickets.items % STEP == 0:
-                show(f"exporting: {tickets.items:,}{of_about}")
+            if spinner and tickets.items % STEP == 0:
+                spinner.update(f"exporting: {tickets.items:,}{of_about}")
     counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
     remark(f"exported {' of '.join(counts)}")
     if absent := {*projects} - tickets.last.keys():
@@ -69,13 +67,3 @@ def export(
     if tickets.missing:
         remark(f"missing: {counted(tickets.missing, 'number')}; see: ticketctl audit")
         raise typer.Exit(Status.FOUND)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show how far it is, unless the lines themselves are on the screen."""
-    if console().is_terminal:
-        yield lambda _: None
-        return
-    with notes().status("exporting") as status:
-        yield status.update

@@ -9,8 +9,8 @@ from ticketctl.aws.stack import caller_arn, limits_of, place_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import SEQUENCES, Yes, app, examples, stack_of
-from ticketctl.commands.send import FileFormat
+from ticketctl.commands.application import SEQUENCES, Yes, command, stack_of
+from ticketctl.commands.send import File, FileFormat
 from ticketctl.importing.lines import FIELDS, Defaults
 from ticketctl.importing.run import (
     counts_there,
@@ -25,21 +25,17 @@ from ticketctl.send.csv_columns import mapped
 from ticketctl.show.lookup import checked_project
 
 
-@app.command(
+@command(
     "import",
-    rich_help_panel=SEQUENCES,
-    epilog=examples(
-        "ticketctl import tickets.jsonl --dry-run",
-        'ticketctl import jira.csv --map "Issue key=key" --map Summary=title',
-        "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
-        "ticketctl import tickets.jsonl --verify",
-    ),
+    SEQUENCES,
+    "ticketctl import tickets.jsonl --dry-run",
+    'ticketctl import jira.csv --map "Issue key=key" --map Summary=title',
+    "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
+    "ticketctl import tickets.jsonl --verify",
 )
 def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
-    ],
+    file: File,
     *,
     project: Annotated[
         str | None, typer.Option(help="The project of tickets that name none.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ticketctl.cli.errors import Status, ToolError
-from ticketctl.commands.application import LOCAL, app, examples
+from ticketctl.commands.application import LOCAL, command
 from ticketctl.verify.sample import many_messages
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -16,9 +16,8 @@ Fifo = Annotated[
 ]
 
 
-@app.command(
-    rich_help_panel=LOCAL,
-    epilog=examples("ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo"),
+@command(
+    "run", LOCAL, "ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo"
 )
 def run(
     ctx: typer.Context,
@@ -37,9 +36,7 @@ def run(
     raise typer.Exit(Status.OK if clean else Status.FOUND)
 
 
-@app.command(
-    rich_help_panel=LOCAL, epilog=examples("ticketctl up", "ticketctl up --fifo")
-)
+@command("up", LOCAL, "ticketctl up", "ticketctl up --fifo")
 def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too.
 
@@ -48,10 +45,7 @@ def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
     _session(ctx).up(fifo=fifo)
 
 
-@app.command(
-    rich_help_panel=LOCAL,
-    epilog=examples("ticketctl sample 1000 --poison 3 > tickets.jsonl"),
-)
+@command("sample", LOCAL, "ticketctl sample 1000 --poison 3 > tickets.jsonl")
 def sample(
     number: Annotated[int, typer.Argument(min=1, help="Number of messages.")] = 1000,
     *,

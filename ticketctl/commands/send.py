@@ -1,17 +1,16 @@
 """The commands that send tickets."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
 
 import typer
 
 from ticket_numbering.contract.field_types import MAX_NUMBER, PRIORITIES
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
+from ticketctl.commands.application import TICKETS, Json, command, stack_of
 from ticketctl.send.checking import (
     Check,
     check_file,
@@ -23,6 +22,9 @@ from ticketctl.send.derived_keys import keys_of
 from ticketctl.send.request_file import Format, open_lines
 from ticketctl.send.spool import Spool
 
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
+]
 FileFormat = Annotated[
     Format | None,
     typer.Option("--format", help="File format; default: by suffix, else jsonl."),
@@ -43,13 +45,11 @@ Timeout = Annotated[
 ]
 
 
-@app.command(
+@command(
     "send",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        'ticketctl send --project WEB --title "Login page flickers" --wait',
-        'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
-    ),
+    TICKETS,
+    'ticketctl send --project WEB --title "Login page flickers" --wait',
+    'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
 )
 def send(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -102,20 +102,16 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     raise typer.Exit(delivery.run([request]))
 
 
-@app.command(
+@command(
     "send-file",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl send-file tickets.jsonl --dry-run",
-        "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
-        'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
-    ),
+    TICKETS,
+    "ticketctl send-file tickets.jsonl --dry-run",
+    "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
+    'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
 )
 def send_file(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
-    ],
+    file: File,
     *,
     project: Annotated[
         str | None, typer.Option(help="The project of lines that name none.")
@@ -172,40 +168,20 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         raise InputError(
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
-
-    def delivery() -> Delivery:
-        seconds = timeout if wait else None
-        return Delivery(stack_of(ctx), as_json, seconds, rate, is_file=True)
-
-    check = Check(
-        project,
-        keys_of(file, key_prefix),
-        unchecked=unchecked,
-        skip_invalid=skip_invalid,
-    )
-    start = None if dry_run else delivery
-    raise typer.Exit(_send_lines(file, file_format, check, start, as_json=as_json))
-
-
-def _send_lines(
-    file: str,
-    file_format: Format | None,
-    check: Check,
-    start: Callable[[], Delivery] | None,
-    *,
-    as_json: bool,
-) -> Status:
-    """Check a file whole, then send its lines, or print their counts."""
-    status = Status.OK
+    keys, status = keys_of(file, key_prefix), Status.OK
     with open_lines(file, file_format) as lines, Spool() as spool:
-        delivery = start() if start else None
-        if delivery:
-            check = replace(check, limits=limits_of(delivery.stack))
+        stack = None if dry_run else stack_of(ctx)
+        limits = limits_of(stack) if stack else Limits()
+        check = Check(
+            project, keys, limits, unchecked=unchecked, skip_invalid=skip_invalid
+        )
         bad = check_file(file, lines, check, spool)
-        if delivery:
+        if stack:
+            seconds = timeout if wait else None
+            delivery = Delivery(stack, as_json, seconds, rate, is_file=True)
             status = delivery.run(spool, len(spool))
         elif as_json:
             print_json_line({"good": len(spool), "bad": bad})
         else:
             console().print(f"good tickets: {len(spool)}; nothing is sent")
-    return status or (Status.FOUND if bad else Status.OK)
+    raise typer.Exit(status or (Status.FOUND if bad else Status.OK))

@@ -18,8 +18,7 @@ from ticketctl.commands.application import (
     Project,
     TicketKey,
     Yes,
-    app,
-    examples,
+    command,
     stack_of,
 )
 from ticketctl.sequences.announcing import Announcer
@@ -38,10 +37,8 @@ from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 
 
-@app.command(
-    "seed",
-    rich_help_panel=SEQUENCES,
-    epilog=examples('ticketctl seed PROJ --last 1234 --reason "moved from Jira"'),
+@command(
+    "seed", SEQUENCES, 'ticketctl seed PROJ --last 1234 --reason "moved from Jira"'
 )
 def seed(
     ctx: typer.Context,
@@ -85,11 +82,7 @@ def seed(
         raise typer.Exit(Status.FOUND)
 
 
-@app.command(
-    "void",
-    rich_help_panel=SEQUENCES,
-    epilog=examples('ticketctl void PROJ-42 --reason "duplicate of PROJ-41"'),
-)
+@command("void", SEQUENCES, 'ticketctl void PROJ-42 --reason "duplicate of PROJ-41"')
 def void(
     ctx: typer.Context,
     ticket_key: TicketKey,
@@ -106,10 +99,8 @@ def void(
     _mark(ctx, ticket_key, VOID, reason, yes=yes)
 
 
-@app.command(
-    "erase",
-    rich_help_panel=SEQUENCES,
-    epilog=examples('ticketctl erase PROJ-42 --reason "request of the person named"'),
+@command(
+    "erase", SEQUENCES, 'ticketctl erase PROJ-42 --reason "request of the person named"'
 )
 def erase(
     ctx: typer.Context,
@@ -129,13 +120,11 @@ def erase(
     _mark(ctx, ticket_key, ERASE, reason, yes=yes)
 
 
-@app.command(
+@command(
     "announce",
-    rich_help_panel=SEQUENCES,
-    epilog=examples(
-        "ticketctl announce --project PROJ --from 1200 --to 1350 --dry-run",
-        "ticketctl announce --project PROJ --from 1200 --rate 20",
-    ),
+    SEQUENCES,
+    "ticketctl announce --project PROJ --from 1200 --to 1350 --dry-run",
+    "ticketctl announce --project PROJ --from 1200 --rate 20",
 )
 def announce_again(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,

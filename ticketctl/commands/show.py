@@ -12,8 +12,7 @@ from ticketctl.commands.application import (
     Json,
     Project,
     TicketKey,
-    app,
-    examples,
+    command,
     stack_of,
 )
 from ticketctl.show.lookup import (
@@ -35,12 +34,11 @@ Evidence = Annotated[
 ]
 
 
-@app.command(
+@command(
     "show",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title"
-    ),
+    TICKETS,
+    "ticketctl show PROJ-42",
+    "ticketctl show PROJ-42 --json | jq .title",
 )
 def show(
     ctx: typer.Context,
@@ -62,14 +60,12 @@ def show(
         print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
 
 
-@app.command(
+@command(
     "list",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl list PROJ",
-        "ticketctl list PROJ --limit 100 --before 4200",
-        "ticketctl list PROJ --json | jq -r .title",
-    ),
+    TICKETS,
+    "ticketctl list PROJ",
+    "ticketctl list PROJ --limit 100 --before 4200",
+    "ticketctl list PROJ --json | jq -r .title",
 )
 def list_tickets(
     ctx: typer.Context,
@@ -105,12 +101,11 @@ def list_tickets(
         remark(f"there are more: {more}")
 
 
-@app.command(
+@command(
     "find",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl find PROJ form-7f3a", "ticketctl find PROJ form-7f3a --json"
-    ),
+    TICKETS,
+    "ticketctl find PROJ form-7f3a",
+    "ticketctl find PROJ form-7f3a --json",
 )
 def find(
     ctx: typer.Context,

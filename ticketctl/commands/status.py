@@ -7,19 +7,17 @@ import typer
 
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import print_json, print_line
-from ticketctl.commands.application import OPERATIONS, Json, app, examples, stack_of
+from ticketctl.commands.application import OPERATIONS, Json, command, stack_of
 from ticketctl.status.status import lines_of, status_of
 from ticketctl.status.variables import UNSET, shell_lines
 
 
-@app.command(
+@command(
     "status",
-    rich_help_panel=OPERATIONS,
-    epilog=examples(
-        "ticketctl status",
-        "ticketctl status --check || page-on-call",
-        "ticketctl status --json | jq .dead_letters",
-    ),
+    OPERATIONS,
+    "ticketctl status",
+    "ticketctl status --check || page-on-call",
+    "ticketctl status --json | jq .dead_letters",
 )
 def status(
     ctx: typer.Context,
@@ -54,14 +52,12 @@ def status(
         raise typer.Exit(Status.CLOUD)
 
 
-@app.command(
+@command(
     "env",
-    rich_help_panel=OPERATIONS,
-    epilog=examples(
-        "ticketctl env",
-        f'eval "${{{UNSET}-}}"; '
-        'variables=$(ticketctl --stack staging env) && eval "$variables"',
-    ),
+    OPERATIONS,
+    "ticketctl env",
+    f'eval "${{{UNSET}-}}"; '
+    'variables=$(ticketctl --stack staging env) && eval "$variables"',
 )
 def env(ctx: typer.Context) -> None:
     """Print shell variables that hold the stack's name, Region, profile and outputs.

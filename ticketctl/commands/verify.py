@@ -11,14 +11,7 @@ from ticketctl.aws.stack import Stack, limits_of, place_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import (
-    OPERATIONS,
-    Json,
-    Yes,
-    app,
-    examples,
-    stack_of,
-)
+from ticketctl.commands.application import OPERATIONS, Json, Yes, command, stack_of
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.report import as_json, print_run, print_times
 from ticketctl.verify.run import Run
@@ -33,12 +26,11 @@ PATIENCE_SECONDS: Final = 240
 """A message whose delivery failed comes back after the visibility timeout, 180 s."""
 
 
-@app.command(
+@command(
     "verify",
-    rich_help_panel=OPERATIONS,
-    epilog=examples(
-        "ticketctl verify", "ticketctl --stack staging verify --count 1000 --yes --json"
-    ),
+    OPERATIONS,
+    "ticketctl verify",
+    "ticketctl --stack staging verify --count 1000 --yes --json",
 )
 def verify(
     ctx: typer.Context,

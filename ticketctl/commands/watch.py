@@ -7,19 +7,17 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.commands.application import TICKETS, Json, app, examples, stack_of
+from ticketctl.commands.application import TICKETS, Json, command, stack_of
 from ticketctl.show.lookup import checked_project
 from ticketctl.watch.watching import Screen, watch_topic
 
 
-@app.command(
+@command(
     "watch",
-    rich_help_panel=TICKETS,
-    epilog=examples(
-        "ticketctl watch",
-        "ticketctl watch --project WEB --project API",
-        "ticketctl watch --project WEB --count 1 --for 60 --json",
-    ),
+    TICKETS,
+    "ticketctl watch",
+    "ticketctl watch --project WEB --project API",
+    "ticketctl watch --project WEB --count 1 --for 60 --json",
 )
 def watch(
     ctx: typer.Context,

@@ -16,6 +16,7 @@ from ticketctl.local.clients import OWNER
 from ticketctl.local.deployment import FUNCTION
 from ticketctl.local.sam_template import ENDPOINT, LOCAL_TEMPLATE
 from ticketctl.local.stack import LocalStack
+from ticketctl.status.variables import exports
 
 DIRECTORY: Final = ROOT / ".build" / "local"
 SHELL_FILE: Final = DIRECTORY / "env"
@@ -52,20 +53,15 @@ def variables(stack: LocalStack) -> dict[str, str]:
     }
 
 
-def write_shell_file(stack: LocalStack, path: Path = SHELL_FILE) -> None:
+def write_shell_file(stack: LocalStack) -> None:
     """Write a file to `source`; variables that lead to a real account are unset."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    exports = [
-        f"export {name}={shlex.quote(value)}"
-        for name, value in variables(stack).items()
-    ]
     directory = shlex.quote(str(Path(sys.executable).parent))
     lines = [
         "unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN",
-        *exports,
+        *exports(variables(stack)),
         f'export PATH={directory}:"$PATH"',
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    SHELL_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:

@@ -87,11 +87,9 @@ def settings() -> dict[str, str]:
 
 
 def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that give pip's settings to uv; a variable that is set wins.
+    """Return the variables that give uv the settings that `pip config list` prints.
 
-    Args:
-        listed: The output of `pip config list`.
-        environment: The variables as they are.
+    A variable that is set wins.
     """
     found = {**_AS_PIP}
     for section in _BY_PRECEDENCE:

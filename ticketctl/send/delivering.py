@@ -55,12 +55,9 @@ class Delivery:
             RateLimiter(self.rate),
             in_flight=_IN_FLIGHT,
         )
-        outcomes = with_progress(
-            sender.send(requests),
-            "sending",
-            number,
-            is_shown=self.is_file and not self.as_json,
-        )
+        outcomes: Iterable[Request] = sender.send(requests)
+        if self.is_file and not self.as_json:
+            outcomes = with_progress(outcomes, "sending", number)
         try:
             for request in outcomes:
                 self._add(request)

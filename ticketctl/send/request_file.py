@@ -62,10 +62,8 @@ def open_lines(
 ) -> Iterator[Iterator[Line]]:
     """Open a file, or standard input, and give its lines as they are read.
 
-    Args:
-        path: The file.
-        file_format: By its suffix if None.
-        columns: The columns of CSV; None: the fields of a create-ticket message.
+    Its suffix says the format if none is given, and columns of CSV without a mapping
+    are the fields of a create-ticket message.
 
     Raises:
         InputError: It cannot be read; its lines raise it if they are not UTF-8, or

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Final, Self
 
 from ticket_numbering.contract.dynamodb_items import key_id
@@ -28,12 +27,7 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._database.close()
 
     def __len__(self) -> int:

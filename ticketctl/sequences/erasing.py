@@ -16,7 +16,6 @@ from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
     NUMBER,
     STATUS,
-    record_id,
 )
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.chain import (
@@ -28,6 +27,7 @@ from ticketctl.audit.chain import (
 )
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
 from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import NotThereError
 
@@ -78,15 +78,11 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
     A transaction reads it: a ticket can be seen before the record written with it.
     """
     key = RequestKey(found.project_id, str(found.idempotency_key))
-    get = {
-        "TableName": stack.outputs["IdempotencyKeysTableName"],
-        "Key": record_id(key),
-    }
-    dynamodb = stack.client("dynamodb")
-    [answer] = dynamodb.transact_get_items(TransactItems=[{"Get": get}])["Responses"]
+    table = stack.outputs["IdempotencyKeysTableName"]
+    item = TableReader(stack.client("dynamodb")).recorded(table, [key]).get(key)
     why = "there is no record of its key, or no more"
     try:
-        record = key_record(answer["Item"]) if "Item" in answer else None
+        record = key_record(item) if item else None
     except NotThereError as error:
         record, why = None, str(error)
     if record and record.number == found.number:

@@ -32,10 +32,7 @@ def ticket_json(ticket: Ticket) -> dict[str, Any]:
 def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> None:
     """Print every field on a line of its own, known ones first.
 
-    Args:
-        title: The line above them.
-        fields: The fields.
-        evidence: Whether to print those that only prove something, too.
+    Those that only prove something are left out without `evidence`.
     """
     out = console()
     out.print(Text(visible(title), style="bold"))

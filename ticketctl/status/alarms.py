@@ -6,7 +6,7 @@ The template decides how many there are: the stack names those that it created.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ticketctl.aws.stack import NamedSystem
+from ticketctl.aws.stack import System
 from ticketctl.cli.output import utc, visible
 
 MISSING: Final = "MISSING"
@@ -14,19 +14,20 @@ MISSING: Final = "MISSING"
 
 NO_DATA: Final = "INSUFFICIENT_DATA"
 
+_GONE: Final[Mapping[str, Any]] = {
+    "StateValue": MISSING,
+    "StateUpdatedTimestamp": None,
+    "ActionsEnabled": False,
+}
 _REASON_WIDTH: Final = 200
 _MAX_NAMED: Final = 2
 """Alarms without data that are named; JSON has them all."""
 
 
-def alarms_of(
-    stack: NamedSystem, created: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
+def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield each alarm that the stack created, whether it is still there or not.
 
-    Args:
-        stack: The stack.
-        created: The alarms' names, by their names in the template.
+    `created` has their names, by those in the template.
     """
     found: dict[str, Any] = {}
     if created:  # Without names CloudWatch would describe every alarm.
@@ -34,13 +35,10 @@ def alarms_of(
         for page in pages.paginate(AlarmNames=[*created.values()]):
             found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
     for logical_id, name in created.items():
-        alarm = found.get(name)
-        yield {"name": logical_id} | (_described(alarm) if alarm else _gone())
+        yield {"name": logical_id} | _described(found.get(name, _GONE))
 
 
-def addresses_of(
-    stack: NamedSystem, topic_arns: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def addresses_of(stack: System, topic_arns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the subscriptions to the stack's own alarm topic."""
     pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     for topic_arn in topic_arns:
@@ -97,20 +95,11 @@ def address_problems(
 
 
 def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
+    since = alarm["StateUpdatedTimestamp"]
     return {
         "state": alarm["StateValue"],
-        "since": utc(alarm["StateUpdatedTimestamp"]),
+        "since": since and utc(since),
         "reason": alarm.get("StateReason", ""),
         "actions_enabled": alarm["ActionsEnabled"],
         "notifies": bool(alarm.get("AlarmActions")),
-    }
-
-
-def _gone() -> dict[str, Any]:
-    return {
-        "state": MISSING,
-        "since": None,
-        "reason": "",
-        "actions_enabled": False,
-        "notifies": False,
     }

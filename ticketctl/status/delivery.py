@@ -6,14 +6,14 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
-from ticketctl.aws.stack import NamedSystem
+from ticketctl.aws.stack import System
 from ticketctl.status.alarms import MISSING
 
 _ENABLED: Final = "Enabled"
 """The one state in which Lambda polls; API reference, GetEventSourceMapping."""
 
 
-def mappings_of(stack: NamedSystem, ids: Sequence[str]) -> list[dict[str, Any]]:
+def mappings_of(stack: System, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the state of each mapping, and the function that it invokes."""
     get = stack.client("lambda").get_event_source_mapping
     found = [_found(get, UUID=mapping_id) for mapping_id in ids]
@@ -26,7 +26,7 @@ def mappings_of(stack: NamedSystem, ids: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def aliases_of(stack: NamedSystem, arns: Sequence[str]) -> list[dict[str, Any]]:
+def aliases_of(stack: System, arns: Sequence[str]) -> list[dict[str, Any]]:
     """Return the version of each alias, and the weights of others in a canary."""
     get = stack.client("lambda").get_alias
     function_name = stack.outputs["WorkerFunctionName"]
@@ -51,9 +51,7 @@ def delivery_problems(
 ) -> Iterator[str]:
     """Yield a line for each reason why messages do not reach the worker's alias.
 
-    Args:
-        mappings: The stack's event source mappings.
-        aliases: The function's aliases; None if they are unknown.
+    The aliases are None if they are unknown.
     """
     arns = {alias["arn"] for alias in aliases or ()} - {None}
     if not mappings:

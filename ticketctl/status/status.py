@@ -124,16 +124,11 @@ def oldest_message(stack: Stack) -> dict[str, Any]:
     On a standard queue SQS leaves out messages that were received three times. Both
     are None if CloudWatch has no figure: nothing has used the queue for hours, say.
     """
-    now = datetime.now(UTC)
+    now, queue = datetime.now(UTC), stack.outputs["CreateTicketQueueUrl"]
     points = stack.client("cloudwatch").get_metric_statistics(
         Namespace="AWS/SQS",
         MetricName="ApproximateAgeOfOldestMessage",
-        Dimensions=[
-            {
-                "Name": "QueueName",
-                "Value": stack.outputs["CreateTicketQueueUrl"].rpartition("/")[2],
-            }
-        ],
+        Dimensions=[{"Name": "QueueName", "Value": queue.rpartition("/")[2]}],
         StartTime=now - _SPAN,
         EndTime=now,
         Period=round(_MINUTE.total_seconds()),

@@ -28,11 +28,7 @@ def shell_lines(
     """Yield the lines that lead a shell to a stack, and to no other.
 
     Region and profile go with its name, which several accounts and Regions can have.
-
-    Args:
-        stack: The stack.
-        profile: The profile that found it, if one was named.
-        shell: The shell's own variables; Region and profile of it come back.
+    Those of the shell come back when it forgets the stack.
     """
     limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
     outputs = [*NEEDED_OUTPUTS, *limits]
@@ -43,11 +39,12 @@ def shell_lines(
         yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
         named["AWS_PROFILE"] = profile
     own = {name: shell[name] for name in _WITH_THE_STACK if name in shell}
-    named[UNSET] = "; ".join([" ".join(["unset", *named, UNSET]), *_exports(own)])
-    yield from _exports(named)
+    named[UNSET] = "; ".join([" ".join(["unset", *named, UNSET]), *exports(own)])
+    yield from exports(named)
 
 
-def _exports(variables: Mapping[str, str]) -> Iterator[str]:
+def exports(variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield the commands that give a shell some variables."""
     for name, value in variables.items():
         yield f"export {name}={shlex.quote(value)}"
 

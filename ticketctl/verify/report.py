@@ -43,12 +43,7 @@ def print_run(run: Run, verdict: Verdict) -> None:
 
 
 def print_times(run: Run, database: Iterable[Mapping[str, Any]]) -> None:
-    """Print how long the numbers took; an emulator's times say nothing of AWS.
-
-    Args:
-        run: The run.
-        database: The times of DynamoDB's calls, as `database_times` returns them.
-    """
+    """Print how long the numbers took; an emulator's times say nothing of AWS."""
     if times := _times(run):
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
         console().print(f"from sent to announced: {shown}")

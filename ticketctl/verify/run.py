@@ -69,8 +69,10 @@ class Run:
         return False
 
     def verdict(self) -> Verdict:
-        """Judge the outcomes so far."""
-        return judge(self.observed())
+        """Judge the outcomes so far, with the tables of this moment."""
+        projects = [_project(self.stack, one) for one in sorted(self._projects)]
+        letters = [*self.dead_letters.values()]
+        return judge(Observed(self.sent, self.announcements, letters, projects))
 
     def follow(self, messages: Messages, patience: float) -> Verdict:
         """Send the messages; judge when all has come, or nothing new in that time."""
@@ -89,15 +91,6 @@ class Run:
             found = read_announcement(message)
             news |= found is not None and self._note(found)
         return news
-
-    def observed(self) -> Observed:
-        """Return the outcomes so far, with the tables of this moment."""
-        return Observed(
-            self.sent,
-            self.announcements,
-            [*self.dead_letters.values()],
-            [_project(self.stack, one) for one in sorted(self._projects)],
-        )
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
         for start in range(0, len(bodies), MAX_ENTRIES):

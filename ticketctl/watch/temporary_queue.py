@@ -15,7 +15,7 @@ from uuid import uuid4
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.aws.aws_errors import explained, is_not_there, is_refused
-from ticketctl.aws.stack import NamedSystem, System
+from ticketctl.aws.stack import System
 from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.cli.output import remark, visible
 
@@ -29,7 +29,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 
 @contextmanager
 def temporary_queue(
-    stack: NamedSystem, sleep: Callable[[float], None] = time.sleep
+    stack: System, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[str]:
     """Subscribe a temporary queue and yield its URL."""
     _check_right_to_unsubscribe(stack)
@@ -51,12 +51,12 @@ def temporary_queue(
             _delete_queue(stack, queue_url)
 
 
-def name_start(stack: NamedSystem) -> str:
+def name_start(stack: System) -> str:
     """Return the common start of the names of the stack's temporary queues."""
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
 
 
-def remove_old(stack: NamedSystem, now: float) -> None:
+def remove_old(stack: System, now: float) -> None:
     """Remove the stack's temporary queues and subscriptions that are over a day old."""
     pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
@@ -70,7 +70,7 @@ def remove_old(stack: NamedSystem, now: float) -> None:
                 _delete_queue(stack, queue_url)
 
 
-def _is_old(stack: NamedSystem, queue_name: str, now: float) -> bool:
+def _is_old(stack: System, queue_name: str, now: float) -> bool:
     ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
     found = re.fullmatch(ours, queue_name)
     return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
@@ -89,7 +89,7 @@ def _check_right_to_unsubscribe(stack: System) -> None:
             raise
 
 
-def _remove_leftovers(stack: NamedSystem) -> None:
+def _remove_leftovers(stack: System) -> None:
     """Remove the leftovers of other watches; a failure does not end this one."""
     try:
         remove_old(stack, time.time())

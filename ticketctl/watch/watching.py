@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
 from ticketctl.aws.queues import Received, take
-from ticketctl.aws.stack import NamedSystem
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import console, print_json_line, remark
 from ticketctl.watch.announcements import Announcement, line_of, read_announcement
@@ -49,7 +49,7 @@ class Screen:
             print_json_line({"not_an_announcement": message.body})
 
 
-def watch_topic(stack: NamedSystem, screen: Screen, seconds: float = math.inf) -> None:
+def watch_topic(stack: System, screen: Screen, seconds: float = math.inf) -> None:
     """Show announcements, up to the number of lines; the first may be missed.
 
     Raises:
