@@ -1,13 +1,16 @@
 """The commands that need no cloud account: run, up, sample."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.commands.application import LOCAL, command
 from ticketctl.verify.sample import many_messages
+
+if TYPE_CHECKING:
+    from ticketctl.local.session import Session
 
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
@@ -58,7 +61,7 @@ def sample(
         typer.echo(body)
 
 
-def _session(ctx: typer.Context) -> Any:
+def _session(ctx: typer.Context) -> "Session":
     """Load the local system, which stands in a checkout alone, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
