@@ -48,6 +48,7 @@ class Harness:
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
             "CreateTicketQueueUrl": "source",
+            "DeadLetterQueueUrl": "dead",
             "EventSource": SOURCE,
             **self.limits,
         }
