@@ -327,6 +327,8 @@ def test_status_needs_the_rights_of_its_row_and_no_other() -> None:
         for call in getattr(account.services, service).requests
     }
     assert calls == granted("status") - {"cloudformation:DescribeStacks"}
+    [asked] = account.services.sns.requests[MODELLED["sns"]]
+    assert asked == {"TopicArn": ALARM_TOPIC}
 
 
 UNKNOWN: dict[str, tuple[str, set[str]]] = {
