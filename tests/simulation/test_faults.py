@@ -6,7 +6,7 @@ import random
 import pytest
 
 from simulation.aws.faults import Fault
-from tests.support.faults import DECKS, WRITE, Call, Met, Modelled, treated
+from tests.support.faults import DECKS, PAUSES, WRITE, Call, Met, Modelled, treated
 from tests.support.proxy import Answer
 
 DONE = Answer(200, b"done")
@@ -27,29 +27,37 @@ EFFECTS: dict[Met, tuple[list[str], int | None]] = {
     Fault.LOST: (["applied"], None),
     Fault.GARBLED: (["applied"], 200),
 }
-"""What happens in turn, and the status of the caller's answer; None: he gets none."""
+"""What happens in turn, and the status of the answer, if there is one."""
 
 
 @pytest.mark.parametrize("fault", EFFECTS)
-def test_call_is_applied_and_answered_as_its_fault_says(fault: Met) -> None:
+def test_call_is_applied_and_answered_as_its_fault_says_when_it_is_treated(
+    fault: Met,
+) -> None:
     happened: list[str] = []
 
-    def apply(_: bytes) -> Answer:
+    def apply(body: bytes) -> Answer:
+        assert body == BODY
         happened.append("applied")
         return DONE
+
+    def sleep(seconds: float) -> None:
+        least, most = PAUSES[fault]
+        assert least <= seconds <= most
+        happened.append("slept")
 
     answer = treated(
         Call(WRITE, {}, BODY, random.Random(1)),  # noqa: S311 - no secret.
         fault,
         apply,
         kill=lambda: happened.append("killed"),
-        sleep=lambda _: happened.append("slept"),
+        sleep=sleep,
     )
 
     assert (happened, answer and answer.status) == EFFECTS[fault]
 
 
-def test_every_fault_of_a_deck_has_an_effect() -> None:
+def test_every_fault_has_an_effect_when_it_is_in_a_deck() -> None:
     """A batch that fails in part is answered by the emulator, in part."""
     drawn = {fault for _, faults in DECKS.values() for fault in faults}
 

@@ -102,9 +102,12 @@ def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
 
 
 def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
-    """Return the hash before it that a ticket's hash covers; None if it fits neither.
+    """Return the hash before a ticket that its own hash covers; None if it covers none.
 
-    That is the hash of the number before it, or "", with which a segment starts.
+    Args:
+        ticket: The ticket.
+        commitment: The commitment to its text; None if it has none.
+        before: The hash of the number before it; a segment starts with "".
     """
     for previous in (before, ""):
         if _chain(ticket, commitment, previous) == ticket.chain:

@@ -99,7 +99,7 @@ class AuditReading:
         return [*self.reader.records(self.plan.keys_table, keys)]
 
     def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
-        """Read the tickets of some numbers."""
+        """Read the tickets of some numbers; absent ones are left out."""
         return self.reader.tickets(self.plan.tickets_table, places)
 
     def _read_project(self, project_id: str) -> None:

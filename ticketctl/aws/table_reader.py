@@ -125,7 +125,7 @@ class TableReader:
             query["ExclusiveStartKey"] = start
 
     def tickets(self, table: str, places: Iterable[Place]) -> dict[Place, Ticket]:
-        """Read the tickets of some numbers, each given once."""
+        """Read the tickets of numbers, each given once; absent ones are left out."""
         keys = (ticket_id(*place) for place in places)
         found = map(ticket, self._items(table, keys))
         return {(one.project_id, one.number): one for one in found}

@@ -54,7 +54,10 @@ def variables(stack: LocalStack) -> dict[str, str]:
 
 
 def write_shell_file(stack: LocalStack) -> None:
-    """Write a file to `source`; variables that lead to a real account are unset."""
+    """Write a file to `source`, inside `lock`.
+
+    Variables that lead to a real account are unset.
+    """
     directory = shlex.quote(str(Path(sys.executable).parent))
     lines = [
         "unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN",

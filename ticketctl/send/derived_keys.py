@@ -39,7 +39,7 @@ class DerivedKeys:
     """Whether a request needed one."""
 
     def key(self, fields: Fields, count: Callable[[str], int]) -> str:
-        """Return the key of the next request; `count` counts those of a digest."""
+        """Return the key of the next request; `count` counts requests by digest."""
         self.are_used = True
         asked = {
             name: value

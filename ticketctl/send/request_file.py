@@ -62,7 +62,7 @@ def open_lines(
 ) -> Iterator[Iterator[Line]]:
     """Open a file, or standard input, and give its lines as they are read.
 
-    Its suffix says the format if none is given, and columns of CSV without a mapping
+    The file's suffix says the format if none is given. Without `columns`, those of CSV
     are the fields of a create-ticket message.
 
     Raises:

@@ -27,8 +27,9 @@ def shell_lines(
 ) -> Iterator[str]:
     """Yield the lines that lead a shell to a stack, and to no other.
 
-    Region and profile go with its name, which several accounts and Regions can have.
-    Those of the shell come back when it forgets the stack.
+    Region and profile go with its name, which several accounts and Regions can have;
+    the profile is None if the stack was found without one. When the shell forgets the
+    stack, its own Region and profile come back.
     """
     limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
     outputs = [*NEEDED_OUTPUTS, *limits]

@@ -43,7 +43,10 @@ def print_run(run: Run, verdict: Verdict) -> None:
 
 
 def print_times(run: Run, database: Iterable[Mapping[str, Any]]) -> None:
-    """Print how long the numbers took; an emulator's times say nothing of AWS."""
+    """Print how long the numbers took; an emulator's times say nothing of AWS.
+
+    `database` has the times of DynamoDB's calls, as `database_times` returns them.
+    """
     if times := _times(run):
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
         console().print(f"from sent to announced: {shown}")

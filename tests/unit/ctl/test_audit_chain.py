@@ -143,7 +143,8 @@ class TestFalseAlarms:
         change(ticket_of(tables, 5), title="Changed")
 
         assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
-        assert verified(tables)[0] == "A-4: the number before it is missing"
+        said = [problem for problem in verified(tables) if problem.startswith("A-4")]
+        assert said == ["A-4: the number before it is missing"]
 
     @BOTH_WAYS
     @pytest.mark.parametrize("changed", [3, 4, 5], ids=["first", "last", "next"])
@@ -649,10 +650,11 @@ class TestHeadFiles:
     ) -> None:
         harness.give(create_ticket("PROJ"), 1)
         harness.put(2, status=RESERVED)
-        path = tmp_path / "no-such-directory" / "heads.jsonl"
+        folder = tmp_path / "folder"
+        folder.write_text("a file")
 
         with pytest.raises(InputError, match="cannot be written"):
-            harness.call(audit, save=str(path))
+            harness.call(audit, save=str(folder / "heads.jsonl"))
 
         assert "the ticket PROJ, 2" in harness.printed.readouterr().out
 

@@ -191,6 +191,18 @@ class TestCounts:
         assert [one["name"] for one in found["alarms"]] == ["A", "C"]
         assert "alarms          0 of 2 are on, 2 are OK" in [*lines_of(found)]
 
+    def test_alarm_has_a_state_alone_when_it_was_deleted(self) -> None:
+        [deleted] = status_of(Account({"A": None}).stack())["alarms"]
+
+        assert deleted == {
+            "name": "A",
+            "state": "MISSING",
+            "since": None,
+            "reason": "",
+            "actions_enabled": False,
+            "notifies": False,
+        }
+
     @pytest.mark.parametrize(
         ("ages", "shown"),
         [
