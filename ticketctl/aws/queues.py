@@ -67,8 +67,8 @@ class Receiver:
     def receive_all(
         self,
         seconds: float,
-        wait_seconds: int = 0,
-        most_empty: int = 1,
+        wait_seconds: int,
+        most_empty: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> Iterator[list[dict[str, Any]]]:
         """Yield each call's new messages, for so long, or until calls bring none.

@@ -151,7 +151,9 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
     receiver = Receiver(sqs, queue_url)
     found: dict[str, Received] = {}
     try:
-        for messages in receiver.receive_all(_LOOK_SECONDS):
+        for messages in receiver.receive_all(
+            _LOOK_SECONDS, wait_seconds=0, most_empty=1
+        ):
             received = map(Received.of, messages)
             sources = {source_of(message): message for message in received}
             own = {one: sources[one] for one in sources if one in sent}

@@ -45,7 +45,8 @@ class DeadLetters:
     def visible(self) -> dict[str, str]:
         """Return the bodies of those that anybody can receive now, by id."""
         receiver = Receiver(self.sqs, self.url)
-        messages = chain.from_iterable(receiver.receive_all(PATIENCE_SECONDS))
+        received = receiver.receive_all(PATIENCE_SECONDS, wait_seconds=0, most_empty=1)
+        messages = chain.from_iterable(received)
         bodies = {message["MessageId"]: message["Body"] for message in messages}
         receiver.give_back()
         return bodies

@@ -17,7 +17,7 @@ from tests.support.dead_letter_queue import (
     dead_letters,
 )
 from tests.support.model_services import InTurn, ModelServices
-from ticketctl.aws.queues import Receiver
+from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import delete, list_, redrive, show
 from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN, DeadLetter
@@ -210,14 +210,24 @@ class TestVisibility:
     def test_command_says_so_when_an_answer_of_200_names_failures(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        faults = InTurn({"change_message_visibility_batch": [Fault.PARTIAL]})
+        """In each batch; an entry that failed may be visible all the same."""
+        faults = InTurn({"change_message_visibility_batch": [Fault.PARTIAL] * 2})
         services = ModelServices(faults=faults)
-        harness = Harness.of(*dead_letters(1), services=services)
+        harness = Harness.of(*dead_letters(MAX_ENTRIES + 1), services=services)
 
         list_(harness.context)
 
-        assert len(harness.hidden) == 1
-        assert "hidden for up to 60 s: 1 message\n" in capsys.readouterr().err
+        remarks = capsys.readouterr().err
+        [said] = re.findall(r"hidden for up to 60 s: (\d+) messages\n", remarks)
+        assert int(said) >= len(harness.hidden) > 1
+
+
+def test_attribute_is_empty_when_it_is_no_text() -> None:
+    message = {"MessageId": "1", "Body": "{}"}
+    binary = {"MessageAttributes": {"a": {"BinaryValue": b"x"}}}
+
+    assert Received.of(message) == Received("1", "{}")
+    assert Received.of(message | binary) == Received("1", "{}", {"a": ""})
 
 
 class TestShown:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -267,25 +267,27 @@ WRONG = {
 }
 
 MISMATCHED = FIRST | {"title": "Another"}
-CLEAN = {
-    "as-promised": WELL,
-    "another-order": heard(*reversed(ANNOUNCED)),
-    "another-fact": with_more(Announcement({"id": "e", "type": VOIDED, "data": {}})),
-    "refusal-of-nothing": with_more(
+CLEAN: dict[str, Callable[[], Observed]] = {
+    "as-promised": lambda: WELL,
+    "another-order": lambda: heard(*reversed(ANNOUNCED)),
+    "another-fact": lambda: with_more(
+        Announcement({"id": "e", "type": VOIDED, "data": {}})
+    ),
+    "refusal-of-nothing": lambda: with_more(
         Announcement({"id": "e", "type": REFUSED_TYPE, "data": {}})
     ),
-    "numbered-below-its-cap": replace(
+    "numbered-below-its-cap": lambda: replace(
         WELL, sent=[*WELL.sent, sent("7", SECOND | {"max_number": 9})]
     ),
     # The refusal is about one message; the number ends the matter.
-    "equal-request-numbered-above-the-cap": replace(
+    "equal-request-numbered-above-the-cap": lambda: replace(
         WELL,
         sent=[*WELL.sent, sent("7", LATE | {"max_number": 3})],
         announcements=announced(*ANNOUNCED, numbered(LATE, 3)),
         projects=[project({1: FIRST, 2: SECOND, 3: LATE})],
     ),
     # A standard queue delivers in any order.
-    "reused-key-numbered-first": Observed(
+    "reused-key-numbered-first": lambda: Observed(
         [sent("1", FIRST), sent("2", MISMATCHED)],
         announced(
             numbered(MISMATCHED, 1), refused("1", FIRST, "IdempotencyMismatchError")
@@ -293,8 +295,11 @@ CLEAN = {
         [dead_letter("1", json.dumps(FIRST), "IdempotencyMismatchError")],
         [project({1: MISMATCHED})],
     ),
-    "worker-gave-up-to-announce": replace(without(REUSE_REFUSED), given_up={"5"}),
+    "worker-gave-up-to-announce": lambda: replace(
+        without(REUSE_REFUSED), given_up={"5"}
+    ),
 }
+"""Made in each test, so that an error in the making is the test's own."""
 
 
 class TestVerdict:
@@ -302,9 +307,9 @@ class TestVerdict:
 
     @pytest.mark.parametrize("observed", cases(CLEAN))
     def test_verdict_is_clean_when_everything_came_as_promised(
-        self, observed: Observed
+        self, observed: Callable[[], Observed]
     ) -> None:
-        verdict = judge(observed)
+        verdict = judge(observed())
 
         assert (verdict.missing, verdict.wrong) == ((), ())
         assert verdict.is_clean
