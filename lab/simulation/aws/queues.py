@@ -204,19 +204,19 @@ class Queue:
         self._wake_pollers()
         return {}
 
-    def _counts(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """Count messages; none is ever delayed."""
+    def _counts(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the counts that are asked for; no message is ever delayed."""
         hidden = sum(
             message.visible_at > self.scheduler.now
             for message in self.messages.values()
         )
         counts = {"": len(self.messages) - hidden, "Delayed": 0, "NotVisible": hidden}
-        return {
-            "Attributes": {
-                f"ApproximateNumberOfMessages{kind}": str(count)
-                for kind, count in counts.items()
-            }
+        named = {
+            f"ApproximateNumberOfMessages{kind}": str(count)
+            for kind, count in counts.items()
         }
+        asked = request.get("AttributeNames", ())
+        return {"Attributes": {name: named[name] for name in asked}}
 
     def _check_order(self, entry: Mapping[str, Any]) -> None:
         """Check that an entry has no member that only FIFO queues take.
