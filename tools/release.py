@@ -54,7 +54,7 @@ def version_of(root: Path = ROOT) -> str:
 def write(wheel: Path, function: Path, directory: Path) -> None:
     """Write wheel, built function, both templates and their checksums.
 
-    What the directory of the release holds goes.
+    The directory of the release is emptied first.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)

@@ -111,7 +111,7 @@ def audit_stack(
 ) -> AuditReport:
     """Check the keys of the tables, then audit them, and show how far the audit is.
 
-    The rate is the most read units a second.
+    `rate` is the limit of read units a second.
     """
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     tickets = reader.check_key(plan.tickets_table, "project_id", NUMBER)

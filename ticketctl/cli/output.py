@@ -48,7 +48,7 @@ def with_progress(
 ) -> Iterable[Item]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
-    The total includes items that were done before.
+    `total` includes items that were done before, of which there are `done`.
     """
     screen = notes()
     if not screen.is_terminal:

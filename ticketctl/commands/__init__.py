@@ -1,6 +1,6 @@
 """The commands: each reads its options, calls its package of work, and prints."""
 
-from ticketctl.commands import (  # noqa: F401, I001 - the order of the help.
+from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of the help.
     send,
     watch,
     show,

@@ -64,7 +64,7 @@ class Kind:
     text: str
     effect: Effect = Effect.NONE
     error: Callable[[], Exception] | None = field(default=None, compare=False)
-    """Makes the caller's error; a fault that ends a call without one kills it."""
+    """Makes the caller's error; an end of the call without one kills the caller."""
     calls: Collection[str] = ()
     """The calls that can have it; if empty, every call of the worker."""
     odds: int = 1
@@ -73,7 +73,7 @@ class Kind:
 
     @property
     def kills(self) -> bool:
-        """Whether the call's end is the caller's."""
+        """Whether the caller is killed."""
         return self.error is None and self.effect not in {Effect.NONE, Effect.PARTLY}
 
     @property

@@ -135,7 +135,7 @@ def retry(result: Result, error: Exception) -> Retry:
 
 
 def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
-    """Return a record of each request, in the order of sending: of the highest cap.
+    """Return for each request its record with the highest cap, in the order of sending.
 
     If the highest cap is refused, all are.
     """
