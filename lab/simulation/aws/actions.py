@@ -24,11 +24,12 @@ Reason = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One of the puts of a transaction; the other kinds are not modelled."""
+    """A put of a transaction, or a check alone; the other kinds are not modelled."""
 
     request: Mapping[str, Any]
     address: Address
-    item: Item
+    item: Item | None
+    """None leaves the item as it is."""
 
 
 def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
@@ -45,8 +46,8 @@ def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
         raise validation(
             "Transaction request cannot include multiple operations on one item"
         )
-    sizes = [size_of(action.item) for action in found]
-    if max(sizes) > MAX_ITEM_BYTES:
+    sizes = [size_of(action.item) for action in found if action.item]
+    if max(sizes, default=0) > MAX_ITEM_BYTES:
         raise validation("Item size has exceeded the maximum allowed size")
     if sum(sizes) > MAX_TRANSACTION_BYTES:
         raise validation("the items exceed 4 MB in all")
@@ -59,9 +60,10 @@ def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[A
     reasons: list[Reason] = []
     for member in members:
         ((kind, request),) = member.items()
-        assert kind == "Put", kind
+        assert kind in {"Put", "ConditionCheck"}, kind
         try:
-            found.append(Action(request, tables.address(request), request["Item"]))
+            item = request.get("Item")
+            found.append(Action(request, tables.address(request), item))
             reasons.append({"Code": NONE})
         except KeyMismatchError as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})

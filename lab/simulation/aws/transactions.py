@@ -106,10 +106,10 @@ class Transactions:
         tables = self._tables
         if action.address in tables.locked:
             return {"Code": "TransactionConflict", "Message": "in use"}
-        units = UNITS_FACTOR * write_units(action.item)
+        old = tables.read(action.address)
+        units = UNITS_FACTOR * write_units(action.item or old or {})
         if not tables.charge(action.address, units):
             return {"Code": "ThrottlingError", "Message": "too many writes"}
-        old = tables.read(action.address)
         if holds(action.request, old):
             tables.locked.add(action.address)
             return None
@@ -147,12 +147,15 @@ class Transactions:
     def _commit(self, actions: Sequence[Action], steps: Steps) -> None:
         """Decide, and then write item by item."""
         tables = self._tables
-        tables.on_decision({action.address: action.item for action in actions})
+        tables.on_decision(
+            {action.address: action.item for action in actions if action.item}
+        )
         ordered = tables.choices.order(actions)
         self._observe(tuple(action.address for action in ordered))
         for action in ordered:
             tables.scheduler.sleep(steps.item())
-            tables.write(action.address, action.item)
+            if action.item:
+                tables.write(action.address, action.item)
             tables.locked.discard(action.address)
 
     def _pause(self, seconds: float) -> None:

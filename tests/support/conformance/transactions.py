@@ -43,6 +43,19 @@ def put_key(name: str, text: str = "-", **more: Any) -> Action:
     return {"Put": content | more}
 
 
+def check_key(name: str, text: str) -> Action:
+    """Check that the record of a key has a text; show it if it has not."""
+    content = {
+        "TableName": "keys",
+        "Key": {"id": {"S": name}},
+        "ConditionExpression": "#text = :text",
+        "ExpressionAttributeNames": {"#text": "text"},
+        "ExpressionAttributeValues": {":text": {"S": text}},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return {"ConditionCheck": content}
+
+
 def write(backend: Backend, *actions: Action, **more: Any) -> None:
     """Write all or nothing."""
     named = []
@@ -181,6 +194,23 @@ def _reasons() -> Iterator[Case]:
         )
 
 
+def _checks() -> Iterator[Case]:
+    old = put_key("a", "old")
+    yield Case(
+        "put beside a check that holds",
+        writing(put_ticket(1), check_key("a", "old"), after=[old]),
+        (DONE, ["1", "a"]),
+        ACTIONS,
+    )
+    shown = {"Code": FAILED, "Item": old["Put"]["Item"]}
+    for name, reason in {"a": shown, "b": {"Code": FAILED}}.items():
+        yield Case(
+            f"reasons of a put and a check of {name} that fails",
+            reasons(put_ticket(1), check_key(name, "new"), after=[old]),
+            [{"Code": "None"}, reason],
+        )
+
+
 def _tokens() -> Iterator[Case]:
     yield Case(
         "same ClientRequestToken, same content",
@@ -272,6 +302,7 @@ def _items() -> Iterator[Case]:
 TRANSACTIONS: Final = (
     *_all_or_nothing(),
     *_reasons(),
+    *_checks(),
     *_tokens(),
     *_limits(),
     *_items(),
