@@ -344,7 +344,7 @@ class TestBrokenPromises:
 def written(new: NewTicket, assignment: Assignment) -> dict[Address, Item | None]:
     """Return the items of a ticket and of its key."""
     item = ticket_item(new.request, assignment, new.salt)
-    record = key_item(new.request, assignment, expires_at=None)
+    record = key_item(new.request.key, assignment, expires_at=None)
     return {
         Address(TICKETS, ("PROJ", Decimal(assignment.number))): serialized(item),
         Address(KEYS, (record["id"],)): serialized(record),

@@ -183,7 +183,7 @@ def give_up(*_: Any, **__: Any) -> NoReturn:
 
 def import_nothing(real: Any, **request: Any) -> Any:
     """Take an import for written, and write everything else."""
-    item = request["TransactItems"][0]["Put"]["Item"]
+    item = request["TransactItems"][0].get("Put", {}).get("Item", {})
     is_import = "imported_by" in item and "status" not in item
     return {} if is_import else real.transact_write_items(**request)
 
@@ -215,8 +215,11 @@ def erasing(change: Callable[[list[Any]], object]) -> Wrapper:
     """Return what changes the transactions which erase: ticket, and record of a key."""
 
     def write(real: Any, **request: Any) -> Any:
-        actions = [{"Put": dict(action["Put"])} for action in request["TransactItems"]]
-        ticket = actions[0]["Put"]
+        actions = [
+            {kind: dict(content) for kind, content in action.items()}
+            for action in request["TransactItems"]
+        ]
+        ticket = actions[0].get("Put", {"Item": {}})
         if ticket["Item"].get("status") == {"S": ERASED}:
             ticket["Item"] = dict(ticket["Item"])
             change(actions)

@@ -16,6 +16,7 @@ from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
+from ticketctl.importing.judging import Judge
 from ticketctl.importing.tickets import Import
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
@@ -70,7 +71,7 @@ class Harness:
         return Seed(self, "PROJ", last, CALLER, reason, without_sleep(**retry))
 
     def importer(self, **retry: Any) -> Import:
-        return Import(self, CALLER, retry=without_sleep(**retry))
+        return Import(self, Judge(CALLER), without_sleep(**retry))
 
     def tickets(self) -> dict[int, dict[str, Any]]:
         items = map(plain, self.services.tables.items("tickets"))

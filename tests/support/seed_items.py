@@ -54,7 +54,7 @@ def block_items(block: Block) -> list[Item]:
         for request, assignment, salt in block.tickets
         for fields in (
             dynamodb_items.ticket_item(request, assignment, salt),
-            dynamodb_items.key_item(request, assignment, None),
+            dynamodb_items.key_item(request.key, assignment, None),
         )
     ]
 

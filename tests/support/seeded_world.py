@@ -23,9 +23,12 @@ from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
-from ticketctl.importing.lines import Existing
+from ticketctl.importing.existing import Existing
+from ticketctl.importing.judging import Judge
+from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.planning import Tickets, judge_all
 from ticketctl.importing.run import seed_for_import
-from ticketctl.importing.tickets import ALREADY, WRITTEN, Import
+from ticketctl.importing.tickets import WRITTEN, Import
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking
 from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
@@ -190,12 +193,15 @@ class SeededWorld(World):
         self.monitor.done(target.apply())
 
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
-        target = Import(self.stack, CALLER, retry=self.retry)
+        target = Import(self.stack, Judge(CALLER), self.retry)
+        tickets = Tickets([_existing(name, number) for number in numbers])
+        judged = [*judge_all(self.stack, target.judge, tickets)]
         seeded = seed_for_import(target, PROJECT, numbers[-1])
         if seeded:
             self.monitor.done(seeded)
-        for number in numbers:
-            fate = target.write(_existing(name, number))
+        for one in judged:
+            number = one.ticket.number
+            fate = target.write(one.known) if one.is_due else one.result
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:

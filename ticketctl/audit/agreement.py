@@ -1,5 +1,6 @@
 """A ticket and the record of its key agree in the fields that both have."""
 
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ticket_numbering.contract.dynamodb_items import (
@@ -43,6 +44,18 @@ def of_record(record: KeyRecord) -> Shared:
         record.fields[ASSIGNED_AT],
         record.fields.get(CHAIN),
     )
+
+
+def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
+    """Return when the record of a ticket's key may expire; None if nothing says it."""
+    if not retention_days:
+        return None
+    try:
+        assigned_at = datetime.fromisoformat(ticket.fields[ASSIGNED_AT])
+        expiry = assigned_at + timedelta(days=retention_days)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        return None
+    return expiry if expiry.tzinfo else None
 
 
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:

@@ -7,12 +7,12 @@ then the common doubt on a live system, and is looked up page by page.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, RECORD_ID
+from ticket_numbering.contract.dynamodb_items import RECORD_ID
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.agreement import explains
+from ticketctl.audit.agreement import expiry_of, explains
 from ticketctl.audit.chain import ChainCheck, link_of
 from ticketctl.audit.findings import Finding, Kind, Range
 from ticketctl.audit.heads import Head
@@ -178,14 +178,8 @@ class AuditReading:
 
     def _is_expired(self, found: Ticket) -> bool:
         """Return whether the record of a ticket's key may have expired."""
-        if not self.plan.retention_days:
-            return False
-        try:
-            assigned_at = datetime.fromisoformat(found.fields[ASSIGNED_AT])
-            age = self.started - assigned_at
-            return age >= timedelta(days=self.plan.retention_days)
-        except (KeyError, TypeError, ValueError):  # No time, or one without its offset.
-            return False
+        expiry = expiry_of(found, self.plan.retention_days)
+        return expiry is not None and expiry <= self.started
 
     def _note_malformed(self, project_id: str, item: str) -> None:
         self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))

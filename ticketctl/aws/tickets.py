@@ -1,7 +1,9 @@
 """Reads a project's tickets, consistently: one by its number, or its neighbours."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticketctl.aws.items import Ticket, ticket
@@ -9,6 +11,16 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import query_of
 
 _PAGE: Final = 100
+
+
+class Around(NamedTuple):
+    """The items around a number."""
+
+    below: Ticket | None
+    """The nearest one below it."""
+    there: Ticket | None
+    above: Ticket | None
+    """The nearest one above it."""
 
 
 def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
@@ -49,19 +61,24 @@ def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticke
         number = found[-1].number
 
 
-def tickets_of(
-    stack: System, project_id: str, numbers: Iterable[int]
-) -> Iterator[Ticket]:
-    """Yield the project's items of these numbers, the lowest first."""
-    page: dict[int, Ticket] = {}
+def around_each(
+    stack: System, project_id: str, numbers: Iterable[int], page: int = _PAGE
+) -> Iterator[tuple[int, Around]]:
+    """Yield each number with the items around it, the lowest first; read in pages."""
+    read: list[Ticket] = []
+    is_end = False
     for number in sorted(numbers):
-        if number > max(page, default=0):
-            found = _query(stack, project_id, ">=", number, Limit=_PAGE)
-            page = {item.number: item for item in found}
-            if not page:
-                return
-        if number in page:
-            yield page[number]
+        is_inside = read and read[0].number < number < read[-1].number
+        if not (is_inside or is_end):
+            lower = tickets_below(stack, project_id, number, page=1)
+            here = _query(stack, project_id, ">=", number, Limit=page)
+            read, is_end = [*islice(lower, 1), *here], not here
+        place = bisect_left(read, number, key=lambda item: item.number)
+        below = read[place - 1] if place else None
+        found = {
+            item.number == number: item for item in reversed(read[place : place + 2])
+        }
+        yield number, Around(below, found.get(True), found.get(False))
 
 
 def _query(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from shlex import quote
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
@@ -105,6 +106,14 @@ def stack_of(ctx: typer.Context) -> Stack:
     """Find the stack that the options of the application name."""
     stack: Stack = ctx.obj()
     return stack
+
+
+def called(ctx: typer.Context) -> str:
+    """Return the call of this program up to a command, for commands that it prints."""
+    given = ctx.find_root().params
+    options = [(name, given.get(name)) for name in ("stack", "region", "profile")]
+    named = [f"--{name} {quote(value)}" for name, value in options if value]
+    return " ".join(["ticketctl", *named])
 
 
 def examples(*lines: str) -> str:

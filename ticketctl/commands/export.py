@@ -25,6 +25,7 @@ STEP: Final = 100
     "ticketctl export > tickets.jsonl",
     "ticketctl export --project PROJ --project OPS | jq -r .title",
     "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
+    "ticketctl export --tickets-table restored-20261123100000-tickets > restored.jsonl",
 )
 def export(
     ctx: typer.Context,
@@ -35,6 +36,9 @@ def export(
     ] = None,
     rate: Annotated[
         int | None, typer.Option(min=1, help="Read units a second, at most.")
+    ] = None,
+    tickets_table: Annotated[
+        str | None, typer.Option(help="Another table of tickets: a restored one, say.")
     ] = None,
 ) -> None:
     """Print every ticket whole, a JSON document a line.
@@ -50,6 +54,8 @@ def export(
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     stack = stack_of(ctx)
     table = stack.outputs["TicketsTableName"]
+    if tickets_table is not None:  # Not an empty one, which AWS refuses.
+        table = tickets_table
     reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
     about = reader.check_key(table, "project_id", NUMBER)
     tickets = Export(reader, table, projects)

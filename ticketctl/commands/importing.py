@@ -7,20 +7,26 @@ import typer
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.stack import caller_arn, limits_of, place_of
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console
+from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import SEQUENCES, Yes, command, stack_of
+from ticketctl.commands.application import SEQUENCES, Yes, called, command, stack_of
 from ticketctl.commands.send import File, FileFormat
+from ticketctl.importing.judging import Judge
 from ticketctl.importing.lines import FIELDS, Defaults
+from ticketctl.importing.planning import judge_all
 from ticketctl.importing.run import (
-    counts_there,
+    REFUSED,
+    counts_of,
     import_all,
+    left_out,
     plan,
+    print_refused,
     read_tickets,
     refuse_beyond,
+    summary,
     verify_all,
 )
-from ticketctl.importing.tickets import Import, results_there
+from ticketctl.importing.tickets import Import
 from ticketctl.send.csv_columns import mapped
 from ticketctl.show.lookup import checked_project
 
@@ -97,17 +103,22 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     defaults = Defaults(timestamp_now(), project, date_format)
     tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
+    if not verify:
+        refuse_beyond(limits_of(stack), tickets.to_import, file)
+    judge = Judge(caller_arn(stack), stack.retention_days)
+    reading = judge_all(stack, judge, tickets)
+    judged = [*with_progress(reading, "comparing", len(tickets.to_import))]
     if verify:
-        is_there = verify_all(stack, tickets.to_import)
-        raise typer.Exit(Status.OK if is_there else Status.FOUND)
-    refuse_beyond(limits_of(stack), tickets.to_import, file)
-    planned = plan(stack, tickets)
-    if dry_run:
-        there = results_there(stack, tickets.to_import)
-        counts = counts_there(tickets.to_import, there)
-        lines = [planned, counts, *tickets.left_out()]
-        console().print("\n".join(filter(None, lines)), markup=False)
-        return
-    confirm(f"{place_of(stack)}\n{planned}\nThis cannot be undone. Go on?", yes=yes)
-    target = Import(stack, caller_arn(stack), stack.retention_days)
-    import_all(target, tickets, file)
+        raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
+    planned = "\n".join(filter(None, [plan(stack, tickets), counts_of(judged)]))
+    refused = print_refused(judged, file)
+    if not dry_run:
+        question = f"{place_of(stack)}\n{planned}\nThis cannot be undone. Go on?"
+        confirm(question, yes=yes)
+        counts = import_all(Import(stack, judge), tickets, judged, file)
+        refused += counts[REFUSED]
+        planned = summary(counts, len(judged), refused)
+    lines = [planned, *left_out(called(ctx), tickets, judged)]
+    console().print("\n".join(lines), markup=False)
+    if refused:
+        raise typer.Exit(Status.FOUND)

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import Any, Final
 
+from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
     CHAIN,
     COMMITMENT,
     ERASED,
     IMPORTED_BY,
+    NUMBER,
     ORIGIN,
     REASONS,
     RESERVED,
@@ -24,9 +26,11 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id, timestamp
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.items import Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
+from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.send.request_file import Line
 from ticketctl.show.lookup import parse_ticket_key
 
@@ -48,50 +52,6 @@ _MARKS: Final = {VOIDED: "void", ERASED: "erase"}
 """The commands that set a status again."""
 
 _ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
-
-
-@dataclass(frozen=True)
-class Existing:
-    """A ticket of another system."""
-
-    line: int
-    number: int
-    request: CreateTicket
-    """The equal create-ticket message."""
-    assigned_at: str
-    is_erased: bool = False
-    """Whether its text is lost, and its number and key alone count."""
-    mark: str = ""
-    """The command that voids or erases it as it was."""
-
-    @property
-    def project_id(self) -> str:
-        """The project's id."""
-        return self.request.project_id
-
-    @property
-    def assignment(self) -> Assignment:
-        """The number that its key keeps; it has no chain, for nobody chained it."""
-        return Assignment(self.number, self.request.fingerprint, self.assigned_at)
-
-    @property
-    def idempotency_key(self) -> str:
-        """The key under which a create-ticket message is a replay."""
-        return self.request.idempotency_key
-
-    @property
-    def ticket_key(self) -> str:
-        """The number's display form, such as `PROJ-42`."""
-        return ticket_key(self.project_id, self.number)
-
-
-@dataclass(frozen=True)
-class Reserved:
-    """An exported item that is no ticket; its number was used all the same."""
-
-    line: int
-    project_id: str
-    number: int
 
 
 @dataclass(frozen=True)
@@ -131,7 +91,7 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
         project_id = placed.get("project_id", defaults.project)
         if not is_project_id(project_id):
             raise InvalidMessageError("project_id: not the id of a project")
-        return Reserved(line.number, project_id, number)
+        return Reserved(line.number, project_id, number, valid_chain(placed.get(CHAIN)))
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
     if "assigned_at" in fields:
@@ -142,18 +102,29 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
     request = CreateTicket.parse(body_of(fields))
-    is_erased, mark = status == ERASED, _mark(placed, number)
-    return Existing(line.number, number, request, assigned_at, is_erased, mark)
+    return Existing(
+        *(line.number, number, request, assigned_at, status == ERASED),
+        marks=tuple(_marks(placed, ticket_key(request.project_id, number))),
+        exported=_exported(placed, request.project_id, number),
+    )
 
 
-def _mark(fields: Fields, number: int) -> str:
-    """Return the command that sets the mark of a line again; "" if it has none."""
-    if (status := fields.get(STATUS)) not in _MARKS:
-        return ""
-    reason = str(fields.get(REASONS[status]))
-    shown = quote(reason) if reason.isprintable() else "..."
-    key = ticket_key(str(fields.get("project_id")), number)
-    return f"ticketctl {_MARKS[status]} {quote(key)} --reason {shown}"
+def _marks(fields: Fields, key: str) -> Iterator[tuple[str, str]]:
+    """Yield the marks of a line; an erased ticket may have been voided before."""
+    for status, verb in _MARKS.items():
+        if status == fields.get(STATUS) or TIMES[status] in fields:
+            reason = str(fields.get(REASONS[status]))
+            shown = quote(reason) if reason.isprintable() else "..."
+            # Pasted lines must not answer one another's questions.
+            yield status, f"{verb} {quote(key)} --reason {shown} --yes"
+
+
+def _exported(fields: Fields, project_id: str, number: int) -> Ticket | None:
+    """Return a line as the item of a table; None if another system wrote it."""
+    if fields.keys().isdisjoint({CHAIN, ORIGIN}):
+        return None
+    item = {name: value for name, value in fields.items() if value is not None}
+    return Ticket(project_id, number, item | {"project_id": project_id, NUMBER: number})
 
 
 def _placed(fields: Fields) -> Fields:

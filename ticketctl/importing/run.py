@@ -2,56 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Final
 
-import typer
-
+from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
-from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, counted, remark, with_progress
-from ticketctl.importing.lines import Defaults, Existing, Reserved, check_lines
-from ticketctl.importing.tickets import (
-    ALREADY,
-    MISSING,
-    WRITTEN,
-    Import,
-    results_there,
-)
+from ticketctl.importing.existing import Existing, Reserved
+from ticketctl.importing.judging import UNRECORDED
+from ticketctl.importing.lines import Defaults, check_lines
+from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.planning import MISSING, NO_RECORD, Judged, Tickets
+from ticketctl.importing.tickets import RECORDED, WRITTEN, Import
 from ticketctl.send.csv_columns import Columns
 from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
 from ticketctl.sequences.seeding import Seed, Seeded
 
-
-@dataclass(frozen=True)
-class Tickets:
-    """The lines of a file."""
-
-    to_import: Sequence[Existing]
-    reserved: Sequence[Reserved] = ()
-
-    def highest_numbers(self) -> dict[str, int]:
-        """Return each project's highest number, be it only reserved."""
-        highest: dict[str, int] = {}
-        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
-        for line in lines:
-            project = line.project_id
-            highest[project] = max(line.number, highest.get(project, 0))
-        return highest
-
-    def left_out(self) -> Iterator[str]:
-        """Yield lines about what an import leaves out: numbers, texts, marks."""
-        if self.reserved:
-            skipped = counted(len(self.reserved), "reserved number")
-            yield f"skipped: {skipped}, which count as used"
-        if erased := sum(ticket.is_erased for ticket in self.to_import):
-            without = counted(erased, "erased ticket")
-            yield f"without text: {without}; the keys are known"
-        marks = [ticket.mark for ticket in self.to_import if ticket.mark]
-        if marks:
-            yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
-            yield from marks
+REFUSED: Final = "refused"
 
 
 def read_tickets(
@@ -114,80 +83,136 @@ def plan(stack: System, tickets: Tickets) -> str:
     return "\n".join(lines)
 
 
-def counts_there(tickets: Sequence[Existing], there: Mapping[str, str]) -> str:
-    """Count the tickets that exist already, a line for each project."""
+def counts_of(judged: Sequence[Judged]) -> str:
+    """Count the tickets by what an import does about them, a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for ticket in tickets:
-        counts[ticket.project_id][there.get(ticket.ticket_key, MISSING)] += 1
+    for one in judged:
+        result = REFUSED if one.is_refused else one.result
+        counts[one.ticket.project_id][result] += 1
     return "\n".join(
-        f"{project}: there already {found[ALREADY]}, missing {found[MISSING]}, "
-        f"different {found.total() - found[ALREADY] - found[MISSING]}"
+        f"{project}: there already {found[ALREADY] + found[UNRECORDED]}, "
+        f"missing {found[MISSING]}{_if_any('without a record', found[NO_RECORD])}, "
+        f"refused {found[REFUSED]}"
         for project, found in counts.items()
     )
 
 
-def verify_all(stack: System, tickets: Sequence[Existing]) -> bool:
+def summary(counts: Counter[str], total: int, refused: int) -> str:
+    """Return the results of an import in a line."""
+    there = total - counts[WRITTEN] - refused
+    return (
+        f"imported {counts[WRITTEN]}, there already {there}"
+        f"{_if_any('records written', counts[RECORDED])}, refused {refused}; "
+        "not announced"
+    )
+
+
+def _if_any(what: str, number: int) -> str:
+    """Return a count that most imports do not have."""
+    return f", {what} {number}" if number else ""
+
+
+def print_refused(judged: Sequence[Judged], file: str) -> int:
+    """Print the first lines that an import leaves out, and return their count."""
+    refused = Problems(file)
+    for one in sorted(judged, key=lambda one: one.ticket.line):
+        if one.is_refused:
+            refused.add(one.ticket.line, f"{one.ticket.ticket_key}: {one.result}")
+    refused.end()
+    return refused.number
+
+
+def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield lines about what an import leaves out: numbers, texts, marks.
+
+    `program` is the call of `ticketctl`, with the options before a command.
+    """
+    if tickets.reserved:
+        skipped = counted(len(tickets.reserved), "reserved number")
+        yield f"skipped: {skipped}, which count as used"
+    by_line = sorted(judged, key=lambda one: one.ticket.line)
+    there = [one for one in by_line if not one.is_refused]
+    if erased := sum(one.ticket.is_erased and not one.goes_back for one in there):
+        yield f"without text: {counted(erased, 'erased ticket')}; the keys are known"
+    if over := sum(one.result == UNRECORDED for one in there):
+        yield f"without a record: {counted(over, 'key')}, whose time is over"
+    marks = [mark for one in there for mark in one.marks]
+    if marks:
+        yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
+        yield from (f"{program} {mark}" for mark in marks)
+
+
+def verify_all(judged: Sequence[Judged]) -> bool:
     """Print the tickets that are missing or different; return whether none is."""
-    there = results_there(stack, tickets)
-    wrong = [one for one in tickets if there.get(one.ticket_key) != ALREADY]
-    for ticket in wrong:
-        result = there.get(ticket.ticket_key, MISSING)
-        console().print(f"line {ticket.line}: {ticket.ticket_key}: {result}")
-    console().print(counts_there(tickets, there))
+    wrong = [one for one in judged if one.is_due or one.is_refused]
+    for one in sorted(wrong, key=lambda one: one.ticket.line):
+        ticket = one.ticket
+        console().print(f"line {ticket.line}: {ticket.ticket_key}: {one.result}")
+    console().print(counts_of(judged))
     return not wrong
 
 
-def import_all(target: Import, tickets: Tickets, file: str) -> None:
-    """Seed the projects, write the tickets, and print the counts.
+def import_all(
+    target: Import, tickets: Tickets, judged: Sequence[Judged], file: str
+) -> Counter[str]:
+    """Write the tickets that are due, seed their projects, and return the results.
 
-    Raises:
-        Exit: Not all could be imported.
+    One is `WRITTEN`, `RECORDED`, `ALREADY`, or `REFUSED`, and then printed.
     """
     counts: Counter[str] = Counter()
     refused = Problems(file)
+    due = [one for one in judged if one.is_due]
+    taken = {one.ticket.project_id for one in judged if not one.is_refused}
+    taken |= {one.project_id for one in tickets.reserved}
+    highest = tickets.highest_numbers()
+    results = _results(target, {name: highest[name] for name in taken}, due)
     try:
-        for project, number in tickets.highest_numbers().items():
-            seeded = seed_for_import(target, project, number)
-            for given in seeded.given_within if seeded else ():
-                remark(f"{project}-{given} was given by workers meanwhile")
-        for ticket, result in _results(target, tickets.to_import):
-            counts[result] += 1
-            if result not in {WRITTEN, ALREADY}:
+        for ticket, result in with_progress(results, "importing", len(due)):
+            is_refused = result not in {WRITTEN, RECORDED, ALREADY}
+            counts[REFUSED if is_refused else result] += 1
+            if is_refused:
                 refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
     except BaseException:  # Ctrl-C as well.
         remark("not all is imported; run it again, and it goes on")
         raise
     refused.end()
-    console().print(
-        f"imported {counts[WRITTEN]}, there already {counts[ALREADY]}, "
-        f"refused {refused.number}; not announced"
-    )
-    for line in tickets.left_out():
-        console().print(line, markup=False)
-    if refused.number:
-        raise typer.Exit(Status.FOUND)
+    return counts
 
 
 def _results(
-    target: Import, tickets: Sequence[Existing]
+    target: Import, highest: Mapping[str, int], due: Sequence[Judged]
 ) -> Iterator[tuple[Existing, str]]:
-    """Yield the results of tickets that are there, and write the others."""
-    there = results_there(target.stack, tickets)
-    rest: list[Existing] = []
-    for ticket in tickets:
-        if result := there.get(ticket.ticket_key):
-            yield ticket, result
-        else:
-            rest.append(ticket)
-    written = target.write_all(rest)
-    yield from with_progress(written, "importing", len(tickets), done=len(there))
+    """Write tickets; yield each with its result.
+
+    `highest` has the highest number of the file, of each project that is not refused.
+    Those that were given here go on from the last number, as workers would: each only
+    once the one before it is there. A seed takes the place of the others.
+    """
+    rest = {one.ticket.ticket_key: one.known for one in due}
+    following = {one.ticket.ticket_key: one for one in due if one.goes_back}
+    for project, number in highest.items():
+        last = last_number(target.stack, project)
+        while one := following.get(ticket_key(project, last := last + 1)):
+            result = target.write(rest.pop(one.ticket.ticket_key))
+            yield one.ticket, result
+            if result != WRITTEN:
+                break
+        own = (one for one in due if one.ticket.project_id == project)
+        for end in {number, *(one.unfinished or number for one in own)}:
+            seeded = seed_for_import(target, project, end)
+            for given in seeded.given_within if seeded else ():
+                remark(f"{project}-{given} was given by workers meanwhile")
+    # The highest first: a seed's item is replaced when those above it are there.
+    yield from target.write_all(
+        sorted(rest.values(), key=lambda known: -known.ticket.number)
+    )
 
 
 def seed_for_import(target: Import, project: str, number: int) -> Seeded | None:
     """Seed up to the file's highest number, or finish the seed that it lies in."""
-    stack, caller = target.stack, target.caller
+    stack, caller = target.stack, target.judge.caller
     above = ticket_from(stack, project, number)
-    if above and not above.ends_a_seed:
+    if above and not above.explains_a_gap:
         return None
     last = above.number if above else number
     return Seed(stack, project, last, caller, "import", target.retry).apply()

@@ -25,6 +25,7 @@ from ticketctl.audit.chain import (
     covered_before,
     own_commitment,
 )
+from ticketctl.aws.conditions import unchanged
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
@@ -122,20 +123,8 @@ def _put(
     table: str,
     found: Mapping[str, Any],
     fields: Mapping[str, Any],
-    unchanged: Iterable[str],
+    attributes: Iterable[str],
 ) -> dict[str, Any]:
     """Return the put of an item, on condition that these attributes are as found."""
-    conditions = [
-        f"#{name} = :{name}" if name in found else f"attribute_not_exists(#{name})"
-        for name in unchanged
-    ]
-    values = {f":{name}": found[name] for name in unchanged if name in found}
-    return {
-        "Put": {
-            "TableName": stack.outputs[table],
-            "Item": serialized(fields),
-            "ConditionExpression": " AND ".join(conditions),
-            "ExpressionAttributeNames": {f"#{name}": name for name in unchanged},
-            "ExpressionAttributeValues": serialized(values),
-        }
-    }
+    item = {"TableName": stack.outputs[table], "Item": serialized(fields)}
+    return {"Put": item | unchanged(found, attributes)}

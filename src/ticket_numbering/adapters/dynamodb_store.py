@@ -182,7 +182,7 @@ class DynamoDBTicketStore:
             yield {
                 "Put": {
                     "TableName": self._keys_table,
-                    "Item": serialized(key_item(request, assigned, expires_at)),
+                    "Item": serialized(key_item(request.key, assigned, expires_at)),
                     "ConditionExpression": f"attribute_not_exists({RECORD_ID})",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }

@@ -115,20 +115,17 @@ def ticket_item(
     return item
 
 
-def key_item(
-    request: CreateTicket, assignment: Assignment, expires_at: int | None
-) -> Fields:
-    """Return the record of the request's key.
+def key_item(key: RequestKey, assignment: Assignment, expires_at: int | None) -> Fields:
+    """Return the record of a key.
 
     Args:
-        request: Whose key it is.
+        key: The key.
         assignment: The number that it has.
         expires_at: When the record may be deleted, in epoch seconds; never if None.
     """
     record: Fields = {
-        RECORD_ID: key_id(request.key),
-        "project_id": request.project_id,
-        "idempotency_key": request.idempotency_key,
+        RECORD_ID: key_id(key),
+        **key._asdict(),
         NUMBER: assignment.number,
         FINGERPRINT: assignment.fingerprint,
         ASSIGNED_AT: assignment.assigned_at,

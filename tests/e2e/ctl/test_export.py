@@ -22,6 +22,7 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
 ) -> None:
     """A project without numbers stands for an empty stack; it has each kind."""
     other, file = f"{project}-NEW", tmp_path / "saved.jsonl"
+    called = f"ticketctl --stack {system.stack.name}"
     number(system, project, FULL | {"project_id": project})
     number(system, project, *(ticket_fields(project) for _ in range(3)))
     ctl("void", f"{project}-2", "--reason", "spam", "--yes")
@@ -48,8 +49,8 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
         "skipped: 2 reserved numbers, which count as used\n"
         "without text: 1 erased ticket; the keys are known\n"
         "not imported: 2 marks; to set them again:\n"
-        f"ticketctl void {other}-2 --reason spam\n"
-        f"ticketctl erase {other}-3 --reason 'asked to'\n"
+        f"{called} void {other}-2 --reason spam --yes\n"
+        f"{called} erase {other}-3 --reason 'asked to' --yes\n"
     )
     kept = {line["number"]: requested(line) for line in again}
     tickets = [line for line in exported.json_lines if line.get("status") != "reserved"]

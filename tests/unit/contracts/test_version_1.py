@@ -141,7 +141,9 @@ class TestItems:
         salt = sample["ticket"]["salt"]
 
         assert contained(sample["ticket"], ticket_item(request, assigned(sample), salt))
-        assert contained(sample["record"], key_item(request, assigned(sample), None))
+        assert contained(
+            sample["record"], key_item(request.key, assigned(sample), None)
+        )
 
     @pytest.mark.parametrize("name", SAMPLES)
     def test_stored_items_are_read_as_they_were(self, name: str) -> None:

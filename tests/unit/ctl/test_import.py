@@ -15,12 +15,15 @@ from tests.support.cases import plain_id
 from tests.support.command_harness import Harness, cancelled, line
 from tests.support.ctl_process import command_context
 from tests.support.markdown_commands import ROOT, Shown, commands
-from ticketctl.aws.items import plain
+from tests.support.seed_items import Item
+from ticket_numbering.contract.dynamodb_items import key_item
+from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.commands import app, sequences
 from ticketctl.commands.importing import import_tickets
-from ticketctl.importing.lines import Defaults, Existing, check_lines
-from ticketctl.importing.tickets import key_item
+from ticketctl.importing.existing import Existing
+from ticketctl.importing.judging import Known
+from ticketctl.importing.lines import Defaults, check_lines
 from ticketctl.send.request_file import MOST_PROBLEMS, json_lines
 
 SAMPLES = ROOT / "tests" / "support" / "samples"
@@ -221,8 +224,8 @@ class TestExports:
             "skipped: 1 reserved number, which count as used\n"
             "without text: 1 erased ticket; the keys are known\n"
             "not imported: 2 marks; to set them again:\n"
-            """ticketctl void PROJ-1 --reason 'it'"'"'s [spam]'\n"""
-            "ticketctl erase PROJ-2 --reason 'asked to'\n"
+            """ticketctl void PROJ-1 --reason 'it'"'"'s [spam]' --yes\n"""
+            "ticketctl erase PROJ-2 --reason 'asked to' --yes\n"
         )
         assert planned.out.endswith(left_out)
         assert "PROJ: 3 tickets up to 4;" in planned.out
@@ -259,7 +262,7 @@ class TestExports:
         ended = harness.call(import_tickets, path)
 
         assert "refused 1" in refused.out
-        assert "there already 1, refused 0" in ended.out
+        assert "there already 1, records written 1, refused 0" in ended.out
         assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
 
     def test_parts_of_a_file_are_imported_one_after_the_other(
@@ -293,7 +296,7 @@ class TestExports:
 
         ended = harness.call(import_tickets, path)
 
-        assert ended.out.endswith("ticketctl void PROJ-1 --reason ...\n")
+        assert ended.out.endswith("ticketctl void PROJ-1 --reason ... --yes\n")
 
 
 def shown_imports() -> list[Shown]:
@@ -382,6 +385,14 @@ def existing(number: int = 42, **fields: Any) -> Existing:
     return Existing(1, number, create_ticket(**fields), NOW)
 
 
+def write(harness: Harness, ticket: Existing, **retry: Any) -> str:
+    return harness.importer(**retry).write(Known(ticket))
+
+
+def record_of(ticket: Existing) -> Item:
+    return serialized(key_item(ticket.request.key, ticket.assignment, None))
+
+
 class TestImport:
     """A ticket is written with its key, or not at all."""
 
@@ -411,7 +422,7 @@ class TestImport:
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert {item["imported_by"] for item in second.values()} == {CALLER}
         assert harness.recorded() == [*range(1, 21)]
-        assert len(harness.dynamodb.requests["query"]) < 10
+        assert len(harness.dynamodb.requests["query"]) < 20
 
     def test_file_is_read_in_the_named_format_when_its_name_says_another(
         self, harness: Harness, tmp_path: Path
@@ -470,7 +481,7 @@ class TestImport:
         self, harness: Harness
     ) -> None:
         harness.put(1)
-        record = key_item(existing(1, idempotency_key="taken"), 0)
+        record = record_of(existing(1, idempotency_key="taken"))
         harness.write(record)
 
         path = harness.file(1, line(3, idempotency_key="taken"), 4)
@@ -523,7 +534,7 @@ class TestImport:
         harness.put(12)
         before = harness.tickets()
 
-        result = harness.importer().write(existing(number))
+        result = write(harness, existing(number))
 
         assert "missing among numbers that were given here" in result
         assert harness.tickets() == before
@@ -548,10 +559,13 @@ class TestImport:
         harness.before("transact_write_items", lambda: harness.put(5, title="Theirs"))
         harness.dynamodb.requests["query"].clear()
 
-        result = harness.importer().write(existing(5))
+        result = write(harness, existing(5))
 
         assert result == "another ticket has this number"
-        assert {query["Limit"] for query in harness.dynamodb.requests["query"]} == {1}
+        assert {query["Limit"] for query in harness.dynamodb.requests["query"]} == {
+            1,
+            2,
+        }
         assert harness.tickets()[5]["title"] == "Theirs"
 
     def test_hash_of_a_lost_ticket_stays_when_its_number_is_imported(
@@ -570,7 +584,7 @@ class TestImport:
         planned = harness.call(import_tickets, path, dry_run=True)
 
         assert f"{path}:1: PROJ-5: a lost ticket has this number" in ended.err
-        assert planned.out.endswith("there already 0, missing 0, different 1\n")
+        assert planned.out.endswith("there already 0, missing 0, refused 1\n")
         assert harness.tickets()[5]["chain"] == "v1:abc"
 
     def test_ticket_is_retried_when_others_are_in_the_way(
@@ -593,27 +607,27 @@ class TestImport:
             "transact_write_items", conflict, throttled, cancelled(), unreasoned, *taken
         )
 
-        assert harness.importer().write(existing()) == "written"
+        assert write(harness, existing()) == "written"
         harness.before("transact_write_items", *[conflict] * 3)
         with pytest.raises(BusyError, match="3 times in a row; run it again"):
-            harness.importer(attempts=3).write(existing(1))
+            write(harness, existing(1), attempts=3)
 
     @pytest.mark.parametrize(
         ("damage", "why"),
         [
-            ({}, "is recorded without the ticket"),
+            ({"fingerprint": {"S": "v1:another"}}, "is recorded for another text"),
             ({"fingerprint": {"S": "odd"}}, "is malformed; see: ticketctl audit"),
         ],
-        ids=["lone", "malformed"],
+        ids=["another", "malformed"],
     )
     def test_ticket_is_refused_when_its_key_is_damaged(
         self, harness: Harness, damage: dict[str, Any], why: str
     ) -> None:
         harness.seed(42).apply()
         ticket = existing()
-        harness.write(key_item(ticket, 0) | damage)
+        harness.write(record_of(ticket) | damage)
 
-        assert why in harness.importer().write(ticket)
+        assert why in write(harness, ticket)
         assert harness.given() == []
 
     def test_import_says_to_run_it_again_when_interrupted(
@@ -662,9 +676,9 @@ class TestImport:
             "line 2: PROJ-2: the ticket of this number and idempotency_key says "
             "something else\n"
             "line 3: PROJ-5: missing\n"
-            "PROJ: there already 2, missing 1, different 1\n"
+            "PROJ: there already 2, missing 1, refused 1\n"
         )
-        assert complete.out == "PROJ: there already 3, missing 0, different 0\n"
+        assert complete.out == "PROJ: there already 3, missing 0, refused 0\n"
         assert (incomplete.status, complete.status) == (Status.FOUND, Status.OK)
         assert harness.tickets() == before
 
@@ -679,8 +693,8 @@ class TestImport:
             f"the next will be {10**15 + 1}\n"
             "OTHER: 1 ticket up to 7; the last number is none yet, "
             "the next will be 8\n"
-            "PROJ: there already 0, missing 1, different 0\n"
-            "OTHER: there already 0, missing 1, different 0\n"
+            "PROJ: there already 0, missing 1, refused 0\n"
+            "OTHER: there already 0, missing 1, refused 0\n"
         )
         assert sorted(harness.tickets()) == [1]
 
@@ -701,7 +715,7 @@ class TestImport:
 
         ended = harness.call(import_tickets, harness.file(*range(1, 132)), dry_run=True)
 
-        assert ended.out.endswith("there already 0, missing 30, different 101\n")
+        assert ended.out.endswith("there already 0, missing 1, refused 130\n")
 
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
         self, harness: Harness
@@ -713,5 +727,5 @@ class TestImport:
         planned = harness.call(import_tickets, path, dry_run=True)
         ended = harness.call(import_tickets, path)
 
-        assert planned.out.endswith("there already 3, missing 1, different 1\n")
+        assert planned.out.endswith("there already 3, missing 1, refused 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out

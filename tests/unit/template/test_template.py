@@ -42,7 +42,7 @@ STAMP = "2026-11-21T05:53:00.123Z"
 REQUEST = create_ticket()
 ASSIGNMENT = Assignment(1, REQUEST.fingerprint, STAMP)
 TICKET = ticket_item(REQUEST, ASSIGNMENT)
-KEY_RECORD = key_item(REQUEST, ASSIGNMENT, expires_at=1)
+KEY_RECORD = key_item(REQUEST.key, ASSIGNMENT, expires_at=1)
 
 
 def worker(**chosen: str) -> Json:
@@ -201,7 +201,7 @@ class TestOncePerIdempotencyKey:
         expiry = properties("IdempotencyKeysTable")["TimeToLiveSpecification"]
 
         assert expiry["Enabled"] is True
-        forever = key_item(REQUEST, ASSIGNMENT, expires_at=None)
+        forever = key_item(REQUEST.key, ASSIGNMENT, expires_at=None)
         assert KEY_RECORD.keys() - forever.keys() == {expiry["AttributeName"]}
 
     def test_keys_are_kept_for_ever_or_longer_than_any_message(self) -> None:

@@ -632,7 +632,7 @@ class TestEveryValidTicketFits:
 def test_ids_of_ticket_and_record_are_in_their_items() -> None:
     request = CreateTicket.parse(json.dumps(ticket_fields("PROJ", "k")))
     assigned = Assignment(42, request.fingerprint, ASSIGNED_AT)
-    items = [ticket_item(request, assigned), key_item(request, assigned, None)]
+    items = [ticket_item(request, assigned), key_item(request.key, assigned, None)]
     ticket, record = (TypeSerializer().serialize(item)["M"] for item in items)
 
     assert {name: ticket[name] for name in ("project_id", "number")} == ticket_id(
@@ -665,6 +665,6 @@ def item_sizes(request: CreateTicket) -> list[int]:
     [assigned] = block_of([request], MAX_NUMBER).assignments().values()
     items = [
         ticket_item(request, assigned, SALT),
-        key_item(request, assigned, expires_at=2_000_000_000),
+        key_item(request.key, assigned, expires_at=2_000_000_000),
     ]
     return [size_of(TypeSerializer().serialize(item)["M"]) for item in items]

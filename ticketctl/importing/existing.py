@@ -1,0 +1,60 @@
+"""The lines of a file: tickets that have their numbers already."""
+
+from dataclasses import dataclass
+
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticketctl.aws.items import Ticket
+
+
+@dataclass(frozen=True)
+class Existing:
+    """A ticket of another system."""
+
+    line: int
+    number: int
+    request: CreateTicket
+    """The equal create-ticket message."""
+    assigned_at: str
+    is_erased: bool = False
+    """Whether its text is lost, and its number and key alone count."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """Each mark that it has, in the order of setting, and its command's arguments."""
+    exported: Ticket | None = None
+    """The whole item of an export, if it has a hash or an origin."""
+
+    @property
+    def chain(self) -> str:
+        """Its hash; "" if the line has none."""
+        return self.exported.chain if self.exported else ""
+
+    @property
+    def project_id(self) -> str:
+        """The project's id."""
+        return self.request.project_id
+
+    @property
+    def assignment(self) -> Assignment:
+        """The number that its key keeps; it has no chain, for nobody chained it."""
+        return Assignment(self.number, self.request.fingerprint, self.assigned_at)
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key under which a create-ticket message is a replay."""
+        return self.request.idempotency_key
+
+    @property
+    def ticket_key(self) -> str:
+        """The number's display form, such as `PROJ-42`."""
+        return ticket_key(self.project_id, self.number)
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """An exported item that is no ticket; its number was used all the same."""
+
+    line: int
+    project_id: str
+    number: int
+    chain: str = ""
+    """The hash of a lost ticket."""

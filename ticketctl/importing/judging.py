@@ -1,0 +1,203 @@
+"""Judges a ticket of a file by the tables: there already, to be written, or refused.
+
+A ticket whose number a record names, or whose hash the next ticket covers, was given
+here, and goes back as it was; any other one is of another system.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    ERASED,
+    ERASED_FINGERPRINT,
+    EXTERNAL,
+    FINGERPRINT,
+    IMPORTED_BY,
+    ORIGIN,
+    SEED_ATTRIBUTES,
+)
+from ticket_numbering.contract.messages import Assignment, RequestKey
+from ticketctl.audit.agreement import differences, expiry_of, of_ticket
+from ticketctl.aws.items import KeyRecord, Ticket, key_record
+from ticketctl.aws.tickets import Around
+from ticketctl.cli.errors import NotThereError
+from ticketctl.importing.existing import Existing
+from ticketctl.importing.neighbours import (
+    ALREADY,
+    comparison,
+    confirms,
+    hash_before,
+    is_external,
+    may_replace,
+    problem_of,
+)
+
+UNRECORDED: Final = "there without a record, whose time is over"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known about a line beside the items around its number."""
+
+    ticket: Existing
+    record: Mapping[str, Any] | None = None
+    """The item of its key's record."""
+    previous: str = ""
+    """The hash of the number before it, by the file; "" if it has none there."""
+    is_witnessed: bool = False
+    """Whether the file's next ticket, which goes back, covers its hash."""
+    is_seeded: bool = True
+    """Whether all seeds around it are finished; they will be if not."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a transaction writes and checks: a ticket and the record of its key."""
+
+    place: Ticket | None
+    """The item at its number: the ticket itself, or a reserved one that goes."""
+    ticket: Mapping[str, Any] | None
+    """None leaves the ticket that is there."""
+    recorded: KeyRecord | None = None
+    """The record that is there."""
+    record: Mapping[str, Any] | None = None
+    """None writes none."""
+    is_external: bool = False
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges the lines of a file for one system."""
+
+    caller: str
+    """The ARN of the caller."""
+    retention_days: int = 0
+
+    def verdict(self, known: Known, around: Around) -> Write | str:
+        """Return what is to be written, `ALREADY`, or why the ticket is refused."""
+        ticket, place = known.ticket, around.there
+        try:
+            record = key_record(known.record) if known.record else None
+        except NotThereError as error:
+            return f"its idempotency_key is taken: {error}"
+        there = None if place is None or may_replace(ticket, place) else place
+        if there and (difference := comparison(ticket, there)) != ALREADY:
+            return difference
+        if record and record.number != ticket.number:
+            key = f"{record.project_id}-{record.number}"
+            return f"its idempotency_key is that of {key}"
+        if there:
+            return self._recording(there, around, record)
+        if record:
+            return self._returning(known, around, record)
+        return self._missing(known, around)
+
+    def _recording(
+        self, there: Ticket, around: Around, recorded: KeyRecord | None
+    ) -> Write | str:
+        """Judge a ticket that is there by the record of its key."""
+        if recorded:
+            # The record may be older than the ticket's erasure.
+            different = differences(there, recorded)
+            if there.status == ERASED and different == [FINGERPRINT]:
+                return Write(there, None, recorded, _erased(recorded))
+            return ALREADY
+        record = self._record_of(there)
+        if record is None:
+            return UNRECORDED
+        if problem := problem_of(there, hash_before(there.number, around)):
+            return f"its idempotency_key has no record, and gets none: {problem}"
+        return Write(there, None, record=record)
+
+    def _returning(
+        self, known: Known, around: Around, record: KeyRecord
+    ) -> Write | str:
+        """Judge a missing ticket that the record of its key names."""
+        ticket = known.ticket
+        fingerprint = record.fields[FINGERPRINT]
+        if fingerprint == ERASED_FINGERPRINT and not ticket.is_erased:
+            return "its text was erased since: only the erased ticket can go back"
+        if ticket.exported:
+            return _going_back(ticket.exported, known, around, record)
+        if CHAIN in record.fields:
+            return "it was given here, and the line lacks its hash: take an export"
+        if fingerprint != ticket.request.fingerprint:
+            return "its idempotency_key is recorded for another text"
+        dated = replace(ticket, assigned_at=str(record.fields[ASSIGNED_AT]))
+        return Write(around.there, self._item(dated, around.there), record)
+
+    def _missing(self, known: Known, around: Around) -> Write | str:
+        """Judge a missing ticket whose key has no record."""
+        ticket, exported, place = known.ticket, known.ticket.exported, around.there
+        if exported and exported.chain:
+            previous = hash_before(ticket.number, around) or known.previous
+            is_witnessed = known.is_witnessed or any(
+                there and confirms(there, exported) for there in (place, around.above)
+            )
+            if is_witnessed and not problem_of(exported, previous):
+                record = self._record_of(exported)
+                return Write(place, exported.fields, record=record)
+        if place and place.chain:
+            return comparison(ticket, place)
+        if not is_external(ticket.number, around, is_seeded=known.is_seeded):
+            return (
+                "it is missing among numbers that were given here; see: ticketctl audit"
+            )
+        record = dynamodb_items.key_item(
+            ticket.request.key, ticket.assignment, self._due_from(datetime.now(UTC))
+        )
+        item = self._item(ticket, place)
+        return Write(place, item, record=record, is_external=True)
+
+    def _item(self, ticket: Existing, place: Ticket | None) -> dict[str, Any]:
+        """Return the ticket as the worker writes it, with its origin and the caller."""
+        before = place.fields if place else {}
+        kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
+        item = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
+        return item | kept | {ORIGIN: EXTERNAL, IMPORTED_BY: self.caller}
+
+    def _record_of(self, ticket: Ticket) -> dict[str, Any] | None:
+        """Return the record of a ticket's key; None if its time is over."""
+        expiry, now = expiry_of(ticket, self.retention_days), datetime.now(UTC)
+        if expiry and expiry <= now:
+            return None
+        own = of_ticket(ticket)
+        key = RequestKey(ticket.project_id, str(own.idempotency_key))
+        assigned = Assignment(
+            ticket.number, own.fingerprint, str(own.assigned_at), ticket.chain or None
+        )
+        due = int(expiry.timestamp()) if expiry else self._due_from(now)
+        return dynamodb_items.key_item(key, assigned, due)
+
+    def _due_from(self, time: datetime) -> int | None:
+        """Return when a record of this time expires, in epoch seconds."""
+        due = time + timedelta(days=self.retention_days)
+        return int(due.timestamp()) if self.retention_days else None
+
+
+def _erased(record: KeyRecord) -> dict[str, Any]:
+    """Return a record without the fingerprint of the text."""
+    return {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
+
+
+def _going_back(
+    exported: Ticket, known: Known, around: Around, record: KeyRecord
+) -> Write | str:
+    """Judge a missing ticket of an export: it goes back as it was, or not at all."""
+    different = differences(exported, record)
+    # The ticket was erased since: its hash tells that the record is its own.
+    is_older = different == [FINGERPRINT] and bool(exported.chain)
+    if different and not (is_older and exported.status == ERASED):
+        named = ", ".join(different)
+        return f"it differs from the record of its idempotency_key in {named}"
+    if problem := problem_of(
+        exported, hash_before(exported.number, around) or known.previous
+    ):
+        return f"it cannot go back: {problem}"
+    erased = _erased(record) if is_older else None
+    return Write(around.there, exported.fields, record, erased)

@@ -1,0 +1,106 @@
+"""Compares a ticket of a file with the items around its number."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    ERASED,
+    NUMBER,
+    ORIGIN,
+    RESERVED,
+)
+from ticketctl.audit.chain import (
+    covered_before,
+    has_unknown_attributes,
+    own_commitment,
+)
+from ticketctl.aws.items import Ticket
+from ticketctl.aws.tickets import Around
+from ticketctl.importing.existing import Existing
+from ticketctl.importing.lines import LEFT_BEHIND
+
+ALREADY: Final = "there already"
+
+_ADDED: Final = LEFT_BEHIND | {NUMBER, ASSIGNED_AT}
+"""Attributes of a ticket that are not of its request."""
+
+
+def comparison(ticket: Existing, there: Ticket) -> str:
+    """Return `ALREADY`, or how the ticket of that number differs."""
+    if there.status == RESERVED:
+        return "a lost ticket has this number; an import would destroy its hash"
+    is_own = there.idempotency_key == ticket.idempotency_key
+    is_erased = is_own and (ticket.is_erased or there.status == ERASED)
+    wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
+    if is_erased or _asked_for(there.fields) == _asked_for(wanted):
+        return ALREADY
+    if is_own:
+        return "the ticket of this number and idempotency_key says something else"
+    return "another ticket has this number"
+
+
+def may_replace(ticket: Existing, place: Ticket) -> bool:
+    """Return whether a ticket can take an item's place: a lost one's hash stays."""
+    has_its_place = place.fields.get(CHAIN, ticket.chain) == ticket.chain
+    return place.status == RESERVED and has_its_place
+
+
+def problem_of(ticket: Ticket, previous: str) -> str:
+    """Return why a ticket cannot vouch for a record; "" if it can."""
+    is_dated = isinstance(ticket.fields.get(ASSIGNED_AT), str)
+    if ticket.is_malformed or not (is_dated and ticket.fingerprint):
+        return "it is malformed"
+    if has_unknown_attributes(ticket):
+        return "it has what this ticketctl does not know"
+    if CHAIN not in ticket.fields:
+        return ""
+    is_external = ORIGIN in ticket.fields
+    if is_external or covered_before(ticket, own_commitment(ticket), previous) is None:
+        return "its hash does not fit its content and the ticket before it"
+    return ""
+
+
+def hash_before(number: int, around: Around) -> str:
+    """Return the hash of the number before; "" if it has no item, or none with one."""
+    below = around.below
+    return below.chain if below and below.number == number - 1 else ""
+
+
+def confirms(witness: Ticket, exported: Ticket) -> bool:
+    """Return whether a lost ticket's item or the next ticket has a ticket's hash."""
+    if witness.number == exported.number:
+        return witness.chain == exported.chain
+    return witness.number == exported.number + 1 and covers(witness, exported.chain)
+
+
+def covers(ticket: Ticket, previous: str) -> bool:
+    """Return whether a ticket's own hash covers this one before it."""
+    covered = covered_before(ticket, own_commitment(ticket), previous)
+    return covered == previous
+
+
+def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
+    """Return whether the tables say that a missing number is external.
+
+    They know the item of the number, or else the next above. Before its seed is
+    finished, they will say it where no worker gave the next one above.
+    """
+    nearest = around.there or around.above
+    if nearest is None or (nearest.is_external and not is_seeded):
+        return not is_seeded
+    below = around.below
+    # Right behind a seed's last number a worker may write, until the next is done.
+    is_between = below is not None and below.is_external and not below.ends_a_seed
+    following = below.number + 1 if below else 1
+    if nearest.number == number == following:
+        return nearest.is_external
+    # A ticket given here that starts a segment has an external number before it.
+    is_last = nearest.number == number + 1 and covers(nearest, "")
+    return is_between and (nearest.is_external or is_last)
+
+
+def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _ADDED}

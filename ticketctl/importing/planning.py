@@ -1,0 +1,167 @@
+"""Judges all tickets of a file before any is written."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ticket_numbering.contract.dynamodb_items import ERASED, TIMES
+from ticketctl.aws.items import Ticket, ticket
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.tickets import Around, around_each
+from ticketctl.importing.existing import Existing, Reserved
+from ticketctl.importing.judging import (
+    UNRECORDED,
+    Judge,
+    Known,
+    Write,
+)
+from ticketctl.importing.neighbours import ALREADY, covers, is_external
+from ticketctl.importing.tickets import records_of
+
+MISSING: Final = "missing"
+NO_RECORD: Final = "its idempotency_key has no record, or one that is not erased"
+
+_AT_A_TIME: Final = 100
+
+
+@dataclass(frozen=True)
+class Tickets:
+    """The lines of a file."""
+
+    to_import: Sequence[Existing]
+    reserved: Sequence[Reserved] = ()
+
+    def by_project(self) -> dict[str, dict[int, Existing | Reserved]]:
+        """Return the lines by project and number."""
+        found: dict[str, dict[int, Existing | Reserved]] = defaultdict(dict)
+        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
+        for line in lines:
+            found[line.project_id][line.number] = line
+        return found
+
+    def highest_numbers(self) -> dict[str, int]:
+        """Return each project's highest number, be it only reserved."""
+        return {project: max(lines) for project, lines in self.by_project().items()}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A line, and what an import would do about it."""
+
+    known: Known
+    result: str
+    """`ALREADY`, `UNRECORDED`, `MISSING`, `NO_RECORD`, or why it is refused."""
+    goes_back: bool = False
+    """Whether the ticket was given here, so that it needs no seed."""
+    unfinished: int = 0
+    """The external number above it up to which a seed is to be finished first."""
+    marks: tuple[str, ...] = ()
+    """Arguments of the commands that set its remaining marks, once it is there."""
+
+    @property
+    def ticket(self) -> Existing:
+        """The ticket of the line."""
+        return self.known.ticket
+
+    @property
+    def is_due(self) -> bool:
+        """Whether an import writes something."""
+        return self.result in {MISSING, NO_RECORD}
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether an import leaves it out."""
+        return not self.is_due and self.result not in {ALREADY, UNRECORDED}
+
+
+def judge_all(stack: System, judge: Judge, tickets: Tickets) -> Iterator[Judged]:
+    """Yield the verdicts on the tickets, each project's highest number first."""
+    for project, lines in tickets.by_project().items():
+        judged = [*_judge_project(stack, judge, project, lines)]
+        yield from _without_rivals(stack, project, judged)
+
+
+def _judge_project(
+    stack: System,
+    judge: Judge,
+    project_id: str,
+    lines: Mapping[int, Existing | Reserved],
+) -> Iterator[Judged]:
+    """Judge each ticket after the next one, which may confirm its hash."""
+    numbers = sorted(n for n, line in lines.items() if isinstance(line, Existing))
+    following: Ticket | None = None
+    for end in range(len(numbers), 0, -_AT_A_TIME):
+        some = numbers[max(0, end - _AT_A_TIME) : end]
+        arounds = [*around_each(stack, project_id, some)]
+        # Read afterwards: a ticket that is there has its record by then.
+        own = [line for n in some if isinstance(line := lines[n], Existing)]
+        records = records_of(stack, own)
+        for line, (number, around) in zip(own[::-1], arounds[::-1], strict=True):
+            before = lines.get(number - 1)
+            known = Known(
+                line,
+                records.get(line.request.key),
+                previous=before.chain if before else "",
+                is_witnessed=bool(
+                    following
+                    and following.number == number + 1
+                    and covers(following, line.chain)
+                ),
+                is_seeded=False,
+            )
+            judged = _judged(known, around, judge.verdict(known, around))
+            yield judged
+            following = line.exported if judged.goes_back else None
+
+
+def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
+    """Return a verdict without the items, for a file may have many lines."""
+    marks = _marks_left(known.ticket, verdict, around)
+    if isinstance(verdict, str):
+        return Judged(Known(known.ticket), verdict, marks=marks)
+    result = MISSING if verdict.ticket else NO_RECORD
+    nearest = around.there or around.above
+    unfinished = 0
+    if nearest and verdict.is_external:
+        is_done = is_external(known.ticket.number, around, is_seeded=True)
+        unfinished = 0 if is_done else nearest.number
+    return Judged(known, result, not verdict.is_external, unfinished, marks)
+
+
+def _marks_left(
+    line: Existing, verdict: Write | str, around: Around
+) -> tuple[str, ...]:
+    """Return the marks that the ticket will not have; an erased one takes no other."""
+    there = around.there
+    if isinstance(verdict, Write) and verdict.ticket:
+        there = None if verdict.is_external else line.exported
+    has = there.fields if there else {}
+    is_erased = there is not None and there.status == ERASED
+    left = [mark for status, mark in line.marks if TIMES[status] not in has]
+    return () if is_erased else tuple(left)
+
+
+def _without_rivals(
+    stack: System, project_id: str, judged: Sequence[Judged]
+) -> Iterator[Judged]:
+    """Refuse to record keys that another ticket has, too."""
+    numbers = {
+        one.ticket.idempotency_key: one.ticket.number
+        for one in judged
+        if one.goes_back and not one.known.record
+    }
+    rivals: dict[str, str] = {}
+    reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"
+    for page in reader.project(stack.outputs[table], project_id) if numbers else ():
+        for there in map(ticket, page):
+            key = there.idempotency_key or ""
+            if numbers.get(key, there.number) != there.number:
+                rivals[key] = there.ticket_key
+    for one in judged:
+        if rival := rivals.get(one.ticket.idempotency_key):
+            why = f"{rival} has the same idempotency_key; see: ticketctl audit"
+            yield Judged(Known(one.ticket), why)
+        else:
+            yield one
