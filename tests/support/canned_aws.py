@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
+from zlib import crc32
 
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -70,6 +71,14 @@ class Reply:
 
     content: Mapping[str, Any] = field(default_factory=dict)
     status: int = HTTPStatus.OK
+    checksum: str | None = None
+    """DynamoDB's header; another one than `checksum_of` says that it is damaged."""
+    encoding: str = "utf-8"
+
+
+def checksum_of(content: Mapping[str, Any]) -> str:
+    """Return what DynamoDB's header says of an answer."""
+    return str(crc32(json.dumps(content).encode()))
 
 
 def error_reply(code: str, status: int = 400, **members: Any) -> Reply:
@@ -96,7 +105,10 @@ class Wire:
         self.requests.append(json.loads(request.body or b""))  # type: ignore[arg-type]
         if not isinstance(reply, Reply):
             raise reply(request.url)
-        raw = HTTPResponse(
-            io.BytesIO(json.dumps(reply.content).encode()), preload_content=False
-        )
-        return AWSResponse(request.url, reply.status, HTTPHeaders(), raw)
+        text = json.dumps(reply.content, ensure_ascii=reply.encoding == "utf-8")
+        body = io.BytesIO(text.encode(reply.encoding))
+        raw = HTTPResponse(body, preload_content=False)
+        headers = HTTPHeaders()
+        if reply.checksum is not None:
+            headers["X-Amz-Crc32"] = reply.checksum
+        return AWSResponse(request.url, reply.status, headers, raw)

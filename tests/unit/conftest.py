@@ -2,6 +2,7 @@
 
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 from pytest_socket import disable_socket
@@ -14,3 +15,10 @@ time.tzset()
 @pytest.fixture(autouse=True)
 def _no_sockets() -> None:
     disable_socket()
+
+
+@pytest.fixture
+def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let botocore's clients try again without delay."""
+    time_ = SimpleNamespace(sleep=lambda _: None)
+    monkeypatch.setattr("botocore.endpoint.time", time_)

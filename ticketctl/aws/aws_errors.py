@@ -1,11 +1,12 @@
 """Errors of AWS and its SDK in one line, with the remedy."""
 
-from typing import Final
+from typing import Any, Final
 
 from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from ticket_numbering.contract.dynamodb_items import is_damaged
 from ticketctl.cli.errors import CloudError
 
 # Common errors of AWS's query and JSON APIs, and those of STS and IAM Identity Center.
@@ -50,11 +51,28 @@ _CHECK_ADDRESS: Final = (
 )
 
 
+def refuse_damaged(
+    http_response: Any = None, exception: Exception | None = None, **_: Any
+) -> None:
+    """Refuse what a call of DynamoDB ended with, if the answer was damaged.
+
+    botocore hands over the last one, or ends with a ValueError.
+
+    Raises:
+        ResponseParserError: The answer was damaged.
+    """
+    if isinstance(exception, ValueError) or (
+        http_response and is_damaged(http_response)
+    ):
+        raise ResponseParserError from exception
+
+
 def explained(error: BotoCoreError | ClientError | ResponseParserError) -> CloudError:
     """Return the error in one line, with the remedy."""
     if isinstance(error, ResponseParserError):  # Its text has the whole response.
         return CloudError(
-            "the response is not of AWS: check AWS_ENDPOINT_URL and the network's proxy"
+            "the response is not of AWS, or was damaged on its way: run it again, then "
+            "check AWS_ENDPOINT_URL and the network's proxy"
         )
     line = " ".join(str(error).split())
     hint = _hint(error)

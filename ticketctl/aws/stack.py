@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_pascal
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
-from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.aws_errors import error_code, refuse_damaged
 from ticketctl.cli.errors import CloudError
 
 DEFAULT_STACK: Final = "ticket-numbering"
@@ -171,4 +171,6 @@ def _client(session: boto3.Session, service_name: str) -> Any:
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
         raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
+    for event in "after-call", "after-call-error":
+        client.meta.events.register(f"{event}.dynamodb", refuse_damaged)
     return client

@@ -11,12 +11,7 @@ from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, Json, command, stack_of
-from ticketctl.send.checking import (
-    Check,
-    check_file,
-    checked_request,
-    refuse_beyond,
-)
+from ticketctl.send.checking import Check, check_file, checked_request, refuse_beyond
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of
 from ticketctl.send.request_file import Format, open_lines
@@ -60,7 +55,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="The idempotency key: the same one never gets a second number. "
-            "Without it a new one is made, and printed.",
+            "Without it a new one is made, and printed."
         ),
     ] = None,
     description: Annotated[str | None, typer.Option(help="Its description.")] = None,
@@ -121,7 +116,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="Start of the keys that are made for lines without a key; "
-            "default: the file's name, so that files of one name share keys.",
+            "default: the file's name, so that files of one name share keys."
         ),
     ] = None,
     skip_invalid: Annotated[

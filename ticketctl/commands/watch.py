@@ -23,8 +23,7 @@ def watch(
     ctx: typer.Context,
     *,
     project: Annotated[
-        list[str] | None,
-        typer.Option(help="Of this project alone; can be repeated."),
+        list[str] | None, typer.Option(help="Of this project alone; can be repeated.")
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="End after this many lines.")

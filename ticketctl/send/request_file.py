@@ -83,10 +83,7 @@ def open_lines(
 
 
 def _lines(
-    path: str,
-    content: BinaryIO,
-    file_format: Format | None,
-    columns: Columns | None,
+    path: str, content: BinaryIO, file_format: Format | None, columns: Columns | None
 ) -> Iterator[Line]:
     texts = _texts(path, content)
     if (file_format or Path(path).suffix.lower().removeprefix(".")) == "csv":

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
+from ticket_numbering.contract.dynamodb_items import is_damaged
 from ticket_numbering.contract.errors import (
     StoreRefusedError,
     StoreThrottledError,
@@ -118,6 +119,24 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
         message = f"the answer lacks {name}"
         raise ResponseParserError(message)
     return answer[name]
+
+
+def refuse_damaged(
+    http_response: Any = None, exception: Exception | None = None, **_: Any
+) -> None:
+    """Refuse what a call of DynamoDB ended with, if the answer was damaged.
+
+    botocore retries an answer that does not fit its checksum, and takes the last one
+    for a success. A ValueError is of a body or a checksum that it could not read.
+
+    Raises:
+        ResponseParserError: The answer was damaged.
+    """
+    if isinstance(exception, ValueError) or (
+        http_response and is_damaged(http_response)
+    ):
+        message = "the answer is damaged"
+        raise ResponseParserError(message) from exception
 
 
 @contextmanager

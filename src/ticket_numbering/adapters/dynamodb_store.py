@@ -17,11 +17,7 @@ from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, s
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.head import Head
-from ticket_numbering.allocation.store import (
-    BlockRefused,
-    Cancelled,
-    Committed,
-)
+from ticket_numbering.allocation.store import BlockRefused, Cancelled, Committed
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
     RECORD_ID,
@@ -124,12 +120,7 @@ class DynamoDBTicketStore:
             with translated(action):
                 answer = self._client.transact_get_items(
                     TransactItems=[
-                        {
-                            "Get": {
-                                "TableName": self._keys_table,
-                                "Key": record_id(key),
-                            }
-                        }
+                        {"Get": {"TableName": self._keys_table, "Key": record_id(key)}}
                         for key in keys
                     ]
                 )

@@ -8,11 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ticket_numbering.adapters.batch_api import (
-    Entry,
-    attributes_size,
-    send_all,
-)
+from ticket_numbering.adapters.batch_api import Entry, attributes_size, send_all
 from ticket_numbering.adapters.timeouts import LONGEST_CALL_SECONDS
 from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.dead_letters import (

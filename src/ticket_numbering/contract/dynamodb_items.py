@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Final
+from zlib import crc32
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
@@ -164,3 +165,12 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
     # Never the values: another program wrote them, and they may be anything.
     item_id = item[RECORD_ID]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")
+
+
+def is_damaged(answer: Any) -> bool:
+    """Tell whether DynamoDB's answer does not fit the checksum in its headers.
+
+    An emulator may send none. A checksum that is no number fits nothing.
+    """
+    checksum = answer.headers.get("x-amz-crc32")
+    return checksum is not None and checksum.zfill(10) != f"{crc32(answer.content):010}"

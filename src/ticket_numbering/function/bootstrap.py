@@ -5,6 +5,7 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
+from ticket_numbering.adapters.aws_errors import refuse_damaged
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -37,8 +38,11 @@ def bootstrap(settings: Settings | None = None) -> Worker:
     """
     settings = settings or Settings.from_environ()
     config = Config(**CLIENT_CONFIG)
+    dynamodb = boto3.client("dynamodb", config=config)
+    for event in "after-call", "after-call-error":
+        dynamodb.meta.events.register(f"{event}.dynamodb", refuse_damaged)
     store = DynamoDBTicketStore(
-        boto3.client("dynamodb", config=config),
+        dynamodb,
         tickets_table=settings.tickets_table,
         keys_table=settings.idempotency_keys_table,
         retention_days=settings.idempotency_retention_days,

@@ -37,9 +37,11 @@ class Announcer:
 
     publisher: Publisher
     time_left: TimeLeft
+    clock: Callable[[], float]
     has_failed: bool = False
     """Whether the last call did not publish an event; it is due again."""
-    _published: set[str] = field(default_factory=set)
+    accepted_at: dict[str, float] = field(default_factory=dict)
+    """When each event was published, by its id."""
 
     def announce(self, results: Sequence[Result]) -> Mapping[str, Exception]:
         """Publish the events that are not out yet.
@@ -50,10 +52,10 @@ class Announcer:
         due = {
             event_id: envelope
             for event_id, envelope in announcements(results).items()
-            if event_id not in self._published
+            if event_id not in self.accepted_at
         }
         failures = failures_of(self._publish, due)
-        self._published |= due.keys() - failures.keys()
+        self.accepted_at |= dict.fromkeys(due.keys() - failures.keys(), self.clock())
         self.has_failed = bool(failures)
         return failures
 

@@ -1,8 +1,6 @@
 """The Lambda handler: the partial-batch response, and one outcome line a record."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never, get_args
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -11,11 +9,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.worker.latency import (
-    MILLISECONDS,
-    TimedPublisher,
-    seconds_to_announced,
-)
+from ticket_numbering.worker.latency import MILLISECONDS, seconds_to_announced
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
     Assigned,
@@ -33,17 +27,11 @@ BatchResponse = dict[str, list[dict[str, str]]]
 LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
 
 
-def build_handler(
-    worker: Worker, clock: Callable[[], float] = time.time
-) -> LambdaHandler:
+def build_handler(worker: Worker) -> LambdaHandler:
     """Wrap a worker as a Lambda handler.
 
     A batch of which everything failed is reported like any other: raising would only
     show a lone transient failure as a crash of the function.
-
-    Args:
-        worker: Handles the batches.
-        clock: Seconds since 1970, for the metric of the wait.
     """
 
     @logger.inject_lambda_context(clear_state=True)
@@ -52,11 +40,10 @@ def build_handler(
         if not event.get("Records"):
             raise ValueError("not an SQS event: it has no Records")
         records = [SQSRecord.of(raw) for raw in event["Records"]]
-        publisher = TimedPublisher(worker.publisher, clock)
-        report = replace(worker, publisher=publisher).handle(
+        report = worker.handle(
             records, lambda: context.get_remaining_time_in_millis() / MILLISECONDS
         )
-        _count(report, publisher.accepted_at)
+        _count(report)
         for result in report.results:
             _log(result)
         for allocation in report.allocations:
@@ -135,10 +122,10 @@ def _log_retry(result: Retry, line: dict[str, Any]) -> None:
         logger.error(result.message, extra=line, exc_info=error)
 
 
-def _count(report: BatchReport, accepted_at: Mapping[str, float]) -> None:
+def _count(report: BatchReport) -> None:
     # Powertools writes a line for each hundred values of a metric, and warns if none
     # is left for the last line: so the counts come last.
-    for seconds in seconds_to_announced(report.results, accepted_at):
+    for seconds in seconds_to_announced(report.results, report.accepted_at):
         metrics.add_metric(Metric.SECONDS, MetricUnit.Seconds, seconds)
     for allocation in report.allocations:
         for attempts in allocation.attempts_per_block:

@@ -1,36 +1,10 @@
 """The wait of requests: from their sending to the announcement of their numbers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
-from ticket_numbering.allocation.store import TimeLeft
-from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import AnnouncementError
-from ticket_numbering.worker.ports import Publisher
 from ticket_numbering.worker.results import Numbered, Result
 
 MILLISECONDS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class TimedPublisher:
-    """A publisher that notes when each event was accepted."""
-
-    publisher: Publisher
-    clock: Callable[[], float]
-    """Seconds since 1970."""
-    accepted_at: dict[str, float] = field(default_factory=dict)
-    """By event id."""
-
-    def publish(
-        self, envelopes: Sequence[Envelope], time_left: TimeLeft
-    ) -> Mapping[str, AnnouncementError]:
-        """Publish, and return the errors of the unpublished, by event id."""
-        failures = self.publisher.publish(envelopes, time_left)
-        now = self.clock()
-        ids = {envelope.event.id for envelope in envelopes}
-        self.accepted_at.update(dict.fromkeys(ids - failures.keys(), now))
-        return failures
 
 
 def seconds_to_announced(

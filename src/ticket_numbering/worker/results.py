@@ -22,11 +22,7 @@ from ticket_numbering.contract.events import (
     TicketRefused,
     ticket_key,
 )
-from ticket_numbering.contract.messages import (
-    Assignment,
-    CreateTicket,
-    RequestIdentity,
-)
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestIdentity
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.sqs_record import SQSRecord
 
@@ -182,11 +178,7 @@ def _numbered(
         return failed(record, error, request)
     try:
         event = TicketNumberAssigned.of(
-            request,
-            answer,
-            source=source,
-            padding=padding,
-            trace=record.trace,
+            request, answer, source=source, padding=padding, trace=record.trace
         )
     except ValidationError:
         damaged = DamagedKeyRecordError("the recorded assignment cannot be announced")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from time import sleep
+from time import sleep, time
 from typing import Final
 
 from ticket_numbering.allocation.allocation import Allocator
@@ -50,6 +50,8 @@ class BatchReport:
     allocations: Sequence[Allocation] = ()
     """One a project that numbers were tried for."""
     announcements_failed: int = 0
+    accepted_at: Mapping[str, float] = field(default_factory=dict)
+    """When each event was announced, by its id, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Worker:
     publisher: Publisher
     dead_letters: DeadLetterQueue
     sleep: Callable[[float], None] = sleep
+    clock: Callable[[], float] = time
     pool: Callable[[int], Executor] = field(default=ThreadPoolExecutor)
     """Makes the threads that run the projects of a batch side by side."""
     turns: type[Turns] = Turns
@@ -83,7 +86,7 @@ class Worker:
             self.source,
             self.number_padding,
         )
-        announcer = Announcer(self.publisher, time_left)
+        announcer = Announcer(self.publisher, time_left, self.clock)
         batch.recorded = self._look_up_redelivered(batch.pending, time_left)
         self._allocate(batch, announcer, time_left)
         results = batch.results()
@@ -93,7 +96,9 @@ class Worker:
         results = refusals_reported(results, failures)
         # Last: what is in the dead-letter queue does not come back for its event.
         results = dead_lettered(results, self.dead_letters, time_left)
-        return BatchReport(results, batch.allocations, len(failures))
+        return BatchReport(
+            results, batch.allocations, len(failures), announcer.accepted_at
+        )
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
         request = caught(record.parse)

@@ -1,6 +1,7 @@
 """A stack's limits refuse a request, on either side, for the same reason."""
 
 import re
+import time
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from tests.support.ctl_process import canned_stack
 from tests.support.environment import ENVIRONMENT
 from tests.support.markdown_commands import EXAMPLES, ROOT
 from tests.support.sample_messages import SAMPLES, VERSION_1
-from tests.support.template_loader import parameters, source
+from tests.support.template_loader import parameters, refusals, source
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
@@ -24,6 +25,31 @@ from ticketctl.cli.errors import CloudError
 from ticketctl.verify.sample import sample_messages
 
 Fields = dict[str, Any]
+
+LONGEST_IDS = [text[:64] for text in ("A" * 64, "A-" * 32, "A" * 31 + "0" * 33)]
+ALLOWED = [
+    ".*",
+    "INV-20[0-9]{2}|WEB[.].*",
+    "(WEB|INV|OPS)-(DE|FR)-[0-9]+",
+    "[A-Z]+(-[A-Z]+)?",
+    "[)(]+[0-9]{4}",
+    "[A-Z.-]*[A-Z.-]*[A-Z.-]*[A-Z.-]*[0-9]{4}",
+    "[A-Z]{1,64}[A-Z]{1,64}[A-Z]{1,64}[A-Z]{1,64}:",
+    f"A*A*A*({'AA|' * 28}):",
+    f"({'|' * 40})({'|' * 40})A*A*:",
+]
+"""The documented ones, then the slowest of each kind."""
+
+SLOW = [
+    "([A-Z]+-?)+[0-9]{4}",
+    "(?:A|A)*",
+    "(A+){1,}",
+    "((A+))+?",
+    "[A-Z]+" * 5 + "[0-9]",
+    "A?" * 40 + "A" * 20,
+    "A{0,9}" * 16,
+    "(A|AA)" * 16,
+]
 
 
 class Trial(NamedTuple):
@@ -178,6 +204,32 @@ class TestAllowedProjects:
         assert (
             refusal is None if is_allowed else isinstance(refusal, InvalidMessageError)
         )
+
+    @pytest.mark.parametrize("pattern", ALLOWED)
+    def test_longest_id_is_looked_at_in_no_time_when_the_pattern_is_allowed(
+        self, pattern: str
+    ) -> None:
+        """Some 50 ms of a processor at worst; the bound is for slow machines."""
+        limits = limits_of(canned_stack({"AllowedProjects": pattern}))
+        assert refusals(AllowedProjects=pattern) == []
+
+        before = time.process_time()
+        for project in LONGEST_IDS:
+            limits.refusal(create_ticket(project))
+        assert time.process_time() - before < 2 * len(LONGEST_IDS)
+
+    @pytest.mark.parametrize("pattern", SLOW)
+    def test_pattern_is_refused_everywhere_when_an_id_could_take_for_ever(
+        self, pattern: str
+    ) -> None:
+        """`re` cannot be interrupted, so one message would use up its whole batch."""
+        remedy = parameters()["AllowedProjects"]["ConstraintDescription"]
+
+        assert any(remedy in one for one in refusals(AllowedProjects=pattern))
+        with pytest.raises(
+            CloudError, match=re.escape(f"can take too long: {pattern}")
+        ):
+            limits_of(canned_stack({"AllowedProjects": pattern}))
 
     @pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}"])
     def test_pattern_is_named_on_either_side_when_it_does_not_compile(

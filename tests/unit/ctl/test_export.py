@@ -6,15 +6,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.parsers import ResponseParserError
 
 from tests.support.audit_tables import BOTH_WAYS, MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
+from tests.support.canned_aws import Reply, Wire
 from tests.support.command_harness import Harness
+from tests.support.ctl_process import exit_status
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items
+from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import plain
+from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.commands.export import STEP, export
@@ -216,3 +222,29 @@ class TestVerifier:
 
         assert ended.stdout.endswith(f"6 items, 0 heads, {status} problems\n")
         assert ended.returncode == status
+
+
+@pytest.mark.usefixtures("no_delay")
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        Reply(checksum="0"),
+        Reply(checksum="x"),
+        Reply({"a": "\xe9"}, encoding="latin-1"),
+    ],
+    ids=["sum", "no-number", "no-text"],
+)
+def test_nothing_is_exported_when_an_answer_is_damaged(damaged: Reply) -> None:
+    """One line says so, as of a service that cannot be reached."""
+    session = boto3.Session(region_name="eu-west-1")
+    stack = Stack("numbers", "eu-west-1", {"TicketsTableName": "tickets"}, {}, session)
+    key = [{"AttributeName": name} for name in ("project_id", "number")]
+    described = Reply({"Table": {"KeySchema": key}})
+    Wire(stack.client("dynamodb"), [described, *[damaged] * 8])
+
+    with pytest.raises(ResponseParserError) as caught:
+        exit_status(export, stack)
+
+    line = explained(caught.value)
+    assert line.status == Status.CLOUD
+    assert "damaged" in str(line)

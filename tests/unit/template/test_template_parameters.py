@@ -68,7 +68,7 @@ REFUSED = {
     ],
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
-    "must be a regular expression over the characters of project ids.": [
+    "must be a regular expression over the characters of project ids, without": [
         {"AllowedProjects": pattern} for pattern in ("", "WEB#")
     ],
     "must be 0 to 12.": [{"NumberPadding": "13"}],

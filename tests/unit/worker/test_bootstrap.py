@@ -1,8 +1,8 @@
 """Clients are built once, with nothing left to botocore's changing defaults."""
 
 import ast
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from datetime import timedelta
 from fnmatch import fnmatch
 from pathlib import Path
@@ -16,7 +16,13 @@ from botocore.exceptions import ParamValidationError
 from pydantic import BaseModel
 
 import ticket_numbering
-from tests.support.canned_aws import aws_client
+from tests.support.canned_aws import (
+    Reply,
+    Wire,
+    aws_client,
+    checksum_of,
+    error_reply,
+)
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import properties, source
 from tests.support.worker_calls import (
@@ -30,10 +36,23 @@ from tests.support.worker_calls import (
     clients_and_calls,
 )
 from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
+from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.store import TicketStore
+from ticket_numbering.contract.errors import StoreUnavailableError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
 from ticketctl.local.trim import SERVICES
+
+SEVEN = Reply({"Items": [{"number": {"N": "7"}}]})
+
+DAMAGED = {
+    "head": Reply({"Items": [{"number": {"N": "70"}}]}),
+    "read_keys": Reply({"Responses": {"the-keys": []}}),
+    "read_keys_in_transaction": Reply({"Responses": [{}]}),
+    "write_block": error_reply("TransactionCanceledException", CancellationReasons=[]),
+}
+"""By method of the store: what it would take for an answer."""
 
 OTHER = {name: f"{value}-2" for name, value in ENVIRONMENT.items()} | TUNED
 
@@ -221,12 +240,44 @@ def test_client_validates_nothing_when_the_function_made_it(
     """The tests of the adapters validate what they send."""
     bootstrap(SETTINGS)
     client = clients["dynamodb"]
-    answer: Any = SimpleNamespace(status_code=200), {"Items": []}
+    answer: Any = SimpleNamespace(status_code=200, headers={}), {"Items": []}
     client.meta.events.register("before-call", lambda **_: answer)
 
     assert client.query()["Items"] == []
     with pytest.raises(ParamValidationError):
         aws_client("dynamodb").query()
+
+
+@pytest.mark.usefixtures("no_delay")
+class TestDamagedAnswers:
+    """A number that DynamoDB did not send is none, whatever botocore makes of it."""
+
+    @pytest.mark.parametrize("method", METHODS[TicketStore])
+    @pytest.mark.parametrize("checksums", [("0", "0"), ("0", "x"), ("x",)], ids=str)
+    def test_answer_is_none_when_its_checksum_does_not_fit(
+        self, clients: dict[str, Any], method: str, checksums: Sequence[str]
+    ) -> None:
+        """Nor when the client has retried it; botocore cannot retry what is no sum."""
+        worker = bootstrap(DEFAULT)
+        damaged = [replace(DAMAGED[method], checksum=one) for one in checksums]
+        wire = Wire(clients["dynamodb"], damaged)
+
+        with pytest.raises(StoreUnavailableError):
+            METHODS[TicketStore][method](worker)
+        assert len(wire.requests) == len(checksums)
+
+    @pytest.mark.parametrize("checksum", [None, checksum_of(SEVEN.content)])
+    def test_answer_counts_when_its_checksum_fits_or_is_missing(
+        self, clients: dict[str, Any], checksum: str | None
+    ) -> None:
+        """An emulator may send none. A retry mends what was damaged once."""
+        store = bootstrap(DEFAULT).allocator.store
+        sound = replace(SEVEN, checksum=checksum)
+        damaged = replace(DAMAGED["head"], checksum="0")
+        wire = Wire(clients["dynamodb"], [damaged, sound, sound])
+
+        assert [store.head("PROJ"), store.head("PROJ")] == [Head(7, "")] * 2
+        assert len(wire.requests) == 3
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:4566", None])

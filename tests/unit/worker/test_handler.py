@@ -84,7 +84,7 @@ class Function(WorkerOnFakes):
     def __post_init__(self) -> None:
         # The dead letters come last, and take some time.
         self.handle = build_handler(
-            self.worker(), lambda: NOW + 60 * len(self.dead_letters.sent)
+            self.worker(clock=lambda: NOW + 60 * len(self.dead_letters.sent))
         )
 
     def __call__(self, *records: dict[str, Any], left: int = 30_000) -> Any:
