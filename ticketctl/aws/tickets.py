@@ -1,9 +1,13 @@
-"""Reads a project's tickets, consistently: one by its number, or its neighbours."""
+"""Reads a project's tickets, consistently: one by its number, or its neighbours.
+
+Another program may have put an item between two numbers, which hides neither.
+"""
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import ticket_id
+from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import query_of
@@ -37,16 +41,18 @@ def tickets_below(
 ) -> Iterator[Ticket]:
     """Yield the project's items below that number, the highest first."""
     request = {"Limit": page, "ScanIndexForward": False}
-    while found := _query(stack, project_id, "<", number, **request):
+    end: int | Decimal = number
+    while found := _query(stack, project_id, "<", end, **request):
         yield from found
-        number = found[-1].number
+        end = found[-1].fields[NUMBER]
 
 
 def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticket]:
     """Yield the project's items above that number, the lowest first."""
-    while found := _query(stack, project_id, ">", number, Limit=_PAGE):
+    end: int | Decimal = number
+    while found := _query(stack, project_id, ">", end, Limit=_PAGE):
         yield from found
-        number = found[-1].number
+        end = found[-1].fields[NUMBER]
 
 
 def tickets_of(
@@ -57,15 +63,15 @@ def tickets_of(
     for number in sorted(numbers):
         if number > max(page, default=0):
             found = _query(stack, project_id, ">=", number, Limit=_PAGE)
-            page = {item.number: item for item in found}
-            if not page:
+            page = {item.number: item for item in found if item.has_number}
+            if not found:
                 return
         if number in page:
             yield page[number]
 
 
 def _query(
-    stack: System, project_id: str, side: str, number: int, **request: Any
+    stack: System, project_id: str, side: str, number: int | Decimal, **request: Any
 ) -> list[Ticket]:
     table = stack.outputs["TicketsTableName"]
     query = query_of(table, project_id, f"{side} :0", number)
