@@ -12,7 +12,7 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from urllib3 import HTTPResponse
 
 _session = boto3.Session(region_name="eu-west-1")
@@ -29,6 +29,16 @@ def aws_client(service: str, attempts: int = 1) -> Any:
             parameter_validation=True,
         ),
     )
+
+
+def unreachable(client: Any) -> Any:
+    """Return the client, which gets no connection."""
+
+    def fail(params: Mapping[str, Any], **_: Any) -> None:
+        raise EndpointConnectionError(endpoint_url=params["url"])
+
+    client.meta.events.register("before-call.*.*", fail)
+    return client
 
 
 def parameters(client: Any) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Errors of AWS and its SDK in one line, with the remedy."""
 
+from http.client import INTERNAL_SERVER_ERROR
 from typing import Any, Final
 
 from botocore import exceptions as sdk
@@ -29,6 +30,16 @@ _NOT_ALLOWED: Final = frozenset(
         "AuthorizationError",
         "AuthorizationErrorException",
         "UnauthorizedOperation",
+    }
+)
+_BUSY: Final = frozenset(
+    {
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
     }
 )
 _NOT_THERE: Final = frozenset(
@@ -88,6 +99,15 @@ def error_code(error: ClientError) -> str:
 def is_refused(error: ClientError) -> bool:
     """Tell whether the caller lacks a right."""
     return error_code(error) in _NOT_ALLOWED
+
+
+def is_no_answer(error: BotoCoreError | ClientError) -> bool:
+    """Tell whether the service cannot be reached, fails, or is too busy."""
+    if isinstance(error, ClientError):
+        about = error.response.get("ResponseMetadata", {})
+        is_failure = about.get("HTTPStatusCode", 0) >= INTERNAL_SERVER_ERROR
+        return is_failure or error_code(error) in _BUSY
+    return isinstance(error, (sdk.ConnectionError, sdk.HTTPClientError))
 
 
 def is_not_there(error: ClientError) -> bool:

@@ -7,44 +7,46 @@ The same for a real account and for the local system, which answers under
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
-from pydantic.alias_generators import to_pascal
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
-from ticketctl.aws.aws_errors import error_code, refuse_damaged
+from ticketctl.aws.aws_errors import (
+    error_code,
+    explained,
+    is_no_answer,
+    refuse_damaged,
+)
+from ticketctl.aws.outputs import (
+    NEEDED_OUTPUTS,
+    from_variables,
+    outputs_of,
+    variable_of,
+)
 from ticketctl.cli.errors import CloudError
+from ticketctl.cli.output import remark
 
 DEFAULT_STACK: Final = "ticket-numbering"
-
-NEEDED_OUTPUTS: Final = (
-    "CreateTicketQueueUrl",
-    "CreateTicketQueueArn",
-    "AssignmentsTopicArn",
-    "EventSource",
-    "DeadLetterQueueUrl",
-    "DeadLetterQueueArn",
-    "TicketsTableName",
-    "IdempotencyKeysTableName",
-    "WorkerFunctionName",
-    "WorkerLogGroupName",
-)
-
-LIMIT_OUTPUTS: Final = tuple(map(to_pascal, Limits.model_fields))
-"""The limits; an earlier release has no output of a later limit."""
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
     connect_timeout=5,
     read_timeout=30,
     retries={"mode": "standard", "total_max_attempts": 4},
+)
+
+# Where the answer of `ticketctl env` stands in.
+_IMPATIENT: Final = Config(
+    connect_timeout=3,
+    read_timeout=10,
+    retries={"mode": "standard", "total_max_attempts": 2},
 )
 
 
@@ -100,18 +102,27 @@ class Stack:
 def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     """Find a stack with the credentials and in the Region that the AWS CLI would take.
 
+    If CloudFormation does not answer, the variables of `ticketctl env` stand in for it.
+
     Raises:
-        CloudError: There is none of that name, or it is another system's.
+        CloudError: There is none of that name, or it is another system's, or neither
+            CloudFormation nor the variables describe it.
     """
     # boto3 does not look at the variable that the AWS CLI looks at first.
     region = region or os.environ.get("AWS_REGION")
     session = boto3.Session(profile_name=profile, region_name=region)
-    cloudformation = _client(session, "cloudformation")
+    has_variables = variable_of("EventSource") in os.environ
+    config = _IMPATIENT if has_variables else _CONFIG
+    cloudformation = _client(session, "cloudformation", config)
     place = cloudformation.meta.region_name
     try:
         [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    except ClientError as error:
-        if error_code(error) != "ValidationError":
+    except (BotoCoreError, ClientError) as error:
+        if is_no_answer(error):
+            asked = ("cloudformation", "sts")
+            clients = {one: _client(session, one, config) for one in asked}
+            return _of_variables(Stack(name, place, {}, {}, session, clients), error)
+        if not isinstance(error, ClientError) or error_code(error) != "ValidationError":
             raise
         raise CloudError(
             f"no stack {name} in {place} of this account; "
@@ -129,6 +140,41 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         )
     # It can be asked for by its ARN, too.
     return Stack(found["StackName"], place, outputs, parameters, session)
+
+
+def _of_variables(stack: Stack, error: BotoCoreError | ClientError) -> Stack:
+    """Return the stack with the outputs that are variables of the shell.
+
+    Raises:
+        CloudError: They are not all there, or another stack's.
+    """
+    why = str(explained(error))
+    try:
+        found = from_variables(os.environ, stack.name, stack.region)
+        account = _checked_account(stack, found["AssignmentsTopicArn"])
+    except CloudError as problem:
+        instead = "the variables of `ticketctl env` cannot stand in for CloudFormation"
+        raise CloudError(f"{why}; {instead}: {problem}") from error
+    origin = f"the outputs are those of the variables of `ticketctl env`{account}"
+    remark(f"CloudFormation does not answer: {origin} ({why})")
+    return replace(stack, outputs=found, parameters=found)
+
+
+def _checked_account(stack: Stack, topic_arn: str) -> str:
+    """Check that the caller is of the topic's account; return what is to be said.
+
+    Raises:
+        CloudError: It is another one.
+    """
+    try:
+        own = stack.client("sts").get_caller_identity()["Account"]
+    except (BotoCoreError, ClientError) as error:
+        if not is_no_answer(error):
+            raise
+        return ", whose account could not be checked"
+    if topic_arn.split(":")[4:5] != [own]:
+        raise CloudError(f"they are of another account than {own}: {topic_arn}")
+    return ""
 
 
 def place_of(stack: System) -> str:
@@ -156,17 +202,11 @@ def caller_arn(stack: System) -> str:
     return arn
 
 
-def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
-    """Return the outputs of a stack that CloudFormation describes."""
-    outputs = description.get("Outputs", [])
-    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
-
-
-def _client(session: boto3.Session, service_name: str) -> Any:
+def _client(session: boto3.Session, service_name: str, config: Config = _CONFIG) -> Any:
     # The name is not a literal here, so no overload of the stubs fits.
     create: Any = session.client
     try:
-        client = create(service_name, config=_CONFIG)
+        client = create(service_name, config=config)
         # botocore refuses an address here, but its port only when it asks.
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:

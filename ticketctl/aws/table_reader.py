@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -32,7 +33,7 @@ _BUSY_SECONDS: Final = 0.2
 
 
 def query_of(
-    table: str, project_id: str, side: str = "", *numbers: int
+    table: str, project_id: str, side: str = "", *numbers: int | Decimal
 ) -> dict[str, Any]:
     """Return a consistent query of a project's tickets.
 

@@ -1,11 +1,15 @@
-"""Reads a project's tickets, consistently: one by its number, or its neighbours."""
+"""Reads a project's tickets, consistently: one by its number, or its neighbours.
+
+Another program may have put an item between two numbers, which hides neither.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from ticket_numbering.contract.dynamodb_items import ticket_id
+from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import query_of
@@ -49,16 +53,18 @@ def tickets_below(
 ) -> Iterator[Ticket]:
     """Yield the project's items below that number, the highest first."""
     request = {"Limit": page, "ScanIndexForward": False}
-    while found := _query(stack, project_id, "<", number, **request):
+    end: int | Decimal = number
+    while found := _query(stack, project_id, "<", end, **request):
         yield from found
-        number = found[-1].number
+        end = found[-1].fields[NUMBER]
 
 
 def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticket]:
     """Yield the project's items above that number, the lowest first."""
-    while found := _query(stack, project_id, ">", number, Limit=_PAGE):
+    end: int | Decimal = number
+    while found := _query(stack, project_id, ">", end, Limit=_PAGE):
         yield from found
-        number = found[-1].number
+        end = found[-1].fields[NUMBER]
 
 
 def around_each(
@@ -72,17 +78,19 @@ def around_each(
         if not (is_inside or is_end):
             lower = tickets_below(stack, project_id, number, page=1)
             here = _query(stack, project_id, ">=", number, Limit=page)
-            read, is_end = [*islice(lower, 1), *here], not here
+            nearest = islice((item for item in lower if item.has_number), 1)
+            read = [*nearest, *(item for item in here if item.has_number)]
+            is_end = not here
         place = bisect_left(read, number, key=lambda item: item.number)
         below = read[place - 1] if place else None
-        found = {
-            item.number == number: item for item in reversed(read[place : place + 2])
-        }
-        yield number, Around(below, found.get(True), found.get(False))
+        there, above = (*read[place : place + 2], None, None)[:2]
+        if there and there.number != number:
+            there, above = None, there
+        yield number, Around(below, there, above)
 
 
 def _query(
-    stack: System, project_id: str, side: str, number: int, **request: Any
+    stack: System, project_id: str, side: str, number: int | Decimal, **request: Any
 ) -> list[Ticket]:
     table = stack.outputs["TicketsTableName"]
     query = query_of(table, project_id, f"{side} :0", number)

@@ -174,7 +174,7 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
             yes=yes,
         )
     publish_again(repeat, None if dry_run else Announcer(stack, RateLimiter(rate)))
-    if repeat.has_problems:
+    if repeat.problems:
         raise typer.Exit(Status.FOUND)
 
 

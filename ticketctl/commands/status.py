@@ -27,8 +27,8 @@ def status(
         typer.Option(
             "--check",
             help="End with status 1 if there are dead letters, an alarm is on, could "
-            "not sound or notifies nobody, the worker gets no messages, or a right to "
-            "ask is missing.",
+            "not sound or notifies nobody, the worker gets no messages, or any of this "
+            "is unknown.",
         ),
     ] = False,
     as_json: Json = False,
@@ -37,8 +37,8 @@ def status(
 
     The counts are SQS's own, approximate, and the age of the oldest message is
     CloudWatch's, minutes late. The dashboard has the last hours. An alarm
-    of a new stack has no data for some minutes. Where a right is missing, it shows the
-    rest, names the service that refuses, and ends with status 3.
+    of a new stack has no data for some minutes. Where a right is missing or a service
+    does not answer, it shows the rest, names the service, and ends with status 3.
     """
     found = status_of(stack_of(ctx))
     if as_json:
@@ -64,7 +64,8 @@ def env(ctx: typer.Context) -> None:
 
     `TICKETS_TABLE_NAME` holds the output TicketsTableName. The second example first
     forgets the stack that it set before, so after a failure no variable leads
-    anywhere: what this prints is whole, or it prints nothing.
+    anywhere: what this prints is whole, or it prints nothing. Keep what it printed: the
+    commands take these variables if CloudFormation does not answer.
     """
     profile = ctx.find_root().params.get("profile")
     typer.echo("\n".join(shell_lines(stack_of(ctx), profile, os.environ)))

@@ -1,6 +1,6 @@
 """Publishes events of tickets: in order, at a rate, each until SNS has taken it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -15,6 +15,9 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.topic import events_at_a_time, publish
 from ticketctl.sequences.retry import RetryPolicy
 
+Events = Callable[[], Sequence[Envelope]]
+"""Returns the events of some tickets, as these stand at the time of the call."""
+
 _DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 
 
@@ -27,29 +30,52 @@ class Announcer:
     """Of events a second."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
-    def publish(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
-        """Publish events, and yield those that are out.
+    @property
+    def batch_size(self) -> int:
+        """The most events of a call."""
+        return self.limiter.batch_size(events_at_a_time(self.stack))
+
+    def publish(self, groups: Iterable[Events]) -> Iterator[Envelope]:
+        """Publish groups of events, and yield those that are out.
 
         Raises:
             BusyError: SNS kept failing to take one.
             CloudError: SNS refuses one.
         """
-        rest = iter(envelopes)
-        most = self.limiter.batch_size(events_at_a_time(self.stack))
-        while batch := [*islice(rest, most)]:
-            self.retry.sleep(self.limiter.delay(len(batch)))
-            self._publish(batch)
-            yield from batch
+        for events in groups:
+            out: dict[str, Envelope | None] = {}
+            is_whole = False
+            while not is_whole:
+                self.retry.sleep(self.limiter.delay(0))
+                before = len(out)
+                is_whole = self._publish(events, out)
+                yield from filter(None, islice(out.values(), before, None))
 
-    def _publish(self, batch: Sequence[Envelope]) -> None:
-        left = batch
+    def _publish(self, events: Events, out: dict[str, Envelope | None]) -> bool:
+        """Publish the next batch of a group; tell whether all of the group is out.
+
+        All waiting is before it or between its attempts, each of which asks for the
+        events anew: a text may be erased meanwhile.
+
+        Args:
+            events: The group.
+            out: Gets the batch's events by their ids; None for one that is not out.
+        """
+        is_whole = False
 
         def attempt() -> bool:
-            nonlocal left
-            left = publish(self.stack, left)
-            return not left
+            nonlocal is_whole
+            left = [one for one in events() if not out.get(one.event.id)]
+            batch = left[: self.batch_size]
+            self.limiter.delay(len(batch))
+            failed = publish(self.stack, batch) if batch else []
+            for one in batch:
+                out[one.event.id] = None if one in failed else one
+            is_whole = len(batch) == len(left)
+            return not failed
 
-        self.retry.until(attempt, f"SNS did not take {batch[0].event.id} and the next")
+        self.retry.until(attempt, "SNS did not take some events")
+        return is_whole
 
 
 def envelope_of(event: TicketEvent, ticket: Ticket, *, replayed: bool) -> Envelope:

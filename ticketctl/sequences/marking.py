@@ -195,5 +195,5 @@ def announce(marked: Marked, mark: Mark, announcer: Announcer) -> None:
     source = announcer.stack.outputs["EventSource"]
     event = mark.event.of(marked.ticket, source)
     envelope = envelope_of(event, marked.ticket, replayed=marked.was_already)
-    for _ in announcer.publish([envelope]):
+    for _ in announcer.publish([lambda: [envelope]]):
         pass

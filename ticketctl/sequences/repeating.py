@@ -5,29 +5,32 @@ The ids and contents are those of the first time, as far as the tickets still ha
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import Any, Final
+from functools import partial
+from itertools import chain, islice, takewhile
+from typing import Final, NamedTuple
 
-from ticket_numbering.contract.dynamodb_items import (
-    ASSIGNED_AT,
-    ERASED,
-    RESERVED,
-    TIMES,
-)
+from ticket_numbering.contract.dynamodb_items import ERASED, NUMBER, RESERVED, TIMES
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.events import (
+    TicketEvent,
+    TicketNumberAssigned,
+    ticket_key,
+)
 from ticketctl.audit.chain import Link, chain_problem, link_of
 from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import SETTLING_SECONDS
+from ticketctl.aws.table_reader import SETTLING_SECONDS, Place, TableReader
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, remark, with_progress
-from ticketctl.sequences.announcing import Announcer, envelope_of
-from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
+from ticketctl.sequences.announcing import Announcer, Events, envelope_of
+from ticketctl.sequences.ticket_events import (
+    TicketErased,
+    TicketVoided,
+    assigned_again,
+)
 
 _EVENTS: Final = [
     kind.__name__ for kind in (TicketNumberAssigned, TicketVoided, TicketErased)
@@ -46,6 +49,14 @@ _DOUBTS: Final = {
 """Why a ticket is not announced again under the id that its event had."""
 
 
+class Due(NamedTuple):
+    """A ticket that has events, the item before it, and the events."""
+
+    place: Place
+    before: Link
+    events: Sequence[Envelope]
+
+
 @dataclass
 class Repeat:
     """The events of a range of a project's numbers, in their order."""
@@ -61,8 +72,8 @@ class Repeat:
     sleep: Callable[[float], None] = time.sleep
     counts: Counter[str] = field(default_factory=Counter)
     """Of the events by their types, and of the numbers that are left out."""
-    has_problems: bool = False
-    """Whether a number that should have had an event has none."""
+    problems: set[str] = field(default_factory=set)
+    """A line for each number that should have had an event and has none."""
     before: Link = field(default_factory=Link)
     """The last item that was read: the next ticket's hash covers its hash."""
 
@@ -85,54 +96,65 @@ class Repeat:
         if due <= self.last:
             yield from self._read_again(due, self.last)
 
-    def envelopes(self, tickets: Iterable[Ticket]) -> Iterator[Envelope]:
-        """Yield the events of tickets, and count what has none."""
+    def due(self, tickets: Iterable[Ticket]) -> Iterator[Due]:
+        """Yield the tickets that have events, and count the numbers that have none."""
         for found in tickets:
             before, self.before = self.before, link_of(found)
-            if problem := _doubt(found, before):
-                self._remark(f"{found.ticket_key} {problem}; see: ticketctl audit")
-                continue
-            try:
-                envelopes = [
-                    envelope_of(event, found, replayed=True)
-                    for event in self._events(found)
-                ]
-            except ValueError:  # That of pydantic is one.
-                key = found.ticket_key
-                self._remark(f"{key} is malformed; see: ticketctl show {key}")
-                continue
-            self.counts.update(type(one.event).__name__ for one in envelopes)
-            yield from envelopes
+            if left_out := self._left_out(found):
+                self.counts[left_out] += 1
+            if events := self._envelopes(found, before):
+                yield Due((found.project_id, found.number), before, events)
+
+    def groups(self, tickets: Iterable[Ticket], size: int) -> Iterator[Events]:
+        """Yield the events of some tickets at a time, which are then read again."""
+        due = self.due(tickets)
+        while batch := {one.place: one.before for one in islice(due, size)}:
+            yield partial(self._as_they_stand, batch)
+
+    def _as_they_stand(self, batch: Mapping[Place, Link]) -> list[Envelope]:
+        """Read tickets again, in one call; return their events."""
+        table = self.stack.outputs["TicketsTableName"]
+        found = TableReader(self.stack.client("dynamodb")).tickets(table, batch)
+        envelopes: list[Envelope] = []
+        for place, before in batch.items():
+            if now := found.get(place):
+                envelopes += self._envelopes(now, before)
+            else:
+                self._remark(f"missing: {ticket_key(*place)}")
+        return envelopes
+
+    def _envelopes(self, found: Ticket, before: Link) -> list[Envelope]:
+        """Return the events of a ticket; none, with a remark, if it is in doubt."""
+        key, events = found.ticket_key, self._events(found)
+        if problem := _doubt(found, before):
+            self._remark(f"{key} {problem}")
+            return []
+        try:
+            return [envelope_of(event, found, replayed=True) for event in events]
+        except ValueError:  # That of pydantic is one.
+            self._remark(f"{key} is malformed", f"show {key}")
+            return []
+
+    def _left_out(self, found: Ticket) -> str | None:
+        """Return why a number has no event of its own, though nothing is wrong."""
+        if found.status == RESERVED:
+            return _RESERVED
+        return _IMPORTED if found.is_external and not self.imported else None
 
     def _events(self, found: Ticket) -> Iterator[TicketEvent]:
         """Yield what was announced about a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """
-        if found.status == RESERVED:
-            self.counts[_RESERVED] += 1
+        left_out = self._left_out(found)
+        if left_out == _RESERVED:
             return
         source = self.stack.outputs["EventSource"]
-        if found.is_external and not self.imported:
-            self.counts[_IMPORTED] += 1
-        elif found.status != ERASED:
-            yield self._assigned(found, source)
+        if not left_out and found.status != ERASED:
+            yield assigned_again(found, source, self.padding)
         for mark in (TicketVoided, TicketErased):
             if TIMES[mark.status] in found.fields:
                 yield mark.of(found, source)
-
-    def _assigned(self, found: Ticket, source: str) -> TicketNumberAssigned:
-        names = CreateTicket.model_fields.keys() & found.fields.keys()
-        request = CreateTicket.model_validate(
-            {name: found.fields[name] for name in names}
-        )
-        date: Any = found.fields.get(ASSIGNED_AT)  # The event refuses None.
-        assignment = Assignment(
-            found.number, request.fingerprint, date, found.chain or None
-        )
-        return TicketNumberAssigned.of(
-            request, assignment, source=source, padding=self.padding
-        )
 
     def _read_again(self, first: int, last: int) -> Iterator[Ticket]:
         """Read missing numbers again: a query may see the middle of a transaction."""
@@ -143,14 +165,21 @@ class Repeat:
             count += 1
         if missing := last - first + 1 - count:
             ends = f"{self.project_id}-{first} to {self.project_id}-{last}"
-            self._remark(f"missing: {missing} of {ends}; see: ticketctl audit")
+            self._remark(f"missing: {missing} of {ends}")
 
-    def _remark(self, problem: str) -> None:
-        self.has_problems = True
-        remark(problem)
+    def _remark(self, problem: str, see: str = "audit") -> None:
+        if problem not in self.problems:  # Else it is read again.
+            self.problems.add(problem)
+            remark(f"{problem}; see: ticketctl {see}")
 
     def _above(self, number: int) -> Iterator[Ticket]:
-        return tickets_above(self.stack, self.project_id, number)
+        """Yield the items above a number, without what no worker can have numbered."""
+        for found in tickets_above(self.stack, self.project_id, number):
+            if found.has_number:
+                yield found
+            elif self.first <= found.number <= self.last:
+                number = found.fields[NUMBER]
+                self._remark(f"{self.project_id} has an item with the number {number}")
 
 
 def _doubt(found: Ticket, before: Link) -> str | None:
@@ -165,11 +194,15 @@ def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:
     """Publish the events, or count them without an announcer, and print the counts."""
     total = repeat.last - repeat.first + 1
     tickets = with_progress(repeat.tickets(), "announcing", total)
-    events = repeat.envelopes(tickets)
+    if announcer:
+        events = announcer.publish(repeat.groups(tickets, announcer.batch_size))
+    else:
+        events = chain.from_iterable(one.events for one in repeat.due(tickets))
     done: Envelope | None = None
     try:
-        for envelope in announcer.publish(events) if announcer else events:
+        for envelope in events:
             done = envelope
+            repeat.counts[type(envelope.event).__name__] += 1
     except BaseException:  # Ctrl-C as well.
         if announcer:
             until = f"up to {done.event.id}" if done else "nothing"

@@ -1,12 +1,19 @@
-"""The events of voided and erased tickets."""
+"""The events of voided and erased tickets, and that of a number again."""
 
-from typing import ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ticket_numbering.contract.dynamodb_items import ERASED, REASONS, TIMES, VOIDED
-from ticket_numbering.contract.events import TicketEvent
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    ERASED,
+    REASONS,
+    TIMES,
+    VOIDED,
+)
+from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 
 MAX_REASON: Final = 500
@@ -103,3 +110,18 @@ class TicketErased(TicketMarked):
         description="The fact and its version; a breaking change gets a new one.",
     )
     data: ErasedTicket
+
+
+def assigned_again(ticket: Ticket, source: str, padding: int) -> TicketNumberAssigned:
+    """Build the event of a ticket's number, as the worker made it.
+
+    Raises:
+        ValueError: The ticket is malformed.
+    """
+    names = CreateTicket.model_fields.keys() & ticket.fields.keys()
+    request = CreateTicket.model_validate({name: ticket.fields[name] for name in names})
+    date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
+    assignment = Assignment(
+        ticket.number, request.fingerprint, date, ticket.chain or None
+    )
+    return TicketNumberAssigned.of(request, assignment, source=source, padding=padding)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.aws.aws_errors import explained, is_refused
+from ticketctl.aws.aws_errors import explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
 from ticketctl.cli.output import utc, visible
@@ -46,20 +46,27 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Questions:
-    """Asks AWS, and goes on where a right is missing."""
+    """Asks AWS, and goes on where a right is missing or a service does not answer."""
 
     refused: list[str] = field(default_factory=list)
-    """A line for each service that refused to answer."""
+    """A line for each answer that is missing."""
+    silent: set[str] = field(default_factory=set)
+    """The services that do not answer; each next wait would be as long."""
 
     def ask(self, service: str, question: Callable[[], Answer]) -> Answer | None:
-        """Return the answer of a service; None if it refuses."""
+        """Return the answer of a service; None if it gives none."""
+        if service in self.silent:
+            return None
         try:
             return question()
-        except ClientError as error:
-            if not is_refused(error):
+        except (BotoCoreError, ClientError) as error:
+            if is_no_answer(error):
+                self.silent.add(service)
+            elif not (isinstance(error, ClientError) and is_refused(error)):
                 raise
+            does = "does not answer" if service in self.silent else "refuses"
             why = visible(str(explained(error)), _REFUSAL_WIDTH)
-            self.refused.append(f"unknown, because {service} refuses: {why}")
+            self.refused.append(f"unknown, because {service} {does}: {why}")
             return None
 
 

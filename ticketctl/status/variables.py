@@ -1,11 +1,16 @@
 """The stack's outputs as variables of a shell."""
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack
+from ticketctl.aws.outputs import (
+    LIMIT_OUTPUTS,
+    NEEDED_OUTPUTS,
+    PARAMETERS,
+    variable_of,
+)
+from ticketctl.aws.stack import Stack
 
 UNSET: Final = "TICKETCTL_UNSET"
 """The variable that has the command to forget the stack."""
@@ -31,9 +36,9 @@ def shell_lines(
     the profile is None if the stack was found without one. When the shell forgets the
     stack, its own Region and profile come back.
     """
-    limits = [name for name in LIMIT_OUTPUTS if name in stack.outputs]
-    outputs = [*NEEDED_OUTPUTS, *limits]
-    named = {variable_of(output): stack.outputs[output] for output in outputs}
+    values = {**stack.parameters, **stack.outputs}
+    names = (*NEEDED_OUTPUTS, *LIMIT_OUTPUTS, *PARAMETERS)
+    named = {variable_of(name): values[name] for name in names if name in values}
     named["TICKETCTL_STACK"] = stack.name
     named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
     if profile:
@@ -48,8 +53,3 @@ def exports(variables: Mapping[str, str]) -> Iterator[str]:
     """Yield the commands that give a shell some variables."""
     for name, value in variables.items():
         yield f"export {name}={shlex.quote(value)}"
-
-
-def variable_of(output: str) -> str:
-    """Return the variable of an output: `TICKETS_TABLE_NAME` of `TicketsTableName`."""
-    return re.sub("(?<!^)(?=[A-Z])", "_", output).upper()

@@ -1,12 +1,15 @@
 """`ticketctl announce` publishes the events of numbers again."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pytest
+from botocore.stub import Stubber
 
+from simulation.aws.batches import UNAVAILABLE
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
@@ -17,22 +20,25 @@ from tests.support.builders import (
     create_ticket,
     create_tickets,
 )
-from tests.support.canned_aws import failing
+from tests.support.canned_aws import aws_client, failing
 from tests.support.cases import cases
 from tests.support.command_harness import Harness, without_sleep
-from tests.support.ctl_process import Terminal
+from tests.support.ctl_process import Terminal, canned_stack
 from tests.support.model_services import InTurn, ModelServices
-from tests.support.seed_items import block_items
+from tests.support.seed_items import block_items, ticket_item
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticketctl.aws.items import serialized
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.tickets import around_each, tickets_above, tickets_below
+from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.commands.importing import import_tickets
 from ticketctl.commands.sequences import announce_again, erase, void
 from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.repeating import Repeat
+from ticketctl.sequences.repeating import Repeat, publish_again
 
+CHAIN = "v1:gOOHIFxyNeCqZVUr8GYmZ8jNFYW-Qa4bUWRJ9P8bCxQ"
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
 
@@ -192,7 +198,7 @@ class TestRange:
         found = [ticket.number for ticket in repeat.tickets()]
 
         assert found == [*range(1, last + 1)]
-        assert not repeat.has_problems
+        assert not repeat.problems
 
     @pytest.mark.parametrize(
         ("last", "numbers", "remark"),
@@ -218,7 +224,7 @@ class TestRange:
         assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
 
         assert remark in capsys.readouterr().err
-        assert repeat.has_problems
+        assert repeat.problems
 
     @pytest.mark.parametrize(
         "wrong",
@@ -247,6 +253,51 @@ class TestRange:
         assert ids(harness.published) == ["PROJ-1", "PROJ-3"]
         assert "PROJ-2 is malformed; see: ticketctl show PROJ-2" in ended.err
         assert ended.status == Status.FOUND
+
+    def test_missing_numbers_are_told_when_a_lost_ticket_stands_behind_them(
+        self, harness: Harness, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """They were given here, as its own number was."""
+        marks = {"status": "reserved", "origin": "elsewhere", "chain": CHAIN}
+        harness.write(ticket_item("PROJ", 3, None, **marks))
+        repeat = Repeat(harness, "PROJ", 1, 3, sleep=lambda _: None)
+
+        assert [ticket.number for ticket in repeat.tickets()] == [3]
+
+        assert "missing: 2 of PROJ-1 to PROJ-2;" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 3)])
+    def test_item_without_a_valid_number_is_told_and_never_announced(
+        self, harness: Harness, first: int, last: int
+    ) -> None:
+        """Another program put it there; the numbers around it are sound."""
+        harness.write(*block_items(block_of(create_tickets(3))))
+        for number in ("0.5", "1.5", "2.5"):
+            harness.write(ticket_item("PROJ", number, "another key"))
+
+        ended = announce(harness, first, last)
+
+        assert ids(harness.published) == [f"PROJ-{first}", f"PROJ-{last}"]
+        assert "PROJ has an item with the number 2.5; see: ticketctl audit" in ended.err
+        assert ended.status == Status.FOUND
+
+    def test_items_are_read_each_once_when_numbers_are_fractions(
+        self, harness: Harness
+    ) -> None:
+        """An item between two numbers hides neither."""
+        harness.put(1, 2)
+        harness.write(ticket_item("PROJ", "1.5", "another key"))
+        below = tickets_below(harness, "PROJ", 3, page=2)
+        above = tickets_above(harness, "PROJ", 0)
+        around = around_each(harness, "PROJ", [1, 2])
+        given = [one.there for _, one in around if one.there]
+
+        read = [
+            [str(one.fields["number"]) for one in islice(tickets, 9)]
+            for tickets in (below, above, given)
+        ]
+
+        assert read == [["2", "1.5", "1"], ["1", "1.5", "2"], ["1", "2"]]
 
     @pytest.mark.parametrize("first", [1, 2])
     @pytest.mark.parametrize(
@@ -321,6 +372,86 @@ class TestConsent:
         assert "announced: nothing; " in harness.printed.readouterr().err
 
 
+def replayed(entries: Iterable[Any]) -> list[str]:
+    """Return the ids of what is announced again, without a mark's own event."""
+    return ids(one for one in entries if attributes(one)["replayed"] == "true")
+
+
+class TestMeanwhile:
+    """What changes while the announcements go out, goes out as it then stands."""
+
+    @pytest.mark.parametrize(
+        ("mark", "events"),
+        [(erase, ["PROJ-25/erased"]), (void, ["PROJ-25", "PROJ-25/voided"])],
+    )
+    def test_ticket_is_announced_as_it_stands_when_it_is_marked_after_it_was_read(
+        self, harness: Harness, mark: Any, events: list[str]
+    ) -> None:
+        harness.write(*block_items(block_of(create_tickets(30))))
+        marking = partial(harness.call, mark, "PROJ-25", reason="asked to")
+        harness.before("publish_batch", lambda: None, marking)
+
+        ended = announce(harness)
+
+        keys = [f"PROJ-{number}" for number in range(1, 31)]
+        out = [*keys[:24], *events, *keys[25:]]
+        assert replayed(harness.published) == out
+        assert f"TicketNumberAssigned {len({*out} & {*keys})}, " in ended.out
+        assert len(harness.dynamodb.requests["batch_get_item"]) == 3 + (mark is void)
+
+    @pytest.mark.parametrize(
+        ("waits", "batches"),
+        [
+            (0, [["PROJ-1", "PROJ-2", "PROJ-3/erased", "PROJ-4"]]),
+            (1, [["PROJ-1", "PROJ-2", "PROJ-3", "PROJ-4"], ["PROJ-3/erased"]]),
+        ],
+        ids=["for the rate", "for another attempt"],
+    )
+    def test_text_does_not_follow_its_erasure_when_the_announcer_waits(
+        self, harness: Harness, waits: int, batches: list[list[str]]
+    ) -> None:
+        harness.write(*block_items(block_of(create_tickets(4))))
+        harness.services.topic.on_publish = failing_at(
+            "PROJ-3", "InternalError", UNAVAILABLE
+        )
+        erasing = partial(harness.call, erase, "PROJ-3", reason="asked to")
+        acts: Iterator[Callable[[], object]] = iter([*[dict] * waits, erasing])
+
+        def wait(_: float) -> None:
+            next(acts, dict)()
+
+        announcer = Announcer(harness, retry=without_sleep(sleep=wait))
+        publish_again(Repeat(harness, "PROJ", 1, 4), announcer)
+
+        sent = map(replayed, harness.services.sns.batches)
+        assert [batch for batch in sent if batch] == batches
+        assert "PROJ-3" not in harness.services.topic.published
+
+    def test_number_is_told_as_missing_when_its_ticket_is_deleted(
+        self, harness: Harness
+    ) -> None:
+        harness.put(1, 2)
+        where = {"project_id": {"S": "PROJ"}, "number": {"N": "2"}}
+        delete = partial(harness.dynamodb.delete_item, TableName="tickets", Key=where)
+        harness.before("batch_get_item", delete)
+
+        ended = announce(harness)
+
+        assert ids(harness.published) == ["PROJ-1"]
+        assert ended.err.count("missing: PROJ-2; see: ticketctl audit") == 1
+        assert ended.status == Status.FOUND
+
+
+def failing_at(event_id: str, code: str, status: int = 400) -> Callable[[Any], None]:
+    """Return an act at which SNS fails to take an event."""
+
+    def on_publish(event: Any) -> None:
+        if event["id"] == event_id:
+            raise ServiceError(code, status=status)
+
+    return on_publish
+
+
 def partly_at_first() -> InTurn:
     """Let SNS take only a part of the first batches."""
     return InTurn({"publish_batch": [Fault.PARTIAL] * 9})
@@ -340,25 +471,30 @@ class TestPublishing:
         harness.services = ModelServices(Choices(seed), partly_at_first())
         wanted = envelopes(25)
 
-        out = [*Announcer(harness, retry=without_sleep()).publish(wanted)]
+        out = [*Announcer(harness, retry=without_sleep()).publish([lambda: wanted])]
 
         assert out == wanted
         assert harness.services.topic.published.keys() == {
             one.event.id for one in wanted
         }
 
+    def test_event_is_not_out_when_the_answer_does_not_name_it(self) -> None:
+        sns = Stubber(aws_client("sns"))
+        named = [{"Id": "0", "MessageId": "PROJ-1"}]
+        sns.add_response("publish_batch", {"Successful": named, "Failed": []})
+        topic = {"AssignmentsTopicArn": "arn:aws:sns:eu-west-1:1:assignments"}
+        first, second = envelopes(2)
+
+        assert publish(canned_stack(topic, sns=sns), [first, second]) == [second]
+
     def test_error_names_the_event_when_sns_refuses_it(self, harness: Harness) -> None:
         harness.services = ModelServices(faults=partly_at_first())
 
-        def refuse(event: Any) -> None:
-            if event["id"] == "PROJ-3":
-                raise ServiceError("InvalidParameter")
-
-        harness.services.topic.on_publish = refuse
+        harness.services.topic.on_publish = failing_at("PROJ-3", "InvalidParameter")
         announcer = Announcer(harness, retry=without_sleep())
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
-            list(announcer.publish(envelopes(4)))
+            list(announcer.publish([lambda: envelopes(4)]))
 
     def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
         """A second's share at most in a batch."""
@@ -366,7 +502,7 @@ class TestPublishing:
         limiter = RateLimiter(4, clock=lambda: 0.0)
         announcer = Announcer(harness, limiter, without_sleep(sleep=waited.append))
 
-        list(announcer.publish(envelopes(10)))
+        list(announcer.publish([lambda: envelopes(10)]))
 
         assert waited == [0, 1, 2]
         assert len(harness.published) == 10

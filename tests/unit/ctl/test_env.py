@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.ctl_process import canned_stack, command_context
 from tests.support.markdown_commands import ROOT, blocks
-from ticketctl.aws.stack import NEEDED_OUTPUTS
+from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.commands.status import env
 
 [LINE] = [

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,13 +24,14 @@ from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
-from tests.support.canned_aws import client_error, failing
+from tests.support.canned_aws import client_error, failing, unreachable
 from tests.support.ctl_process import Ctl
 from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
-from ticketctl.aws.aws_errors import error_code, explained
-from ticketctl.aws.stack import LIMIT_OUTPUTS, NEEDED_OUTPUTS, Stack, find_stack
+from ticketctl.aws.aws_errors import error_code, explained, is_no_answer
+from ticketctl.aws.outputs import LIMIT_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
+from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import (
     CloudError,
     InputError,
@@ -45,6 +47,7 @@ from ticketctl.cli.output import (
 )
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
+from ticketctl.status.variables import shell_lines
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,8 +78,8 @@ def account(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
         def client(self, *names: Any, **options: Any) -> Any:
             create: Any = super().client
             stub = Stubber(create(*names, **options))
-            answer(stub)
             stub.activate()
+            answer(stub)
             return stub.client
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
@@ -108,6 +111,111 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
     return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
 
 
+VALUES = {name: f"the {name}" for name in (*NEEDED_OUTPUTS, *LIMIT_OUTPUTS)} | {
+    "AssignmentsTopicArn": "arn:aws:sns:eu-west-1:123456789012:assignments",
+    "EventSource": "/ticket-numbering/mine",
+    "IdempotencyRetentionDays": "40",
+    "NumberPadding": "6",
+}
+"""The outputs and parameters of the stack `mine`."""
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the shell the answer of `ticketctl env`."""
+    stack = Stack("mine", "eu-west-1", VALUES, VALUES, boto3.Session())
+    for line in shell_lines(stack, None, {}):
+        name, _, value = shlex.split(line)[1].partition("=")
+        monkeypatch.setenv(name, value)
+
+
+def only_sts(account_id: str | None, *, refuses: bool = False) -> Answer:
+    """Let STS alone answer, if the caller's account is given; or refuse."""
+
+    def answer(stub: Stubber) -> None:
+        if stub.client.meta.service_model.service_name != "sts" or not account_id:
+            stub.deactivate()
+            unreachable(stub.client)
+        elif refuses:
+            stub.add_client_error("get_caller_identity", "ExpiredToken")
+        else:
+            stub.add_response("get_caller_identity", {"Account": account_id})
+
+    return answer
+
+
+@pytest.mark.usefixtures("variables")
+class TestVariables:
+    """The answer of `ticketctl env` is kept for the day when CloudFormation fails."""
+
+    @pytest.mark.parametrize(
+        ("account_id", "said"),
+        [
+            ("123456789012", ""),
+            (None, ", whose account could not be checked"),
+        ],
+    )
+    def test_variables_stand_in_when_cloudformation_does_not_answer(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        account_id: str | None,
+        said: str,
+    ) -> None:
+        stack = found(only_sts(account_id), monkeypatch)
+
+        assert (stack.name, stack.region) == ("mine", "eu-west-1")
+        assert stack.outputs.items() <= VALUES.items()
+        assert stack.outputs.keys() >= {*NEEDED_OUTPUTS, *LIMIT_OUTPUTS}
+        assert (stack.retention_days, stack.number_padding) == (40, 6)
+        err = capsys.readouterr().err
+        assert "CloudFormation does not answer: the outputs are those of the" in err
+        assert f"`ticketctl env`{said} (" in err
+        config = stack.client("cloudformation").meta.config
+        assert config.read_timeout * config.retries["total_max_attempts"] <= 20
+
+    @pytest.mark.parametrize(
+        ("changed", "region", "account_id", "why"),
+        [
+            ({"EVENT_SOURCE": "/ticket-numbering/b"}, None, None, "of b in eu-west-1"),
+            ({}, "eu-north-1", None, "of mine in eu-west-1"),
+            ({"ASSIGNMENTS_TOPIC_ARN": ""}, None, None, "of mine in nowhere"),
+            ({}, None, "999", "another account than 999: arn:"),
+        ],
+        ids=["stack", "Region", "no Region", "account"],
+    )
+    def test_variables_are_refused_when_they_are_of_another_stack(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        changed: dict[str, str],
+        region: str | None,
+        account_id: str | None,
+        why: str,
+    ) -> None:
+        for name, value in changed.items():
+            monkeypatch.setenv(name, value)
+
+        with pytest.raises(CloudError, match=f"Could not connect.*{why}"):
+            found(only_sts(account_id), monkeypatch, region)
+
+    def test_credentials_are_named_when_the_account_cannot_be_checked_with_them(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer = only_sts("999", refuses=True)
+
+        with pytest.raises(ClientError, match="ExpiredToken"):
+            found(answer, monkeypatch)
+
+    @pytest.mark.parametrize("missing", [*NEEDED_OUTPUTS, *PARAMETERS])
+    def test_missing_variable_is_named(
+        self, monkeypatch: pytest.MonkeyPatch, missing: str
+    ) -> None:
+        monkeypatch.delenv(variable_of(missing))
+
+        with pytest.raises(CloudError, match=f"no {variable_of(missing)}"):
+            found(only_sts(None), monkeypatch)
+
+
 class TestStack:
     """A stack is found by its name, or the error names the cause."""
 
@@ -120,6 +228,7 @@ class TestStack:
         assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
         assert stack.retention_days == 40
 
+    @pytest.mark.usefixtures("variables")
     @pytest.mark.parametrize(
         ("code", "error", "said"),
         [
@@ -241,6 +350,23 @@ class TestErrors:
         assert said in str(line)
         assert "\n" not in str(line)
         assert line.status == Status.CLOUD
+
+    @pytest.mark.parametrize(
+        ("error", "expected"),
+        [
+            (sdk.EndpointConnectionError(endpoint_url="http://x"), True),
+            (sdk.ReadTimeoutError(endpoint_url="http://x"), True),
+            (client_error("Throttling"), True),
+            (client_error("503", status=503), True),
+            (client_error("AccessDenied", status=403), False),
+            (client_error("ExpiredToken"), False),
+            (sdk.NoCredentialsError(), False),
+        ],
+    )
+    def test_error_is_an_answer_unless_another_try_can_help(
+        self, error: BotoCoreError | ClientError, *, expected: bool
+    ) -> None:
+        assert is_no_answer(error) is expected
 
     @pytest.mark.parametrize(
         "code",

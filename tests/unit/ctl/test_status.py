@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_pascal
 from rich.cells import cell_len
 from rich.text import Text
 
-from tests.support.canned_aws import aws_client, client_error, failing
+from tests.support.canned_aws import aws_client, client_error, failing, unreachable
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack, command_context, exit_status
 from tests.support.model_services import ModelServices
@@ -68,6 +68,8 @@ class Account:
     """Of the oldest message, in the last minutes."""
     refuses: str = ""
     """A service to which the caller has no right."""
+    unreachable: tuple[str, ...] = ()
+    """Services to which no connection can be made."""
     calls: set[str] = field(default_factory=set)
     services: ModelServices = field(default_factory=ModelServices)
 
@@ -99,7 +101,8 @@ class Account:
             "AssignmentsTopicArn": TOPIC,
             "WorkerFunctionName": "worker",
         }
-        return canned_stack(outputs, **clients, **modelled)
+        lost = {name: unreachable(aws_client(name)) for name in self.unreachable}
+        return canned_stack(outputs, **clients | modelled | lost)
 
     def _note(self, model: Any, **_: Any) -> None:
         self.calls.add(f"{model.service_model.service_name}:{model.name}")
@@ -381,8 +384,8 @@ class TestMissingRight:
 
     def test_other_errors_end_it(self) -> None:
         """Such as missing credentials, with which every call would fail."""
-        with pytest.raises(ClientError, match="Throttling"):
-            status_of(Account(state=None, error="ThrottlingException").stack())
+        with pytest.raises(ClientError, match="ExpiredToken"):
+            status_of(Account(state=None, error="ExpiredToken").stack())
 
     def test_versions_are_no_problem_when_they_are_unknown(self) -> None:
         """The mapping is known, and where it leads is not judged."""
@@ -391,3 +394,33 @@ class TestMissingRight:
         )
 
         assert "stopped" in problem
+
+
+class TestNoAnswer:
+    """What answers is shown, and what does not is named once."""
+
+    @pytest.mark.parametrize("service", UNKNOWN)
+    def test_rest_is_shown_when_a_service_is_unreachable(self, service: str) -> None:
+        name, unknown = UNKNOWN[service]
+
+        found = status_of(Account(unreachable=(service,), addresses=CONFIRMED).stack())
+
+        assert {part for part in found if found[part] is None} == unknown
+        [problem] = found["problems"]
+        assert problem.startswith(f"unknown, because {name} does not answer: Could not")
+
+    @pytest.mark.parametrize(("check", "status_"), [(True, 1), (False, 3)])
+    def test_stack_is_named_when_nothing_answers(
+        self, *, check: bool, status_: int, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        account = Account(unreachable=(*UNKNOWN,))
+
+        assert ended(account, check=check) == status_
+
+        assert len(json.loads(capsys.readouterr().out)["problems"]) == 3
+
+    def test_rest_is_shown_when_a_service_throttles(self) -> None:
+        found = status_of(Account(state=None, error="ThrottlingException").stack())
+
+        [problem] = found["problems"]
+        assert "Lambda does not answer: " in problem

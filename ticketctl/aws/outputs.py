@@ -1,0 +1,65 @@
+"""What a stack tells of itself: by CloudFormation, or by the variables of a shell."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic.alias_generators import to_pascal
+
+from ticket_numbering.contract.limits import Limits
+from ticketctl.cli.errors import CloudError
+
+NEEDED_OUTPUTS: Final = (
+    "CreateTicketQueueUrl",
+    "CreateTicketQueueArn",
+    "AssignmentsTopicArn",
+    "EventSource",
+    "DeadLetterQueueUrl",
+    "DeadLetterQueueArn",
+    "TicketsTableName",
+    "IdempotencyKeysTableName",
+    "WorkerFunctionName",
+    "WorkerLogGroupName",
+)
+
+LIMIT_OUTPUTS: Final = tuple(map(to_pascal, Limits.model_fields))
+"""The limits; an earlier release has no output of a later limit."""
+
+PARAMETERS: Final = ("IdempotencyRetentionDays", "NumberPadding")
+"""The parameters that commands read."""
+
+
+def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the outputs of a stack that CloudFormation describes."""
+    outputs = description.get("Outputs", [])
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
+
+
+def variable_of(output: str) -> str:
+    """Return the variable of an output: `TICKETS_TABLE_NAME` of `TicketsTableName`."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", output).upper()
+
+
+def from_variables(
+    shell: Mapping[str, str], stack_name: str, region: str
+) -> dict[str, str]:
+    """Return the outputs and parameters that `ticketctl env` gave to a shell.
+
+    Its variables of the stack's name and Region do not count: they also choose the
+    stack, so they may have been set since, and the outputs are still another's.
+
+    Raises:
+        CloudError: One is missing, or they are another stack's.
+    """
+    needed = (*NEEDED_OUTPUTS, *PARAMETERS)
+    names = {name: variable_of(name) for name in (*needed, *LIMIT_OUTPUTS)}
+    found = {name: shell[one] for name, one in names.items() if one in shell}
+    if missing := [names[name] for name in needed if name not in found]:
+        raise CloudError(f"there is no {missing[0]}")
+    own_name = found["EventSource"].rpartition("/")[2]
+    [own_region] = found["AssignmentsTopicArn"].split(":")[3:4] or ["nowhere"]
+    if (own_name, own_region) != (stack_name, region):
+        raise CloudError(
+            f"they are of {own_name} in {own_region}, not {stack_name} in {region}"
+        )
+    return found
