@@ -67,15 +67,16 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             "--dry-run",
-            help="Check the file, and print the plan and the counts of tickets there.",
+            help="Check the file, and print the plan, the counts of tickets there, and "
+            "the tickets that would be refused.",
         ),
     ] = False,
     verify: Annotated[
         bool,
         typer.Option(
             "--verify",
-            help="Print the tickets that are missing or different, and write nothing; "
-            "status 1 if there are any.",
+            help="Print the tickets that are missing, different or without a record of "
+            "their key, and write nothing; status 1 if there are any.",
         ),
     ] = False,
     yes: Yes = False,
@@ -92,24 +93,25 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     is written if a line is wrong or beyond a limit of the stack. Run an interrupted
     import again to continue it. Imported tickets are not announced.
 
-    Of the lines of `ticketctl export` it takes the same, and ignores the attributes
-    that only a table has, such as hashes and marks. It skips reserved numbers, counts
-    them, and takes them as used. Of an erased ticket it takes number and key. It prints
-    the commands that void and erase again. Ends with status 1 if a ticket could not be
-    imported.
+    A line of `ticketctl export` goes back as it was, with its hash and its marks, if it
+    was lost here and the tables vouch for it; a lost record of a key is written, too.
+    Else the attributes that only a table has are ignored: it skips reserved numbers,
+    counts them, and takes them as used, takes number and key of an erased ticket, and
+    prints the commands that void and erase again. Ends with status 1 if a ticket is
+    refused.
     """
     if project is not None:
         checked_project(project)
     defaults = Defaults(timestamp_now(), project, date_format)
     tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
     stack = stack_of(ctx)
-    if not verify:
-        refuse_beyond(limits_of(stack), tickets.to_import, file)
     judge = Judge(caller_arn(stack), stack.retention_days)
     reading = judge_all(stack, judge, tickets)
     judged = [*with_progress(reading, "comparing", len(tickets.to_import))]
     if verify:
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
+    new = [one.ticket for one in judged if one.is_due and not one.goes_back]
+    refuse_beyond(limits_of(stack), new, file)
     planned = "\n".join(filter(None, [plan(stack, tickets), counts_of(judged)]))
     refused = print_refused(judged, file)
     if not dry_run:
