@@ -103,8 +103,8 @@ class Judge:
         """Judge a ticket that is there by the record of its key."""
         if recorded:
             # The record may be older than the ticket's erasure.
-            different = differences(there, recorded)
-            if there.status == ERASED and different == [FINGERPRINT]:
+            is_older = FINGERPRINT in differences(there, recorded)
+            if is_older and there.status == ERASED:
                 return Write(there, None, recorded, _erased(recorded))
             return ALREADY
         record = self._record_of(there)

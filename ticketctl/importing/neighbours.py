@@ -50,9 +50,8 @@ def may_replace(ticket: Existing, place: Ticket) -> bool:
 
 def problem_of(ticket: Ticket, previous: str) -> str:
     """Return why a ticket cannot vouch for a record; "" if it can."""
-    is_dated = isinstance(ticket.fields.get(ASSIGNED_AT), str)
-    if ticket.is_malformed or not (is_dated and ticket.fingerprint):
-        return "it is malformed"
+    if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
+        return "it has no date"
     if has_unknown_attributes(ticket):
         return "it has what this ticketctl does not know"
     if CHAIN not in ticket.fields:

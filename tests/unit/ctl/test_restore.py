@@ -205,6 +205,35 @@ def unrecorded_and_changed(history: History) -> None:
     history.harness.change_ticket(LATER[0], salt="A" * 22)
 
 
+def reserved(number: int, chain: str = "") -> Damage:
+    """Reserve the number of a lost ticket, with its own hash or another one."""
+
+    def damage(history: History) -> None:
+        own = history.harness.tickets()[number]["chain"]
+        item = history.harness.seed(number).item(number)
+        history.harness.write(item | {"chain": {"S": chain or own}})
+
+    return damage
+
+
+def both(*damages: Damage) -> Damage:
+    def damage(history: History) -> None:
+        for one in damages:
+            one(history)
+
+    return damage
+
+
+def rechained(history: History) -> None:
+    history.lose("tickets", ERASED[1])
+    history.harness.change_record(f"key-{ERASED[1]}", chain="v1:another")
+
+
+def unrecorded_and_undated(history: History) -> None:
+    history.lose("keys", 1)
+    history.harness.change_ticket(1, assigned_at=5)
+
+
 LAST = LATER[-1]
 UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
     "text-changed": (
@@ -243,11 +272,41 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"title": "Another", "origin": None},
         "its idempotency_key is recorded for another text",
     ),
+    "record-of-another-hash": (
+        rechained,
+        ERASED[1],
+        {},
+        "differs from the record of its idempotency_key in chain",
+    ),
+    "erased-import-and-its-text's-record": (
+        lost("tickets", numbers=[1]),
+        1,
+        {"status": "erased", "title": "erased"},
+        "differs from the record of its idempotency_key in fingerprint",
+    ),
+    "lost-with-another-hash": (
+        reserved(LAST, "v1:another"),
+        LAST,
+        {},
+        "a lost ticket has this number; an import would destroy its hash",
+    ),
+    "lost-and-changed": (
+        both(reserved(LAST), lost("keys", numbers=[LAST])),
+        LAST,
+        {"title": "Another"},
+        "a lost ticket has this number; an import would destroy its hash",
+    ),
     "no-record-and-changed": (
         lost(*BOTH_TABLES, numbers=[LATER[0]]),
         LATER[0],
         {"title": "Another"},
         "it is missing among numbers that were given here",
+    ),
+    "ticket-undated": (
+        unrecorded_and_undated,
+        1,
+        {},
+        "gets none: it has no date",
     ),
     "ticket-changed": (
         unrecorded_and_changed,
@@ -317,15 +376,27 @@ class TestRefusals:
         self, history: History
     ) -> None:
         """Somebody reserved it, and then found a backup."""
-        before, harness = history.tickets(), history.harness
-        history.lose("tickets", 7)
-        reserved = harness.seed(7).item(7) | {"chain": {"S": before[7]["chain"]}}
-        harness.write(reserved)
+        before = history.tickets()
+        reserved(7)(history)
 
-        ended = harness.call(import_tickets, history.saved)
+        ended = history.harness.call(import_tickets, history.saved)
 
         assert ended.status == Status.OK
         assert history.tickets() == before
+
+    def test_ticket_of_another_system_has_the_date_that_its_key_recorded(
+        self, history: History
+    ) -> None:
+        """The file says none: the first import took its own time."""
+        before = history.tickets()
+        history.lose("tickets", 1)
+
+        history.harness.call(
+            import_tickets, history.harness.file(line(1, title="Ticket 1"))
+        )
+
+        assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
+        assert not audited(history).findings
 
 
 class TestMarks:
