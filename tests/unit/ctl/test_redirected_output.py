@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "dead-letters delete": ("dead-1", "dead letters deleted: 1"),
     "dead-letters edit": (
         "dead-1 --body {folder}/other.json",
-        "sent with the idempotency key",
+        '"body": "not JSON"',
     ),
     "dead-letters list": ("", "InvalidMessageError"),
     "dead-letters redrive": ("dead-1", "dead letters redriven: 1"),
