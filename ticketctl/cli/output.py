@@ -2,13 +2,19 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import (  # noqa: TID251 - the one place that makes them.
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -50,10 +56,9 @@ def with_progress(
 
     `total` includes items that were done before, of which there are `done`.
     """
-    screen = notes()
-    if not screen.is_terminal:
+    if not notes().is_terminal:
         return _with_lines(items, text, total, done)
-    return track(items, text, total, completed=done, console=screen, transient=True)
+    return _with_bar(items, text, total, done)
 
 
 def _with_lines(
@@ -63,6 +68,38 @@ def _with_lines(
         yield item
         if count % _STEP == 0:
             remark(f"{text}: {count} of {total}")
+
+
+def _with_bar(
+    items: Iterable[Item], text: str, total: int, done: int
+) -> Iterator[Item]:
+    with _progress() as progress:
+        yield from progress.track(items, total, done, description=text)
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a text with a spinner on a terminal; yield what changes the text."""
+    plain = TextColumn("{task.description}", markup=False)
+    with _progress(SpinnerColumn(), plain) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda text: progress.update(task, description=text)
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    """Return what moves on a terminal; rich's default would print the results there.
+
+    It sends all standard output to its own console, also what goes into a file.
+    """
+    screen = notes()
+    return Progress(
+        *columns,
+        console=screen,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=screen.is_dumb_terminal or not screen.is_terminal,
+    )
 
 
 def print_line(line: str, style: str = "") -> None:

@@ -1,6 +1,7 @@
 """Asks a person before something is done."""
 
 import sys
+from contextlib import redirect_stdout
 
 import typer
 
@@ -20,7 +21,8 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on; say --yes to go on")
     try:
-        agreed = typer.confirm(question, err=True)
+        with redirect_stdout(sys.stderr):  # It gets the last blank, in spite of `err`.
+            agreed = typer.confirm(question, err=True)
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:

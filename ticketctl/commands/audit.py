@@ -11,7 +11,7 @@ from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import notes, print_json
+from ticketctl.cli.output import print_json, spinner
 from ticketctl.commands.application import SEQUENCES, Json, command, stack_of
 from ticketctl.show.lookup import checked_project
 
@@ -89,8 +89,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         heads=[*heads, *last],
         since={head.project_id: head.number for head in last},
     )
-    with notes().status("reading both tables") as status:
-        report = audit_stack(stack, plan, rate, status.update)
+    with spinner("reading both tables") as show:
+        report = audit_stack(stack, plan, rate, show)
     if as_document:
         print_json(report_json(report, stack.region))
     else:

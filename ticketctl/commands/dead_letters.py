@@ -42,6 +42,14 @@ Reason = Annotated[
         "--reason", help="Only those with this ErrorType, or received-too-often."
     ),
 ]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        help="Write what is deleted to a new file first, as JSONL.",
+    ),
+]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
 
@@ -143,13 +151,17 @@ def edit(
             encoding="utf-8", help="Read the new body from this file; - is stdin."
         ),
     ],
+    save: Save = None,
+    yes: Yes = False,
 ) -> None:
     """Send another body in place of one dead letter, and delete the dead letter.
 
-    Nothing is sent if the body is invalid, or if the dead letter is gone.
+    The dead letter is printed first, as one line of JSON, or saved. You are asked first
+    if the new body has another project or key. Nothing is sent if the body is invalid
+    or its key has a number, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
-    edit_dead_letter(stack_of(ctx), message_id, body)
+    edit_dead_letter(stack_of(ctx), message_id, body, save, yes=yes)
 
 
 @dead_letters.command(
@@ -165,10 +177,7 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     everything: All = False,
     project: Project = None,
     reason: Reason = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write them to a new file first, as JSONL."),
-    ] = None,
+    save: Save = None,
     yes: Yes = False,
 ) -> None:
     """Delete dead letters for ever.

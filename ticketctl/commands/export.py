@@ -10,7 +10,7 @@ from ticketctl.aws.items import as_json
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
-from ticketctl.cli.output import console, counted, notes, print_json_line, remark
+from ticketctl.cli.output import console, counted, print_json_line, remark, spinner
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.export.export import Export
 from ticketctl.show.lookup import checked_project
@@ -61,11 +61,11 @@ def export(
     tickets = Export(reader, table, projects)
     of_about = "" if projects else f" of about {about:,}"
     is_on_screen = console().is_terminal  # Then the lines themselves show it.
-    with nullcontext() if is_on_screen else notes().status("exporting") as spinner:
+    with nullcontext() if is_on_screen else spinner("exporting") as show:
         for found in tickets.tickets():
             print_json_line(as_json(found.fields))
-            if spinner and tickets.items % STEP == 0:
-                spinner.update(f"exporting: {tickets.items:,}{of_about}")
+            if show and tickets.items % STEP == 0:
+                show(f"exporting: {tickets.items:,}{of_about}")
     counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
     remark(f"exported {' of '.join(counts)}")
     if absent := {*projects} - tickets.last.keys():

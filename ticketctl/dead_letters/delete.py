@@ -38,12 +38,16 @@ def delete_selected(
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
     confirm(f"Delete {counted(len(found), 'dead letter')} for ever ({kept})?", yes=yes)
     if save:
-        _save(found, save)
+        save_new(found, save)
     console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
 
 
-def _save(found: Sequence[DeadLetter], path: Path) -> None:
-    """Write a line of JSON for each dead letter into a new file, and to the disk."""
+def save_new(found: Sequence[DeadLetter], path: Path) -> None:
+    """Write a line of JSON for each dead letter into a new file, and to the disk.
+
+    Raises:
+        InputError: There is such a file, or it cannot be written.
+    """
     try:
         # Bodies are whole requests, which others on the machine must not read.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)

@@ -4,7 +4,7 @@ SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing fai
 number is committed, and only the same request can get it announced: as a replay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ticket_numbering.contract.dynamodb_items import (
@@ -26,10 +26,7 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     """Refuse dead letters if some have a number, and print those."""
     keys = {one.message_id: key for one in dead_letters if (key := _key(one))}
-    reader = TableReader(stack.client("dynamodb"))
-    table = stack.outputs["IdempotencyKeysTableName"]
-    found = map(plain, reader.records(table, {*keys.values()}))
-    records = {record[RECORD_ID]: record for record in found}
+    records = _records(stack, {*keys.values()})
     numbered = [
         (dead_letter, record)
         for dead_letter in dead_letters
@@ -47,6 +44,28 @@ def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
             "nothing was done: a number may lack its announcement, which "
             "`ticketctl dead-letters redrive` makes up for"
         )
+
+
+def refuse_number_of(stack: System, key: RequestKey, remedy: str) -> None:
+    """Refuse to send the request of a key that has a number.
+
+    Raises:
+        InputError: It has one.
+    """
+    for record in _records(stack, {key}).values():
+        raise InputError(
+            f"nothing was sent: {key.idempotency_key} of {key.project_id} has the "
+            f"number {key.project_id}-{record.get(NUMBER, '?')}; {remedy}"
+        )
+
+
+def _records(
+    stack: System, keys: Collection[RequestKey]
+) -> dict[str, Mapping[str, Any]]:
+    reader = TableReader(stack.client("dynamodb"))
+    table = stack.outputs["IdempotencyKeysTableName"]
+    found = map(plain, reader.records(table, keys))
+    return {record[RECORD_ID]: record for record in found}
 
 
 def _key(dead_letter: DeadLetter) -> RequestKey | None:

@@ -5,6 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_harness import Harness
+from ticketctl.cli.output import notes
+
+
+@pytest.fixture(autouse=True)
+def _own_console() -> None:
+    """Each test has streams of its own, be they terminals or not."""
+    notes.cache_clear()
 
 
 @pytest.fixture

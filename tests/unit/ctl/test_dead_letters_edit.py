@@ -3,12 +3,15 @@
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
+from tests.support.ctl_process import Terminal
 from tests.support.dead_letter_queue import Harness, dead_letter
 from ticket_numbering.contract.envelope import text_attribute
 from ticketctl.cli.errors import CloudError, InputError
@@ -114,7 +117,8 @@ class TestEdited:
 
         [sent] = harness.source.arrived
         assert sent.attributes == {"traceparent": text_attribute("00-1")}
-        assert capsys.readouterr().out == "sent with the idempotency key [k-1]\n"
+        _, said = capsys.readouterr().out.splitlines()
+        assert said == "sent with the idempotency key [k-1]"
 
     def test_others_can_see_the_dead_letter_while_the_new_body_is_read(self) -> None:
         harness = Harness.of(dead_letter(body="{"))
@@ -147,3 +151,105 @@ class TestEdited:
         assert harness.bodies == []
         assert harness.left == [ACCEPTED]
         assert f"{harness.ids[0]}: has PROJ-7" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("key", "remedy"),
+        [("k-1", ".* delete dead-1"), ("k-2", "the dead letter is .* k-2 of PROJ")],
+    )
+    def test_nothing_is_sent_when_the_new_body_has_the_key_of_a_number(
+        self, key: str, remedy: str
+    ) -> None:
+        """The request has its number, so the dead letter alone would go."""
+        refused = json.dumps(ticket_fields("PROJ", key, title=""))
+        harness = Harness.of(dead_letter(body=refused, ErrorType="InvalidMessageError"))
+        harness.number("PROJ#k-1", 7)
+
+        found = f"k-1 of PROJ has the number PROJ-7; {remedy}$"
+        with pytest.raises(InputError, match=found):
+            edit(harness.context, harness.ids[0], body=typed(ACCEPTED), yes=True)
+
+        assert harness.bodies == []
+        assert harness.left == [refused]
+
+
+NOT_A_NUMBER = '{"project_id": "OPS", "idempotency_key": "b-1", "attributes": NaN}'
+
+
+class TestAnotherRequest:
+    """A person agrees before a dead letter gives way to another request."""
+
+    @pytest.mark.parametrize(
+        ("body", "named"),
+        [
+            (json.dumps(ticket_fields("PROJ", "b-1")), "b-1 of PROJ"),
+            (json.dumps(ticket_fields("OPS", "k-1")), "k-1 of OPS"),
+            ('{"project_id": "OPS"}', "- of OPS"),
+            ('{"idempotency_key": "b\\u001b-1"}', "b\ufffd-1 of -"),
+            (NOT_A_NUMBER, "b-1 of OPS"),
+        ],
+    )
+    def test_question_names_both_requests_when_they_differ(
+        self,
+        body: str,
+        named: str,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        harness = Harness.of(dead_letter(body=body))
+        monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+
+        with pytest.raises(typer.Exit):
+            edit(harness.context, harness.ids[0], body=typed(ACCEPTED))
+
+        question = capsys.readouterr().err
+        assert f"Replace the request {named} by k-1 of PROJ" in question
+        assert harness.bodies == []
+        assert harness.left == [body]
+
+    def test_nothing_is_sent_when_there_is_nobody_to_ask(self) -> None:
+        harness = Harness.of(dead_letter())
+
+        with pytest.raises(InputError, match="--yes"):
+            edit(harness.context, harness.ids[0], body=typed(ACCEPTED))
+
+        assert harness.bodies == []
+        assert len(harness.left) == 1
+        edit(harness.context, harness.ids[0], body=typed(ACCEPTED), yes=True)
+        assert harness.bodies == [ACCEPTED]
+
+
+class TestKept:
+    """What an edit deletes was printed or saved before."""
+
+    @pytest.mark.parametrize("name", [None, "old.jsonl"])
+    def test_dead_letter_is_kept_before_the_new_body_is_sent(
+        self, name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        harness = Harness.of(dead_letter(body="{\x9b"))
+        path = tmp_path / name if name else None
+        kept: list[Any] = []
+
+        def look() -> None:
+            printed = capsys.readouterr().out
+            kept.append(json.loads(path.read_text() if path else printed))
+
+        harness.before("send_message", look)
+
+        edit(harness.context, harness.ids[0], body=typed(ACCEPTED), save=path)
+
+        assert [(one["message_id"], one["body"]) for one in kept] == [
+            ("dead-1", "{\x9b")
+        ]
+        assert harness.bodies == [ACCEPTED]
+        assert harness.left == []
+
+    def test_nothing_is_sent_when_the_file_is_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "old.jsonl"
+        path.write_text("another")
+        harness = Harness.of(dead_letter(body="{"))
+
+        with pytest.raises(InputError, match="nothing was deleted"):
+            edit(harness.context, harness.ids[0], body=typed(ACCEPTED), save=path)
+
+        assert path.read_text() == "another"
+        assert (harness.bodies, harness.left) == ([], ["{"])

@@ -17,11 +17,14 @@ from ticketctl.commands.importing import import_tickets
 
 @pytest.mark.parametrize("typed", ["y\n", "YES\n"])
 def test_command_goes_on_when_a_person_agrees(
-    monkeypatch: pytest.MonkeyPatch, typed: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
 ) -> None:
+    """Standard output may be a file, and has nothing of the question."""
     monkeypatch.setattr("sys.stdin", Terminal(typed))
 
     confirm("Really?", yes=False)
+
+    assert capsys.readouterr() == ("", "Really? [y/N]: ")
 
 
 @pytest.mark.parametrize(("typed", "status"), [("\n", 0), ("no\n", 0), ("", 130)])
