@@ -22,8 +22,8 @@ NEEDED_OUTPUTS: Final = (
     "WorkerLogGroupName",
 )
 
-LIMIT_OUTPUTS: Final = tuple(map(to_pascal, Limits.model_fields))
-"""The limits; an earlier release has no output of a later limit."""
+LATER_OUTPUTS: Final = (*map(to_pascal, Limits.model_fields), "WorkerRoleName")
+"""The limits, and others that a stack of an earlier release does not have."""
 
 PARAMETERS: Final = ("IdempotencyRetentionDays", "NumberPadding")
 """The parameters that commands read."""
@@ -52,7 +52,7 @@ def from_variables(
         CloudError: One is missing, or they are another stack's.
     """
     needed = (*NEEDED_OUTPUTS, *PARAMETERS)
-    names = {name: variable_of(name) for name in (*needed, *LIMIT_OUTPUTS)}
+    names = {name: variable_of(name) for name in (*needed, *LATER_OUTPUTS)}
     found = {name: shell[one] for name, one in names.items() if one in shell}
     if missing := [names[name] for name in needed if name not in found]:
         raise CloudError(f"there is no {missing[0]}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ticketctl.aws.outputs import (
-    LIMIT_OUTPUTS,
+    LATER_OUTPUTS,
     NEEDED_OUTPUTS,
     PARAMETERS,
     variable_of,
@@ -37,7 +37,7 @@ def shell_lines(
     stack, its own Region and profile come back.
     """
     values = {**stack.parameters, **stack.outputs}
-    names = (*NEEDED_OUTPUTS, *LIMIT_OUTPUTS, *PARAMETERS)
+    names = (*NEEDED_OUTPUTS, *LATER_OUTPUTS, *PARAMETERS)
     named = {variable_of(name): values[name] for name in names if name in values}
     named["TICKETCTL_STACK"] = stack.name
     named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}

@@ -30,7 +30,7 @@ from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
 from ticketctl.aws.aws_errors import error_code, explained, is_no_answer
-from ticketctl.aws.outputs import LIMIT_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
+from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import (
     CloudError,
@@ -111,7 +111,7 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
     return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
 
 
-VALUES = {name: f"the {name}" for name in (*NEEDED_OUTPUTS, *LIMIT_OUTPUTS)} | {
+VALUES = {name: f"the {name}" for name in (*NEEDED_OUTPUTS, *LATER_OUTPUTS)} | {
     "AssignmentsTopicArn": "arn:aws:sns:eu-west-1:123456789012:assignments",
     "EventSource": "/ticket-numbering/mine",
     "IdempotencyRetentionDays": "40",
@@ -166,7 +166,7 @@ class TestVariables:
 
         assert (stack.name, stack.region) == ("mine", "eu-west-1")
         assert stack.outputs.items() <= VALUES.items()
-        assert stack.outputs.keys() >= {*NEEDED_OUTPUTS, *LIMIT_OUTPUTS}
+        assert stack.outputs.keys() >= {*NEEDED_OUTPUTS, *LATER_OUTPUTS}
         assert (stack.retention_days, stack.number_padding) == (40, 6)
         err = capsys.readouterr().err
         assert "CloudFormation does not answer: the outputs are those of the" in err
@@ -252,8 +252,8 @@ class TestStack:
         """A stack of an earlier release lacks a later output."""
         released = {*VERSION_1["names"]["outputs"]}
 
-        assert {*NEEDED_OUTPUTS} == released - {*LIMIT_OUTPUTS}
-        assert {*LIMIT_OUTPUTS} <= source()["Outputs"].keys()
+        assert {*NEEDED_OUTPUTS} == released - {*LATER_OUTPUTS}
+        assert {*LATER_OUTPUTS} <= source()["Outputs"].keys()
 
     @pytest.mark.parametrize("missing", NEEDED_OUTPUTS)
     def test_stack_is_refused_when_an_output_is_missing(
