@@ -2,7 +2,7 @@
 
 import json
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -103,10 +103,23 @@ class TestOrder:
         assert system.replays(project)[0]
 
 
-def documented_mover() -> Callable[[Any, str, str], None]:
-    names = runpy.run_path(str(ROOT / "docs" / "examples" / "move_messages.py"))
-    mover: Callable[[Any, str, str], None] = names["move"]
-    return mover
+MOVER = runpy.run_path(str(ROOT / "docs" / "examples" / "move_messages.py"))
+
+
+@pytest.mark.parametrize(
+    ("queue_url", "region"),
+    [
+        ("https://sqs.eu-north-1.amazonaws.com/123456789012/old", "eu-north-1"),
+        ("http://127.0.0.1:4566/000000000000/old", "eu-west-1"),
+    ],
+)
+def test_documented_code_asks_the_region_of_a_queue(
+    monkeypatch: pytest.MonkeyPatch, queue_url: str, region: str
+) -> None:
+    """Else it would move nothing out of the Region that had failed."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+
+    assert MOVER["client_of"](queue_url).meta.region_name == region
 
 
 @pytest.mark.parametrize("suffix", ["", ".fifo"])
@@ -123,7 +136,7 @@ def test_documented_code_moves_what_waits_in_the_queue_of_another_type(
         once = {"MessageDeduplicationId": str(serial)} if suffix else {}
         sqs.send_message(QueueUrl=old, MessageBody=body, MessageGroupId=project, **once)
 
-    documented_mover()(sqs, old, system.stack.outputs["CreateTicketQueueUrl"])
+    MOVER["move"](sqs, old, sqs, system.stack.outputs["CreateTicketQueueUrl"])
 
     assert numbered(system, project, 12) == in_order(*messages)
     assert system.wait_for(lambda: len(system.dead_letters) == 2)

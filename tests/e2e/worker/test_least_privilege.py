@@ -32,6 +32,7 @@ from botocore.exceptions import ClientError
 from tests.e2e.conftest import System
 from tests.support.access_control import access_control
 from tests.support.builders import sqs_event, sqs_record, ticket_fields
+from tests.support.markdown_commands import ROOT, commands
 from tests.support.paused_worker import paused_worker
 from ticketctl.local.clients import Clients, Credentials
 from ticketctl.local.stack import LocalStack, local_stack
@@ -185,6 +186,25 @@ class TestEnoughForTheJob:
             failures, was_denied = invoke(deployed, record)
         assert (bool(failures), was_denied) == (NEEDED[right], True)
 
+        assert invoke(deployed, record) == ([], False)
+
+    def test_worker_does_nothing_while_the_fence_of_the_page_is_there(
+        self, deployed: LocalStack, role: Caller
+    ) -> None:
+        """No number, no message that counts a delivery; and all goes on after it."""
+        iam, name = deployed.client("iam"), deployed.outputs["WorkerRoleName"]
+        page = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")
+        [put] = [one for one in commands("aws", page) if "put-role-policy" in one.words]
+        fence = {"RoleName": name, "PolicyName": "fence"}
+        record = sqs_record(ticket_fields("FENCED"))
+
+        iam.put_role_policy(**fence, PolicyDocument=put.words[-1])
+        failures, was_denied = invoke(deployed, record)
+        with pytest.raises(ClientError, match="explicit deny"):
+            role.make("sqs:ReceiveMessage", QUEUE)
+        iam.delete_role_policy(**fence)
+
+        assert (bool(failures), was_denied) == (True, True)
         assert invoke(deployed, record) == ([], False)
 
 
