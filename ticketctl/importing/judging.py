@@ -144,7 +144,11 @@ class Judge:
                 return Write(place, exported.fields, record=record)
         if place and place.chain:
             return comparison(ticket, place)
-        if not is_external(ticket.number, around, is_seeded=known.is_seeded):
+        # The file's next ticket starts a segment, so this number was external.
+        is_last = known.is_witnessed and not ticket.chain
+        if not (
+            is_last or is_external(ticket.number, around, is_seeded=known.is_seeded)
+        ):
             return (
                 "it is missing among numbers that were given here; see: ticketctl audit"
             )

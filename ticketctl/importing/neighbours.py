@@ -72,7 +72,7 @@ def confirms(witness: Ticket, exported: Ticket) -> bool:
     """Return whether a lost ticket's item or the next ticket has a ticket's hash."""
     if witness.number == exported.number:
         return witness.chain == exported.chain
-    return witness.number == exported.number + 1 and covers(witness, exported.chain)
+    return covers(witness, exported.chain)
 
 
 def covers(ticket: Ticket, previous: str) -> bool:
@@ -94,11 +94,10 @@ def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
     # Right behind a seed's last number a worker may write, until the next is done.
     is_between = below is not None and below.is_external and not below.ends_a_seed
     following = below.number + 1 if below else 1
-    if nearest.number == number == following:
-        return nearest.is_external
+    if nearest.is_external:
+        return is_between or nearest.number == number == following
     # A ticket given here that starts a segment has an external number before it.
-    is_last = nearest.number == number + 1 and covers(nearest, "")
-    return is_between and (nearest.is_external or is_last)
+    return nearest.number == number + 1 and covers(nearest, "")
 
 
 def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Judged:
     result: str
     """`ALREADY`, `UNRECORDED`, `MISSING`, `NO_RECORD`, or why it is refused."""
     goes_back: bool = False
-    """Whether the ticket was given here, so that it needs no seed."""
+    """Whether the ticket was given here."""
     unfinished: int = 0
     """The external number above it up to which a seed is to be finished first."""
     marks: tuple[str, ...] = ()

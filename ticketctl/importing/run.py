@@ -1,10 +1,9 @@
 """An import from the file to the report."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
@@ -164,10 +163,18 @@ def import_all(
     due = [one for one in judged if one.is_due]
     taken = {one.ticket.project_id for one in judged if not one.is_refused}
     taken |= {one.project_id for one in tickets.reserved}
-    highest = tickets.highest_numbers()
-    results = _results(target, {name: highest[name] for name in taken}, due)
     try:
-        for ticket, result in with_progress(results, "importing", len(due)):
+        for project, number in tickets.highest_numbers().items():
+            own = (one for one in due if one.ticket.project_id == project)
+            ends = {number, *(one.unfinished or number for one in own)}
+            for end in ends if project in taken else ():
+                seeded = seed_for_import(target, project, end)
+                for given in seeded.given_within if seeded else ():
+                    remark(f"{project}-{given} was given by workers meanwhile")
+        # The highest first: the end of a seed guards the numbers below it.
+        lines = sorted((one.known for one in due), key=lambda one: -one.ticket.number)
+        results = with_progress(target.write_all(lines), "importing", len(due))
+        for ticket, result in results:
             is_refused = result not in {WRITTEN, RECORDED, ALREADY}
             counts[REFUSED if is_refused else result] += 1
             if is_refused:
@@ -177,35 +184,6 @@ def import_all(
         raise
     refused.end()
     return counts
-
-
-def _results(
-    target: Import, highest: Mapping[str, int], due: Sequence[Judged]
-) -> Iterator[tuple[Existing, str]]:
-    """Write tickets; yield each with its result.
-
-    `highest` has the highest number of the file, of each project that is not refused.
-    Those that were given here go on from the last number, as workers would: each only
-    once the one before it is there. A seed takes the place of the others.
-    """
-    rest = {one.ticket.ticket_key: one.known for one in due}
-    following = {one.ticket.ticket_key: one for one in due if one.goes_back}
-    for project, number in highest.items():
-        last = last_number(target.stack, project)
-        while one := following.get(ticket_key(project, last := last + 1)):
-            result = target.write(rest.pop(one.ticket.ticket_key))
-            yield one.ticket, result
-            if result != WRITTEN:
-                break
-        own = (one for one in due if one.ticket.project_id == project)
-        for end in {number, *(one.unfinished or number for one in own)}:
-            seeded = seed_for_import(target, project, end)
-            for given in seeded.given_within if seeded else ():
-                remark(f"{project}-{given} was given by workers meanwhile")
-    # The highest first: a seed's item is replaced when those above it are there.
-    yield from target.write_all(
-        sorted(rest.values(), key=lambda known: -known.ticket.number)
-    )
 
 
 def seed_for_import(target: Import, project: str, number: int) -> Seeded | None:

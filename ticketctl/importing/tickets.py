@@ -53,7 +53,7 @@ class Import:
     def write_all(self, lines: Sequence[Known]) -> Iterator[tuple[Existing, str]]:
         """Write tickets, several at a time; yield each result.
 
-        Their projects must be seeded at least up to them, but for those that go back.
+        Their projects must be seeded at least up to them.
         """
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(lines), _AT_A_TIME):

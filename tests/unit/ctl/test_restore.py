@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.support.audit_tables import audited
 from tests.support.builders import SOURCE, create_ticket, plenty, queue_record
 from tests.support.cases import cases
 from tests.support.command_harness import Harness, line
+from tests.support.evidence import chain_after
 from tests.support.fakes import FakeDeadLetters, FakePublisher
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
@@ -154,6 +156,7 @@ WHOLE = {
     "both-older": (restored(*BOTH_TABLES), LATER),
     "two-neighbours-lost": (lost(*BOTH_TABLES, numbers=(7, 8)), ()),
     "last-two-lost": (lost("tickets", numbers=(11, 12)), ()),
+    "last-imported-lost-with-the-next": (lost(*BOTH_TABLES, numbers=(2, 3)), (2,)),
 }
 """Damage, and the numbers that are not as they were afterwards: nobody vouches."""
 
@@ -193,16 +196,20 @@ class TestRestore:
         assert verified.status == Status.OK
 
 
+def exported(history: History, number: int) -> dict[str, Any]:
+    lines = map(json.loads, Path(history.saved).read_text().splitlines())
+    [found] = [one for one in lines if one["number"] == number]
+    return dict(found)
+
+
 def edited(history: History, number: int, **fields: Any) -> str:
     """Return a file of one exported ticket, changed; None removes a field."""
-    lines = map(json.loads, Path(history.saved).read_text().splitlines())
-    [found] = [one | fields for one in lines if one["number"] == number]
+    found = exported(history, number) | fields
     return history.harness.file({k: v for k, v in found.items() if v is not None})
 
 
-def unrecorded_and_changed(history: History) -> None:
-    history.lose("keys", LATER[0])
-    history.harness.change_ticket(LATER[0], salt="A" * 22)
+def changed(number: int, **fields: Any) -> Damage:
+    return lambda history: history.harness.change_ticket(number, **fields)
 
 
 def reserved(number: int, chain: str = "") -> Damage:
@@ -227,11 +234,6 @@ def both(*damages: Damage) -> Damage:
 def rechained(history: History) -> None:
     history.lose("tickets", ERASED[1])
     history.harness.change_record(f"key-{ERASED[1]}", chain="v1:another")
-
-
-def unrecorded_and_undated(history: History) -> None:
-    history.lose("keys", 1)
-    history.harness.change_ticket(1, assigned_at=5)
 
 
 LAST = LATER[-1]
@@ -272,6 +274,12 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"title": "Another", "origin": None},
         "its idempotency_key is recorded for another text",
     ),
+    "origin-added": (
+        lost("tickets", numbers=[LAST]),
+        LAST,
+        {"origin": "elsewhere"},
+        "its hash does not fit its content and the ticket before it",
+    ),
     "record-of-another-hash": (
         rechained,
         ERASED[1],
@@ -302,14 +310,20 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"title": "Another"},
         "it is missing among numbers that were given here",
     ),
+    "ticket-with-more-than-is-known": (
+        both(lost("keys", numbers=[ERASED[0]]), changed(ERASED[0], note="x")),
+        ERASED[0],
+        {},
+        "gets none: it has what this ticketctl does not know",
+    ),
     "ticket-undated": (
-        unrecorded_and_undated,
+        both(lost("keys", numbers=[1]), changed(1, assigned_at=5)),
         1,
         {},
         "gets none: it has no date",
     ),
     "ticket-changed": (
-        unrecorded_and_changed,
+        both(lost("keys", numbers=[LATER[0]]), changed(LATER[0], salt="A" * 22)),
         LATER[0],
         {},
         "gets none: its hash does not fit its content and the ticket before it",
@@ -342,6 +356,34 @@ class TestRefusals:
         assert (planned.status, ended.status) == (Status.FOUND, Status.FOUND)
         assert "refused 1" in ended.out
         assert (history.harness.tickets(), history.harness.records()) == before
+
+    def test_text_stays_away_when_it_is_erased_after_the_look(
+        self, history: History
+    ) -> None:
+        harness, number = history.harness, LATER[0]
+        history.lose("tickets", number)
+        erase_record = partial(
+            harness.change_record, f"key-{number}", fingerprint="erased:"
+        )
+        harness.before("transact_write_items", erase_record)
+
+        ended = harness.call(import_tickets, edited(history, number))
+
+        assert "its text was erased since" in ended.err
+        assert number not in harness.given()
+
+    def test_hash_counts_for_nothing_when_the_next_ticket_has_no_room_for_it(
+        self, history: History
+    ) -> None:
+        """Whoever writes a file can compute a hash that fits the text."""
+        history.lose("tickets", 2)
+        history.lose("keys", 2)
+        forged = exported(history, 3) | {"number": 2, "idempotency_key": "forged"}
+        forged["chain"] = chain_after(forged, "")
+
+        history.harness.call(import_tickets, history.harness.file(forged))
+
+        assert "chain" not in history.harness.tickets()[2]
 
     def test_key_gets_no_record_when_another_ticket_has_it_too(
         self, history: History
@@ -416,3 +458,19 @@ class TestMarks:
         )
         assert {"voided_reason", "erased_reason"} < before[BOTH[0]]
         assert marked == before
+
+    def test_no_mark_is_to_be_set_when_it_is_there_or_its_ticket_erased(
+        self, history: History, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """An erased ticket takes no void any more."""
+        elsewhere = Harness(tmp_path, capsys)
+        elsewhere.call(import_tickets, history.saved)
+        for number in (*ERASED, *BOTH):
+            elsewhere.call(erase, f"PROJ-{number}", reason=f"it's {number}")
+
+        again = elsewhere.call(import_tickets, history.saved)
+        here = history.harness.call(import_tickets, history.saved)
+
+        assert "ticketctl erase" not in again.out
+        assert again.out.count("ticketctl void") == len(VOIDED)
+        assert "ticketctl" not in here.out
