@@ -62,7 +62,7 @@ class Import:
 
     def write(self, known: Known) -> str:
         """Write a ticket; return `WRITTEN`, `RECORDED`, `ALREADY`, or why not."""
-        ticket = known.ticket
+        ticket, known = known.ticket, replace(known, is_seeded=True)
 
         def attempt() -> str | None:
             nonlocal known

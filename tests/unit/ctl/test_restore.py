@@ -304,6 +304,12 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"title": "Another"},
         "a lost ticket has this number; an import would destroy its hash",
     ),
+    "external-by-a-number-that-is-lost-too": (
+        lost(*BOTH_TABLES, numbers=[1, 2]),
+        1,
+        {},
+        "it is missing among numbers that were given here",
+    ),
     "no-record-and-changed": (
         lost(*BOTH_TABLES, numbers=[LATER[0]]),
         LATER[0],
@@ -356,6 +362,26 @@ class TestRefusals:
         assert (planned.status, ended.status) == (Status.FOUND, Status.FOUND)
         assert "refused 1" in ended.out
         assert (history.harness.tickets(), history.harness.records()) == before
+
+    def test_changed_ticket_is_left_out_when_the_next_one_goes_back(
+        self, history: History
+    ) -> None:
+        """The next one vouches for its hash, and not for its text."""
+        history.lose("tickets", 7, 8)
+        history.lose("keys", 7, 8)
+        lines = [exported(history, 7) | {"title": "Another"}, exported(history, 8)]
+
+        ended = history.harness.call(import_tickets, history.harness.file(*lines))
+
+        assert "imported 1, there already 0, refused 1" in ended.out
+        assert 7 not in history.harness.given()
+
+    def test_record_stays_when_it_is_of_another_text(self, history: History) -> None:
+        history.harness.change_record("key-7", fingerprint="v1:another")
+
+        history.harness.call(import_tickets, history.saved)
+
+        assert history.harness.records()["key-7"]["fingerprint"] == "v1:another"
 
     def test_text_stays_away_when_it_is_erased_after_the_look(
         self, history: History
