@@ -154,23 +154,26 @@ def verify_all(judged: Sequence[Judged]) -> bool:
 def import_all(
     target: Import, tickets: Tickets, judged: Sequence[Judged], file: str
 ) -> Counter[str]:
-    """Write the tickets that are due, seed their projects, and return the results.
+    """Seed the projects, write the tickets that are due, and return the results.
 
     One is `WRITTEN`, `RECORDED`, `ALREADY`, or `REFUSED`, and then printed.
     """
     counts: Counter[str] = Counter()
     refused = Problems(file)
     due = [one for one in judged if one.is_due]
-    taken = {one.ticket.project_id for one in judged if not one.is_refused}
-    taken |= {one.project_id for one in tickets.reserved}
+    highest = tickets.highest_numbers()
+    ends = {(one.project_id, highest[one.project_id]) for one in tickets.reserved}
+    for one in judged:
+        project = one.ticket.project_id
+        if not one.is_refused:
+            ends |= {(project, highest[project])}
+        if one.unfinished:
+            ends |= {(project, one.unfinished)}
     try:
-        for project, number in tickets.highest_numbers().items():
-            own = (one for one in due if one.ticket.project_id == project)
-            ends = {number, *(one.unfinished or number for one in own)}
-            for end in ends if project in taken else ():
-                seeded = seed_for_import(target, project, end)
-                for given in seeded.given_within if seeded else ():
-                    remark(f"{project}-{given} was given by workers meanwhile")
+        for project, end in sorted(ends):
+            seeded = seed_for_import(target, project, end)
+            for given in seeded.given_within if seeded else ():
+                remark(f"{project}-{given} was given by workers meanwhile")
         # The highest first: the end of a seed guards the numbers below it.
         lines = sorted((one.known for one in due), key=lambda one: -one.ticket.number)
         results = with_progress(target.write_all(lines), "importing", len(due))
