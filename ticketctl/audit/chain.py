@@ -79,7 +79,7 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
     if ticket.is_malformed or ticket.idempotency_key is None:
         return
     if ticket.status == ERASED:
-        yield from _of_erased(ticket)
+        yield from of_erased(ticket)
     if CHAIN not in ticket.fields:
         return
     if ORIGIN in ticket.fields:
@@ -133,7 +133,8 @@ def has_unknown_attributes(ticket: Ticket) -> bool:
     return not ticket.fields.keys() <= _KNOWN
 
 
-def _of_erased(ticket: Ticket) -> Iterator[Kind]:
+def of_erased(ticket: Ticket) -> Iterator[Kind]:
+    """Yield the problem of an erased ticket that has more than it keeps."""
     left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
         yield Kind.ERASED_WITH_TEXT

@@ -52,7 +52,7 @@ class Known:
     is_witnessed: bool = False
     """Whether the file's next ticket, which goes back, covers its hash."""
     is_seeded: bool = True
-    """Whether all seeds around it are finished; they will be if not."""
+    """Whether all seeds around it are finished; before the import they may not be."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,9 @@ class Judge:
         there = None if place is None or may_replace(ticket, place) else place
         if there and (difference := comparison(ticket, there)) != ALREADY:
             return difference
+        if there and record and record.number != there.number:
+            # A key whose time was over may have been used again.
+            record = record if self._record_of(there) else None
         if record and record.number != ticket.number:
             key = f"{record.project_id}-{record.number}"
             return f"its idempotency_key is that of {key}"
@@ -103,7 +106,7 @@ class Judge:
         """Judge a ticket that is there by the record of its key."""
         if recorded:
             # The record may be older than the ticket's erasure.
-            is_older = FINGERPRINT in differences(there, recorded)
+            is_older = differences(there, recorded) == [FINGERPRINT]
             if is_older and there.status == ERASED:
                 return Write(there, None, recorded, _erased(recorded))
             return ALREADY

@@ -12,6 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     COMMITMENT,
     ERASED,
+    EXTERNAL,
     IMPORTED_BY,
     NUMBER,
     ORIGIN,
@@ -87,6 +88,9 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     status = placed.get(STATUS)
     if status not in (None, RESERVED, *_MARKS):
         raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
+    for mark in _MARKS:
+        if mark == status and {TIMES[mark], REASONS[mark]} - placed.keys():
+            raise InvalidMessageError(f"status: {mark}, without its time or its reason")
     if status == RESERVED:
         project_id = placed.get("project_id", defaults.project)
         if not is_project_id(project_id):
@@ -121,7 +125,8 @@ def _marks(fields: Fields, key: str) -> Iterator[tuple[str, str]]:
 
 def _exported(fields: Fields, project_id: str, number: int) -> Ticket | None:
     """Return a line as the item of a table; None if another system wrote it."""
-    if fields.keys().isdisjoint({CHAIN, ORIGIN}):
+    is_external = fields.get(ORIGIN) == EXTERNAL and IMPORTED_BY in fields
+    if CHAIN not in fields and not is_external:
         return None
     item = {name: value for name, value in fields.items() if value is not None}
     return Ticket(project_id, number, item | {"project_id": project_id, NUMBER: number})
@@ -145,7 +150,8 @@ def _refuse_repeats(
     ticket: Existing | Reserved, seen: dict[tuple[str, str, int | str], int]
 ) -> None:
     identities: dict[str, int | str] = {"number": ticket.number}
-    if isinstance(ticket, Existing):
+    # A table can have a key twice, once it expired: then one of its records counts.
+    if isinstance(ticket, Existing) and not ticket.exported:
         identities["idempotency_key"] = ticket.idempotency_key
     for name, value in identities.items():
         first = seen.setdefault((ticket.project_id, name, value), ticket.line)

@@ -15,8 +15,10 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticketctl.audit.chain import (
     covered_before,
     has_unknown_attributes,
+    of_erased,
     own_commitment,
 )
+from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.tickets import Around
 from ticketctl.importing.existing import Existing
@@ -52,6 +54,8 @@ def problem_of(ticket: Ticket, previous: str) -> str:
     """Return why a ticket cannot vouch for a record; "" if it can."""
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"
+    if ticket.status == ERASED and Kind.ERASED_WITH_TEXT in of_erased(ticket):
+        return "it is erased, and has text: erase it again"
     if has_unknown_attributes(ticket):
         return "it has what this ticketctl does not know"
     if CHAIN not in ticket.fields:
@@ -88,7 +92,7 @@ def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
     finished, they will say it where no worker gave the next one above.
     """
     nearest = around.there or around.above
-    if nearest is None or (nearest.is_external and not is_seeded):
+    if nearest is None or (nearest.explains_a_gap and not is_seeded):
         return not is_seeded
     below = around.below
     # Right behind a seed's last number a worker may write, until the next is done.

@@ -146,11 +146,16 @@ def _marks_left(
 def _without_rivals(
     stack: System, project_id: str, judged: Sequence[Judged]
 ) -> Iterator[Judged]:
-    """Refuse to record keys that another ticket has, too."""
+    """Refuse to record keys that another ticket has, too.
+
+    A key that the import made is nobody else's.
+    """
     numbers = {
         one.ticket.idempotency_key: one.ticket.number
         for one in judged
-        if one.goes_back and not one.known.record
+        if one.is_due
+        and not one.known.record
+        and one.ticket.idempotency_key != f"import:{one.ticket.ticket_key}"
     }
     rivals: dict[str, str] = {}
     reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"

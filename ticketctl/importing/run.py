@@ -143,10 +143,12 @@ def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterat
 
 def verify_all(judged: Sequence[Judged]) -> bool:
     """Print the tickets that are missing or different; return whether none is."""
-    wrong = [one for one in judged if one.is_due or one.is_refused]
+    wrong = [one for one in judged if one.is_due or one.is_refused or one.marks]
     for one in sorted(wrong, key=lambda one: one.ticket.line):
-        ticket = one.ticket
-        console().print(f"line {ticket.line}: {ticket.ticket_key}: {one.result}")
+        line = f"line {one.ticket.line}: {one.ticket.ticket_key}"
+        is_there = not (one.is_due or one.is_refused)
+        problem = "a mark is missing" if is_there else one.result
+        console().print(f"{line}: {problem}")
     console().print(counts_of(judged))
     return not wrong
 

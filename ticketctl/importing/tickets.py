@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import ClientError
 
@@ -20,14 +20,15 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.conditions import unchanged
-from ticketctl.aws.items import serialized
+from ticketctl.aws.conditions import put_or_check
+from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import Item, TableReader
-from ticketctl.aws.tickets import around_each
+from ticketctl.aws.tickets import around_each, tickets_above
 from ticketctl.importing.existing import Existing
-from ticketctl.importing.judging import Judge, Known, Write
+from ticketctl.importing.judging import Judge, Known
 from ticketctl.sequences.retry import RetryPolicy
+from ticketctl.sequences.seeding import Seed
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
@@ -81,40 +82,43 @@ class Import:
         verdict = self.judge.verdict(known, around)
         if isinstance(verdict, str):
             return verdict
+        if verdict.place and verdict.ticket and not verdict.is_external:
+            self._block_next(verdict.place)
+        outputs, request = self.stack.outputs, known.ticket.request
+        place = verdict.place.fields if verdict.place else {}
+        recorded = verdict.recorded.fields if verdict.recorded else {}
+        tickets, keys = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
+        key, record = ticket_id(project_id, number), record_id(request.key)
+        actions = [
+            put_or_check(tickets, key, verdict.ticket, place, _OF_TICKET),
+            put_or_check(keys, record, verdict.record, recorded, _OF_RECORD),
+        ]
         try:
-            self.stack.client("dynamodb").transact_write_items(
-                TransactItems=[
-                    self._ticket_action(known.ticket, verdict),
-                    self._record_action(known.ticket, verdict),
-                ]
-            )
+            self.stack.client("dynamodb").transact_write_items(TransactItems=actions)
         except ClientError as error:
             if error_code(error) != "TransactionCanceledException":
                 raise
             return None
         return WRITTEN if verdict.ticket else RECORDED
 
-    def _ticket_action(self, ticket: Existing, write: Write) -> dict[str, Any]:
-        """Return the put of a ticket, or the check of one that is there."""
-        action: dict[str, Any] = {
-            "TableName": self.stack.outputs["TicketsTableName"],
-            **unchanged(write.place.fields if write.place else {}, _OF_TICKET),
-        }
-        if write.ticket:
-            return {"Put": action | {"Item": serialized(write.ticket)}}
-        key = ticket_id(ticket.project_id, ticket.number)
-        return {"ConditionCheck": action | {"Key": key}}
+    def _block_next(self, place: Ticket) -> None:
+        """Reserve the next free number of a seed before one of its guards goes.
 
-    def _record_action(self, ticket: Existing, write: Write) -> dict[str, Any]:
-        """Return the put of a key's record, or the check of what is there."""
-        action: dict[str, Any] = {
-            "TableName": self.stack.outputs["IdempotencyKeysTableName"],
-            **unchanged(write.recorded.fields if write.recorded else {}, _OF_RECORD),
-        }
-        if write.record:
-            return {"Put": action | {"Item": serialized(write.record)}}
-        key = record_id(ticket.request.key)
-        return {"ConditionCheck": action | {"Key": key}}
+        A worker with an old read increments past a ticket, and not past a seed.
+        """
+        if not place.follows_a_sequence:
+            return
+        seed = Seed(
+            *(self.stack, place.project_id, place.reserved_up_to),
+            *(self.judge.caller, "import", self.retry),
+        )
+        free = place.number + 1
+        for item in tickets_above(self.stack, place.project_id, place.number):
+            if item.number > free:
+                break
+            free = item.number + 1
+        if free < place.reserved_up_to and not seed.reserve(free):
+            self._block_next(place)
 
 
 def records_of(stack: System, tickets: Iterable[Existing]) -> dict[RequestKey, Item]:

@@ -4,9 +4,9 @@ The chain covers a commitment to salt and fingerprint. The commitment stays, so 
 sequence can still be verified; without the salt nobody can test a guess of the text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
@@ -25,8 +25,8 @@ from ticketctl.audit.chain import (
     covered_before,
     own_commitment,
 )
-from ticketctl.aws.conditions import unchanged
-from ticketctl.aws.items import KeyRecord, Ticket, key_record, serialized
+from ticketctl.aws.conditions import put_or_check
+from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
@@ -59,11 +59,12 @@ def erase(
         if lost:
             remarks.append(f"{found.ticket_key}: {lost}; nobody can verify its chain")
     if fields != found.fields or _fingerprint(record):
-        puts = [_put(stack, "TicketsTableName", found.fields, fields, _OF_TICKET)]
+        tickets = stack.outputs["TicketsTableName"]
+        puts = [put_or_check(tickets, {}, fields, found.fields, _OF_TICKET)]
         if record:
             erased = {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
-            keys = "IdempotencyKeysTableName"
-            puts.append(_put(stack, keys, record.fields, erased, _OF_RECORD))
+            keys = stack.outputs["IdempotencyKeysTableName"]
+            puts.append(put_or_check(keys, {}, erased, record.fields, _OF_RECORD))
         stack.client("dynamodb").transact_write_items(TransactItems=puts)
     return replace(found, fields=fields), remarks
 
@@ -116,15 +117,3 @@ def _fingerprint(record: KeyRecord | None) -> str | None:
     """Return the fingerprint of a record; None if it was erased."""
     fingerprint = record.fields[FINGERPRINT] if record else None
     return None if fingerprint == ERASED_FINGERPRINT else fingerprint
-
-
-def _put(
-    stack: System,
-    table: str,
-    found: Mapping[str, Any],
-    fields: Mapping[str, Any],
-    attributes: Iterable[str],
-) -> dict[str, Any]:
-    """Return the put of an item, on condition that these attributes are as found."""
-    item = {"TableName": stack.outputs[table], "Item": serialized(fields)}
-    return {"Put": item | unchanged(found, attributes)}

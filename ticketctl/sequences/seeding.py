@@ -86,7 +86,7 @@ class Seed:
         before = last_number(self.stack, self.project_id)
         if before >= self.last:
             return self._seeded_from(before), True
-        is_done = self._reserve(self.last, before)
+        is_done = self.reserve(self.last, before)
         return (before, False) if is_done else None
 
     def _seeded_from(self, highest: int) -> int:
@@ -124,7 +124,7 @@ class Seed:
             above = item.number
         if end + 1 < above:
             following.append(end + 1)
-        return all(self._reserve(number) for number in following)
+        return all(self.reserve(number) for number in following)
 
     def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
         """Return the item of a number that this seed takes."""
@@ -141,7 +141,7 @@ class Seed:
             fields[RESERVED_AFTER] = reserved_after
         return ticket_id(self.project_id, number) | serialized(fields)
 
-    def _reserve(self, number: int, reserved_after: int | None = None) -> bool:
+    def reserve(self, number: int, reserved_after: int | None = None) -> bool:
         """Put a reserved item, and return whether the number was free."""
         try:
             self.stack.client("dynamodb").put_item(

@@ -86,6 +86,7 @@ class TestReading:
             ('{"number": 1, "number": 2}', "number: "),
             (line(status="open"), "status: must be one of reserved, voided, erased"),
             (line(status=["voided"]), "status: must be one of"),
+            (line(status="voided", voided_at=NOW), "status: voided, without its time"),
             ({"project_id": "PROJ"}, "number: "),
             (RESERVED_LINE | {"number": 0}, "number: "),
             (RESERVED_LINE | {"project_id": "#"}, "project_id: "),

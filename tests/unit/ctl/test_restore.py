@@ -280,6 +280,12 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"origin": "elsewhere"},
         "its hash does not fit its content and the ticket before it",
     ),
+    "erased-with-text": (
+        lost("tickets", numbers=[ERASED[1]]),
+        ERASED[1],
+        {"title": "Brought back"},
+        "it is erased, and has text: erase it again",
+    ),
     "record-of-another-hash": (
         rechained,
         ERASED[1],
@@ -289,7 +295,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
     "erased-import-and-its-text's-record": (
         lost("tickets", numbers=[1]),
         1,
-        {"status": "erased", "title": "erased"},
+        {"status": "erased", "title": "erased", "erased_at": "-", "erased_reason": "-"},
         "differs from the record of its idempotency_key in fingerprint",
     ),
     "lost-with-another-hash": (
@@ -465,6 +471,66 @@ class TestRefusals:
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
         assert not audited(history).findings
+
+
+class TestAmongSeeds:
+    """A seed goes on guarding its numbers, and nothing else comes among the others."""
+
+    def test_next_number_of_a_seed_is_blocked_when_a_ticket_takes_a_guard(
+        self, history: History
+    ) -> None:
+        """A worker with an old read increments past a ticket, up to the guard."""
+        harness = history.harness
+        history.lose("tickets", *LATER)
+        harness.seed(30).apply()
+
+        harness.call(import_tickets, history.saved)
+
+        assert harness.tickets()[13]["reserved_up_to"] == 30
+        assert harness.tickets()[12]["chain"]
+        assert not audited(history).findings
+
+    def test_other_ticket_gets_no_number_that_was_given_here(
+        self, history: History
+    ) -> None:
+        """Right below a seed, where ticket and record are lost."""
+        history.harness.seed(20).apply()
+        history.lose("tickets", LAST)
+        history.lose("keys", LAST)
+        path = history.harness.file(line(LAST, idempotency_key="other"))
+
+        planned = history.harness.call(import_tickets, path, dry_run=True)
+        history.harness.call(import_tickets, path)
+
+        assert "missing among numbers that were given here" in planned.err
+        assert LAST not in history.harness.given()
+
+    def test_key_of_another_ticket_gets_no_second_number(
+        self, history: History
+    ) -> None:
+        history.harness.seed(20).apply()
+        history.lose("keys", 7)
+        again = line(15, idempotency_key="key-7", title="Ticket 7")
+
+        ended = history.harness.call(import_tickets, history.harness.file(again))
+
+        assert "PROJ-7 has the same idempotency_key" in ended.err
+        assert "key-7" not in history.harness.records()
+
+    def test_export_is_taken_when_a_key_was_used_again_after_its_time(
+        self, history: History
+    ) -> None:
+        history.harness.retention_days = 40
+        history.harness.change_ticket(12, idempotency_key="key-3")
+        history.harness.change_ticket(3, assigned_at="2020-01-01T00:00:00.000Z")
+        history.harness.change_record("key-3", number=12)
+        path = history.harness.folder / "again.jsonl"
+        path.write_text(history.harness.call(export).out)
+
+        ended = history.harness.call(import_tickets, str(path), dry_run=True)
+
+        assert "PROJ-3: " not in ended.err
+        assert "without a record: 1 key, whose time is over" in ended.out
 
 
 class TestMarks:
