@@ -117,9 +117,12 @@ class Meter:
 
 
 def _items(context: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the items that a transaction puts."""
+    """Return the items that a transaction puts, or keys of those that it checks."""
     actions = context["numbering_params"]["TransactItems"]
-    return [action["Put"]["Item"] for action in actions]
+    return [
+        action["Put"]["Item"] if "Put" in action else action["ConditionCheck"]["Key"]
+        for action in actions
+    ]
 
 
 def quantiles(seconds: Sequence[float]) -> dict[str, float]:

@@ -382,12 +382,17 @@ class TestRefusals:
         assert "imported 1, there already 0, refused 1" in ended.out
         assert 7 not in history.harness.given()
 
-    def test_record_stays_when_it_is_of_another_text(self, history: History) -> None:
-        history.harness.change_record("key-7", fingerprint="v1:another")
+    @pytest.mark.parametrize("number", [LATER[0], ERASED[0]])
+    def test_record_stays_when_it_is_of_another_ticket(
+        self, history: History, number: int
+    ) -> None:
+        other = {"fingerprint": "v1:another", "chain": "v1:another"}
+        history.harness.change_record(f"key-{number}", **other)
+        before = history.harness.records()
 
         history.harness.call(import_tickets, history.saved)
 
-        assert history.harness.records()["key-7"]["fingerprint"] == "v1:another"
+        assert history.harness.records() == before
 
     def test_text_stays_away_when_it_is_erased_after_the_look(
         self, history: History
@@ -466,7 +471,8 @@ class TestRefusals:
         history.lose("tickets", 1)
 
         history.harness.call(
-            import_tickets, history.harness.file(line(1, title="Ticket 1"))
+            import_tickets,
+            history.harness.file(line(1, title="Ticket 1", origin="phone")),
         )
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
