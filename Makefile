@@ -31,7 +31,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,9 +120,9 @@ bench-function: .venv/ready  ## Measure the function itself: start, processor ti
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
 check: .venv/ready .venv-prove/ready  ## The fast half, side by side: format, lint, types, template, proof, unit tests; 38 to 45 seconds.
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) unit prove lint
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) lint-ruff unit prove lint
 
-lint: lint-mypy lint-ruff lint-imports lint-template
+lint: lint-mypy lint-ruff lint-imports lint-template lint-lines
 
 lint-ruff: .venv/ready
 	$(BIN)/ruff format --check .
@@ -136,6 +136,9 @@ lint-imports: .venv/ready
 
 lint-template: .venv/ready
 	$(BIN)/cfn-lint template.yaml docs/examples/*.yaml
+
+lint-lines: .venv/ready
+	$(BIN)/python tools/lines.py
 
 unit: .venv/ready
 	$(PYTEST) --quiet tests/unit
