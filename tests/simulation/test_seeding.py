@@ -329,7 +329,7 @@ class TestConditions:
     def test_refusal_at_a_cap_is_contradicted_below_an_unfinished_seed_alone(
         self,
     ) -> None:
-        played = play(BUSY_DAYS[:40], wrapper=interrupting_seeds, draw=capped_scenario)
+        played = play(BUSY_DAYS[:70], wrapper=interrupting_seeds, draw=capped_scenario)
 
         assert played.violations == []
         assert played.contradicted > 0
