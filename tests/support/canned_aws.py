@@ -84,6 +84,8 @@ class Reply:
     checksum: str | None = None
     """DynamoDB's header; another one than `checksum_of` says that it is damaged."""
     encoding: str = "utf-8"
+    text: str = ""
+    """In place of the content: what is no JSON."""
 
 
 def checksum_of(content: Mapping[str, Any]) -> str:
@@ -115,7 +117,9 @@ class Wire:
         self.requests.append(json.loads(request.body or b""))  # type: ignore[arg-type]
         if not isinstance(reply, Reply):
             raise reply(request.url)
-        text = json.dumps(reply.content, ensure_ascii=reply.encoding == "utf-8")
+        text = reply.text or json.dumps(
+            reply.content, ensure_ascii=reply.encoding == "utf-8"
+        )
         body = io.BytesIO(text.encode(reply.encoding))
         raw = HTTPResponse(body, preload_content=False)
         headers = HTTPHeaders()

@@ -103,7 +103,7 @@ def calls_with(settings: Settings) -> Calls:
 
         def answer(model: Any, **_: Any) -> Any:
             answer = _ANSWERS.get(model.name, _EMPTY_BATCH)
-            return SimpleNamespace(status_code=200, headers={}), answer
+            return SimpleNamespace(status_code=200, headers={}, content=b"{}"), answer
 
         made.meta.events.register("provide-client-params.*.*", remember)
         made.meta.events.register("before-call.*.*", answer)

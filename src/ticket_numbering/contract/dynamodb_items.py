@@ -1,6 +1,8 @@
 """The items of the two tables; plain values to write, DynamoDB's types to read."""
 
+import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 from zlib import crc32
 
@@ -170,7 +172,14 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
 def is_damaged(answer: Any) -> bool:
     """Tell whether DynamoDB's answer does not fit the checksum in its headers.
 
-    An emulator may send none. A checksum that is no number fits nothing.
+    A checksum that is no number fits nothing. An emulator may send none; then a success
+    must be JSON, for botocore takes a proxy's page for an empty answer.
     """
     checksum = answer.headers.get("x-amz-crc32")
-    return checksum is not None and checksum.zfill(10) != f"{crc32(answer.content):010}"
+    if checksum is not None:
+        return bool(checksum.zfill(10) != f"{crc32(answer.content):010}")
+    try:
+        json.loads(answer.content)
+    except ValueError:
+        return bool(answer.status_code == HTTPStatus.OK)
+    return False

@@ -240,7 +240,10 @@ def test_client_validates_nothing_when_the_function_made_it(
     """The tests of the adapters validate what they send."""
     bootstrap(SETTINGS)
     client = clients["dynamodb"]
-    answer: Any = SimpleNamespace(status_code=200, headers={}), {"Items": []}
+    answer: Any = (
+        SimpleNamespace(status_code=200, headers={}, content=b"{}"),
+        {"Items": []},
+    )
     client.meta.events.register("before-call", lambda **_: answer)
 
     assert client.query()["Items"] == []
@@ -265,6 +268,18 @@ class TestDamagedAnswers:
         with pytest.raises(StoreUnavailableError):
             METHODS[TicketStore][method](worker)
         assert len(wire.requests) == len(checksums)
+
+    @pytest.mark.parametrize("method", METHODS[TicketStore])
+    def test_answer_is_none_when_it_is_the_page_of_a_proxy(
+        self, clients: dict[str, Any], method: str
+    ) -> None:
+        """With no checksum, it would be an empty answer: a block that is committed."""
+        worker = bootstrap(DEFAULT)
+        page = Reply(text="<html>Sign in</html>")
+        Wire(clients["dynamodb"], [page, page])
+
+        with pytest.raises(StoreUnavailableError):
+            METHODS[TicketStore][method](worker)
 
     @pytest.mark.parametrize("checksum", [None, checksum_of(SEVEN.content)])
     def test_answer_counts_when_its_checksum_fits_or_is_missing(
