@@ -53,9 +53,12 @@ def from_variables(
     """
     needed = (*NEEDED_OUTPUTS, *PARAMETERS)
     names = {name: variable_of(name) for name in (*needed, *LATER_OUTPUTS)}
-    found = {name: shell[one] for name, one in names.items() if one in shell}
+    found = {name: shell[one] for name, one in names.items() if shell.get(one)}
     if missing := [names[name] for name in needed if name not in found]:
         raise CloudError(f"there is no {missing[0]}")
+    for name in PARAMETERS:
+        if not found[name].isdecimal():
+            raise CloudError(f"{names[name]} is no number: {found[name]}")
     own_name = found["EventSource"].rpartition("/")[2]
     [own_region] = found["AssignmentsTopicArn"].split(":")[3:4] or ["nowhere"]
     if (own_name, own_region) != (stack_name, region):

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ticketctl.aws.items import plain
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.commands.audit import audit
 from ticketctl.commands.export import STEP, export
 from ticketctl.commands.sequences import erase, void
 from ticketctl.export.export import Export
@@ -233,16 +235,23 @@ class TestVerifier:
     ],
     ids=["sum", "no-number", "no-text"],
 )
-def test_nothing_is_exported_when_an_answer_is_damaged(damaged: Reply) -> None:
+@pytest.mark.parametrize("command", [export, audit])
+def test_nothing_is_read_when_an_answer_is_damaged(
+    command: Callable[..., None], damaged: Reply
+) -> None:
     """One line says so, as of a service that cannot be reached."""
     session = boto3.Session(region_name="eu-west-1")
-    stack = Stack("numbers", "eu-west-1", {"TicketsTableName": "tickets"}, {}, session)
-    key = [{"AttributeName": name} for name in ("project_id", "number")]
-    described = Reply({"Table": {"KeySchema": key}})
-    Wire(stack.client("dynamodb"), [described, *[damaged] * 8])
+    outputs = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
+    parameters = {"IdempotencyRetentionDays": "0"}
+    stack = Stack("numbers", "eu-west-1", outputs, parameters, session)
+    described = [
+        Reply({"Table": {"KeySchema": [{"AttributeName": name} for name in names]}})
+        for names in (("project_id", "number"), ("id",))[: 1 + (command is audit)]
+    ]
+    Wire(stack.client("dynamodb"), [*described, *[damaged] * 8])
 
     with pytest.raises(ResponseParserError) as caught:
-        exit_status(export, stack)
+        exit_status(command, stack)
 
     line = explained(caught.value)
     assert line.status == Status.CLOUD

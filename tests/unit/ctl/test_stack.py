@@ -179,10 +179,12 @@ class TestVariables:
         [
             ({"EVENT_SOURCE": "/ticket-numbering/b"}, None, None, "of b in eu-west-1"),
             ({}, "eu-north-1", None, "of mine in eu-west-1"),
-            ({"ASSIGNMENTS_TOPIC_ARN": ""}, None, None, "of mine in nowhere"),
+            ({"ASSIGNMENTS_TOPIC_ARN": "x"}, None, None, "of mine in nowhere"),
+            ({"ASSIGNMENTS_TOPIC_ARN": ""}, None, None, "no ASSIGNMENTS_TOPIC_ARN"),
+            ({"NUMBER_PADDING": "x"}, None, None, "NUMBER_PADDING is no number: x"),
             ({}, None, "999", "another account than 999: arn:"),
         ],
-        ids=["stack", "Region", "no Region", "account"],
+        ids=["stack", "Region", "no Region", "empty", "no number", "account"],
     )
     def test_variables_are_refused_when_they_are_of_another_stack(
         self,
