@@ -78,6 +78,21 @@ def refuse_damaged(
         raise ResponseParserError from exception
 
 
+def refuse_page(
+    http_response: Any = None, exception: Exception | None = None, **_: Any
+) -> None:
+    """Refuse the page of a proxy, which botocore takes for an empty answer.
+
+    Or it ends with a KeyError, where it looks for the answer in it.
+
+    Raises:
+        ResponseParserError: It is one.
+    """
+    headers = getattr(http_response, "headers", {})
+    if "html" in headers.get("content-type", "") or isinstance(exception, KeyError):
+        raise ResponseParserError from exception
+
+
 def explained(error: BotoCoreError | ClientError | ResponseParserError) -> CloudError:
     """Return the error in one line, with the remedy."""
     if isinstance(error, ResponseParserError):  # Its text has the whole response.
@@ -101,8 +116,10 @@ def is_refused(error: ClientError) -> bool:
     return error_code(error) in _NOT_ALLOWED
 
 
-def is_no_answer(error: BotoCoreError | ClientError) -> bool:
+def is_no_answer(error: BotoCoreError | ClientError | ResponseParserError) -> bool:
     """Tell whether the service cannot be reached, fails, or is too busy."""
+    if isinstance(error, ResponseParserError):
+        return True
     if isinstance(error, ClientError):
         about = error.response.get("ResponseMetadata", {})
         is_failure = about.get("HTTPStatusCode", 0) >= INTERNAL_SERVER_ERROR

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.json_body import problems
@@ -23,6 +24,7 @@ from ticketctl.aws.aws_errors import (
     explained,
     is_no_answer,
     refuse_damaged,
+    refuse_page,
 )
 from ticketctl.aws.outputs import (
     NEEDED_OUTPUTS,
@@ -117,7 +119,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     place = cloudformation.meta.region_name
     try:
         [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    except (BotoCoreError, ClientError) as error:
+    except (BotoCoreError, ClientError, ResponseParserError) as error:
         if is_no_answer(error):
             asked = ("cloudformation", "sts")
             clients = {one: _client(session, one, config) for one in asked}
@@ -142,7 +144,9 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
-def _of_variables(stack: Stack, error: BotoCoreError | ClientError) -> Stack:
+def _of_variables(
+    stack: Stack, error: BotoCoreError | ClientError | ResponseParserError
+) -> Stack:
     """Return the stack with the outputs that are variables of the shell.
 
     Raises:
@@ -168,7 +172,7 @@ def _checked_account(stack: Stack, topic_arn: str) -> str:
     """
     try:
         own = stack.client("sts").get_caller_identity()["Account"]
-    except (BotoCoreError, ClientError) as error:
+    except (BotoCoreError, ClientError, ResponseParserError) as error:
         if not is_no_answer(error):
             raise
         return ", whose account could not be checked"
@@ -213,4 +217,5 @@ def _client(session: boto3.Session, service_name: str, config: Config = _CONFIG)
         raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
     for event in "after-call", "after-call-error":
         client.meta.events.register(f"{event}.dynamodb", refuse_damaged)
+        client.meta.events.register(event, refuse_page)
     return client

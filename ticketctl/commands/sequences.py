@@ -193,7 +193,11 @@ def _mark(
         f"{mark.verb.capitalize()} it for ever?",
         yes=yes,
     )
-    marked = marking.apply(found)
+    try:
+        marked = marking.apply(found)
+    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
+        remark(f"{ticket_key} may be {mark.status}, and not announced; run it again")
+        raise
     for problem in marked.remarks:
         remark(problem)
     try:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from ticketctl.aws.aws_errors import explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
@@ -59,7 +60,7 @@ class Questions:
             return None
         try:
             return question()
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, ResponseParserError) as error:
             if is_no_answer(error):
                 self.silent.add(service)
             elif not (isinstance(error, ClientError) and is_refused(error)):
@@ -79,6 +80,9 @@ def status_of(stack: Stack) -> dict[str, Any]:
     queue = ask("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl"))
     oldest = ask("CloudWatch", lambda: oldest_message(stack))
     of_stack, problems = _UNKNOWN, list[str]()
+    if created is None:
+        parts = ", ".join(_UNKNOWN).replace("_", " ")
+        questions.refused[0] += f"; unknown are {parts}"
     if created is not None:
         of_stack, problems = _of_stack(stack, created, questions)
     problems += questions.refused

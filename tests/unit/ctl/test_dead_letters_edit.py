@@ -186,6 +186,7 @@ class TestAnotherRequest:
             ('{"project_id": "OPS"}', "- of OPS"),
             ('{"idempotency_key": "b\\u001b-1"}', "b\ufffd-1 of -"),
             (NOT_A_NUMBER, "b-1 of OPS"),
+            ('{"project_id": "PROJ", "idempotency_key": 5}', "5 of PROJ"),
         ],
     )
     def test_question_names_both_requests_when_they_differ(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from botocore.parsers import ResponseParserError
 
 from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, SOURCE, create_ticket
@@ -60,6 +61,18 @@ class TestVoid:
         # SNS drops an id that it saw within five minutes.
         ids = {request["MessageDeduplicationId"] for request in harness.published}
         assert len(ids) == 3
+
+    def test_failure_says_to_run_it_again_when_the_answer_to_the_mark_is_lost(
+        self, harness: Harness
+    ) -> None:
+        harness.put(42)
+        harness.before("update_item", failing(ResponseParserError()))
+
+        with pytest.raises(ResponseParserError):
+            harness.call(sequences.void, "PROJ-42", reason="spam")
+
+        said = harness.printed.readouterr().err
+        assert said == "PROJ-42 may be voided, and not announced; run it again\n"
 
     @pytest.mark.parametrize(
         "error", [client_error("NotFound"), KeyboardInterrupt()], ids=type
