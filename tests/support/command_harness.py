@@ -7,8 +7,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.builders import CALLER, SOURCE, block_of
 from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ended, exit_status
@@ -27,7 +25,7 @@ class Harness:
     """A system with the laboratory's tables, topic and queue."""
 
     folder: Path
-    printed: pytest.CaptureFixture[str]
+    printed: Any = None  # pytest's, of a test without a terminal.
     topic: str = "arn:aws:sns:eu-west-1:123456789012:assignments"
     retention_days: int = 0
     number_padding: int = 0

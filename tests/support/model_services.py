@@ -246,7 +246,7 @@ class OutsideTables(OutsideClient):
 
 @dataclass
 class Topics:
-    """SNS: the topic, and its subscriptions, which deliver nothing."""
+    """SNS: the topic, and the queues that subscribe to it, raw."""
 
     services: ModelServices
 
@@ -275,7 +275,14 @@ class Topics:
                     for arn, endpoint in subscriptions.items()
                 ]
                 return {"Subscriptions": found}
-        return self.services.topic.serve(operation, request, partly=partly)
+        answer = self.services.topic.serve(operation, request, partly=partly)
+        taken = {entry["Id"] for entry in answer["Successful"]}
+        for entry in request["PublishBatchRequestEntries"]:
+            for endpoint in subscriptions.values():
+                queue = self.services.queues.get(endpoint.rpartition(":")[2])
+                if queue and entry["Id"] in taken:
+                    queue.send(entry["Message"], entry.get("MessageAttributes"))
+        return answer
 
 
 @dataclass
