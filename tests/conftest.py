@@ -7,6 +7,7 @@ from functools import cache
 
 import botocore.session
 import pytest
+import typer
 from hypothesis import settings
 
 # A slow machine is no failure; how long a test may take is pytest's business.
@@ -28,6 +29,9 @@ for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
 
 # Every session reads the descriptions of the services, for a fifth of a second.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+
+# Each call of the command line builds all commands, which takes longer than most work.
+typer.main.get_command = cache(typer.main.get_command)
 
 
 # Most tests make many objects and few cycles, which Python looks for every 700 objects.
