@@ -14,7 +14,8 @@ from ticketctl.cli.output import counted, remark
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
-
+RECEIVED_TOO_OFTEN: Final = "received too often"
+"""The reason of a dead letter that SQS moved."""
 
 _COUNTS: Final = {
     "waiting": "ApproximateNumberOfMessages",

@@ -17,10 +17,8 @@ from ticket_numbering.contract.dead_letters import (
 )
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.field_types import timestamp
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.aws.request_fields import json_fields
-
-RECEIVED_TOO_OFTEN: Final = "received too often"
-"""The reason of a dead letter that SQS moved."""
 
 DEAD_LETTER_REASONS: Final = frozenset(
     {error.__name__ for error in PoisonMessageError.__subclasses__()}

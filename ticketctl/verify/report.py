@@ -9,9 +9,8 @@ from rich.text import Text
 from ticket_numbering.contract.dead_letters import ERROR_MESSAGE, ERROR_TYPE
 from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.report import print_projects
-from ticketctl.aws.queues import Received
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.cli.output import console, visible
-from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 

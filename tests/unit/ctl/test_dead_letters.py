@@ -17,10 +17,10 @@ from tests.support.dead_letter_queue import (
     dead_letters,
 )
 from tests.support.model_services import InTurn, ModelServices
-from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver
+from ticketctl.aws.queues import MAX_ENTRIES, RECEIVED_TOO_OFTEN, Received, Receiver
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.commands.dead_letters import delete, list_, redrive, show
-from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN, DeadLetter
+from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import (
     VISIBILITY_SECONDS,
     DeadLetterQueue,

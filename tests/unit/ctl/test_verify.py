@@ -33,12 +33,11 @@ from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.report import print_report
-from ticketctl.aws.queues import Received
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.verify import verify
-from ticketctl.dead_letters.dead_letter import RECEIVED_TOO_OFTEN
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
 from ticketctl.verify.report import as_json, print_run
