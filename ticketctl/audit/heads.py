@@ -20,7 +20,7 @@ from ticketctl.audit.findings import RANGES, Finding, Kind
 from ticketctl.aws.items import HIGHEST, Ticket
 from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.send.request_file import Line, open_lines, shown_name
+from ticketctl.files.request_file import Line, open_lines, shown_name
 
 _AT_A_TIME: Final = MAX_KEYS // 2
 """A ticket is read with the one before it."""

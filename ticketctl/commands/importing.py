@@ -11,6 +11,7 @@ from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, Yes, called, command, stack_of
 from ticketctl.commands.send import File, FileFormat
+from ticketctl.files.csv_columns import mapped
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.lines import FIELDS, Defaults
 from ticketctl.importing.planning import judge_all
@@ -27,7 +28,6 @@ from ticketctl.importing.run import (
     verify_all,
 )
 from ticketctl.importing.tickets import Import
-from ticketctl.send.csv_columns import mapped
 from ticketctl.show.lookup import checked_project
 
 

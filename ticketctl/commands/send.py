@@ -11,10 +11,10 @@ from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, Json, command, stack_of
+from ticketctl.files.request_file import Format, open_lines
 from ticketctl.send.checking import Check, check_file, checked_request, refuse_beyond
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import keys_of
-from ticketctl.send.request_file import Format, open_lines
 from ticketctl.send.spool import Spool
 
 File = Annotated[

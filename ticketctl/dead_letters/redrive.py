@@ -25,7 +25,6 @@ _UNKNOWN_OPERATION: Final = frozenset(
     {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}
 )
 
-
 _PREVIEW: Final = 100
 
 

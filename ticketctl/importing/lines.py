@@ -31,8 +31,8 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
+from ticketctl.files.request_file import Line
 from ticketctl.importing.existing import Existing, Reserved
-from ticketctl.send.request_file import Line
 from ticketctl.show.lookup import parse_ticket_key
 
 FIELDS: Final = ("key", "number", "assigned_at")

@@ -9,14 +9,14 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number, ticket_from
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, counted, remark, with_progress
+from ticketctl.files.csv_columns import Columns
+from ticketctl.files.request_file import Format, Problems, open_lines, shown_name
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.judging import UNRECORDED
 from ticketctl.importing.lines import Defaults, check_lines
 from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import MISSING, NO_RECORD, Judged, Tickets
 from ticketctl.importing.tickets import RECORDED, WRITTEN, Import
-from ticketctl.send.csv_columns import Columns
-from ticketctl.send.request_file import Format, Problems, open_lines, shown_name
 from ticketctl.sequences.seeding import Seed, Seeded
 
 REFUSED: Final = "refused"

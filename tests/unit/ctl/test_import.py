@@ -21,10 +21,10 @@ from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.commands import app, sequences
 from ticketctl.commands.importing import import_tickets
+from ticketctl.files.request_file import MOST_PROBLEMS, json_lines
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Known
 from ticketctl.importing.lines import Defaults, check_lines
-from ticketctl.send.request_file import MOST_PROBLEMS, json_lines
 
 SAMPLES = ROOT / "tests" / "support" / "samples"
 

@@ -33,10 +33,10 @@ from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
 from ticketctl.commands.send import send as send_one
 from ticketctl.commands.send import send_file
+from ticketctl.files.request_file import Format, Line, Problems, open_lines
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, keys_of
-from ticketctl.send.request_file import Format, Line, Problems, open_lines
 from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 

@@ -13,7 +13,7 @@ from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
-from ticketctl.send.csv_columns import Columns
+from ticketctl.files.csv_columns import Columns
 
 Format = Literal["jsonl", "csv"]
 

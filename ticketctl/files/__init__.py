@@ -1,0 +1,1 @@
+"""Files that people give: requests as JSONL or CSV."""
