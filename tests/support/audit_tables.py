@@ -13,9 +13,9 @@ from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
-from ticketctl.audit.findings import Kind
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.table_reader import TableReader
+from ticketctl.evidence.findings import Kind
 
 NOW = datetime.now(UTC).isoformat()
 

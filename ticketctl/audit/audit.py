@@ -11,7 +11,6 @@ from functools import cached_property
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
 from ticket_numbering.contract.field_types import timestamp
-from ticketctl.audit.findings import Finding, Kind, Range
 from ticketctl.audit.heads import Head, check_heads, heads_of
 from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
@@ -19,6 +18,7 @@ from ticketctl.audit.recheck import recheck
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
+from ticketctl.evidence.findings import Finding, Kind, Range
 
 
 @dataclass(frozen=True)

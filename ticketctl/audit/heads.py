@@ -15,11 +15,11 @@ from typing import Final
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import ORIGIN
 from ticket_numbering.contract.field_types import is_project_id
-from ticketctl.audit.chain import Link, chain_problem, link_of
-from ticketctl.audit.findings import RANGES, Finding, Kind
 from ticketctl.aws.items import HIGHEST, Ticket
 from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.evidence.chain import Link, chain_problem, link_of
+from ticketctl.evidence.findings import RANGES, Finding, Kind
 from ticketctl.files.request_file import Line, open_lines, shown_name
 
 _AT_A_TIME: Final = MAX_KEYS // 2

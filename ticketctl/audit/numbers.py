@@ -10,10 +10,10 @@ from hashlib import blake2b
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
-from ticketctl.audit.agreement import Shared, of_record, of_ticket
-from ticketctl.audit.chain import ChainCheck
-from ticketctl.audit.findings import Kind, Range
 from ticketctl.aws.items import KeyRecord, Ticket
+from ticketctl.evidence.agreement import Shared, of_record, of_ticket
+from ticketctl.evidence.chain import ChainCheck
+from ticketctl.evidence.findings import Kind, Range
 
 # The flags of a ticket.
 _MATCHED: Final = 1  # Its key's record names it, or may be absent.

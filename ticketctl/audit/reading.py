@@ -12,14 +12,14 @@ from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RECORD_ID
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.agreement import expiry_of, explains
-from ticketctl.audit.chain import ChainCheck, link_of
-from ticketctl.audit.findings import Finding, Kind, Range
 from ticketctl.audit.heads import Head
 from ticketctl.audit.numbers import ProjectNumbers
 from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.evidence.agreement import expiry_of, explains
+from ticketctl.evidence.chain import ChainCheck, link_of
+from ticketctl.evidence.findings import Finding, Kind, Range
 
 MAX_DOUBTS: Final = 10_000
 """More mean that the tables do not belong together, and need not be listed."""

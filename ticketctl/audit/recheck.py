@@ -10,13 +10,13 @@ from itertools import islice
 
 from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_id
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.agreement import difference_kind, differences, explains
-from ticketctl.audit.chain import ChainCheck
-from ticketctl.audit.findings import RANGES, Finding, Kind, Range
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS, Place
 from ticketctl.cli.errors import NotThereError
+from ticketctl.evidence.agreement import difference_kind, differences, explains
+from ticketctl.evidence.chain import ChainCheck
+from ticketctl.evidence.findings import RANGES, Finding, Kind, Range
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:

@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
-from ticketctl.audit.findings import Range
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.cli.output import console, counted, print_line, utc, visible
+from ticketctl.evidence.findings import Range
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""

@@ -22,10 +22,10 @@ from ticket_numbering.contract.dynamodb_items import (
     SEED_ATTRIBUTES,
 )
 from ticket_numbering.contract.messages import Assignment, RequestKey
-from ticketctl.audit.agreement import differences, expiry_of, of_ticket
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.tickets import Around
 from ticketctl.cli.errors import NotThereError
+from ticketctl.evidence.agreement import differences, expiry_of, of_ticket
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.neighbours import (
     ALREADY,

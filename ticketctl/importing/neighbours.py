@@ -12,15 +12,15 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     RESERVED,
 )
-from ticketctl.audit.chain import (
+from ticketctl.aws.items import Ticket
+from ticketctl.aws.tickets import Around
+from ticketctl.evidence.chain import (
     covered_before,
     has_unknown_attributes,
     of_erased,
     own_commitment,
 )
-from ticketctl.audit.findings import Kind
-from ticketctl.aws.items import Ticket
-from ticketctl.aws.tickets import Around
+from ticketctl.evidence.findings import Kind
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.lines import LEFT_BEHIND
 

@@ -18,19 +18,19 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
 )
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.chain import (
-    ERASED_TITLE,
-    KEPT,
-    commitment_to,
-    covered_before,
-    own_commitment,
-)
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import NotThereError
+from ticketctl.evidence.chain import (
+    ERASED_TITLE,
+    KEPT,
+    commitment_to,
+    covered_before,
+    own_commitment,
+)
 
 
 def erase(

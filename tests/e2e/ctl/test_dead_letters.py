@@ -14,8 +14,8 @@ from tests.e2e.conftest import PATIENCE_SECONDS, System, wait_until
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from tests.support.proxy import Action, sns_proxy
-from ticketctl.audit.findings import Kind
 from ticketctl.aws.queues import Receiver, messages_on, take
+from ticketctl.evidence.findings import Kind
 from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 
 pytestmark = pytest.mark.emulator

@@ -14,8 +14,8 @@ from ticket_numbering.contract.messages import (
     CreateTicket,
     RequestKey,
 )
-from ticketctl.audit.chain import KEPT
 from ticketctl.commands.send import send
+from ticketctl.evidence.chain import KEPT
 from tools import pages
 
 FIELDS: Final = CreateTicket.model_fields

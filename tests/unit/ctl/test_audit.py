@@ -35,8 +35,6 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
 )
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
-from ticketctl.audit.chain import ERASED_TITLE
-from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.heads import Head
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_projects, print_report, report_json
@@ -45,6 +43,8 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
+from ticketctl.evidence.chain import ERASED_TITLE
+from ticketctl.evidence.findings import Finding, Kind
 
 PATIENCE_SECONDS = 60
 

@@ -30,12 +30,12 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
-from ticketctl.audit.chain import ERASED_TITLE
-from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.heads import Head, add_heads, read_heads
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.audit import audit
+from ticketctl.evidence.chain import ERASED_TITLE
+from ticketctl.evidence.findings import Finding, Kind
 
 
 def chained(count: int = 5, first: int = 1, previous: str = "") -> Tables:

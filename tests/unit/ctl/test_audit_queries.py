@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.audit_tables import MISSING, Tables, sequence
 from tests.support.markdown_commands import ROOT
-from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import plain
+from ticketctl.evidence.findings import Kind
 
 STATEMENTS = (ROOT / "docs" / "examples" / "audit.sql").read_text(encoding="utf-8")
 GAPS, MISMATCHES = re.findall(

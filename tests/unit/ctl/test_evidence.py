@@ -34,9 +34,9 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.messages import stored_fingerprint
 from ticketctl.audit.audit import AuditReport
-from ticketctl.audit.chain import ERASED_TITLE
-from ticketctl.audit.findings import Finding, Kind
 from ticketctl.aws.items import plain
+from ticketctl.evidence.chain import ERASED_TITLE
+from ticketctl.evidence.findings import Finding, Kind
 
 LAST: Final = 6
 EARLY: Final = "2020-01-01T00:00:00.000Z"

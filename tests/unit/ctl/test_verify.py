@@ -30,7 +30,6 @@ from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.audit.audit import AuditReport, ProjectAudit
-from ticketctl.audit.findings import Finding, Kind
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.report import print_report
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
@@ -38,6 +37,7 @@ from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.verify import verify
+from ticketctl.evidence.findings import Finding, Kind
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
 from ticketctl.verify.report import as_json, print_run

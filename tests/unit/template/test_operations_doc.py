@@ -25,10 +25,10 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Numbered, Result
-from ticketctl.audit.findings import Kind
 from ticketctl.aws.outputs import variable_of
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
+from ticketctl.evidence.findings import Kind
 from ticketctl.status.variables import UNSET
 from tools.rights import Grant, tasks
 

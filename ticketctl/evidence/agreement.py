@@ -11,9 +11,9 @@ from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
 )
 from ticket_numbering.contract.messages import FINGERPRINT_VERSION
-from ticketctl.audit.chain import has_unknown_attributes
-from ticketctl.audit.findings import Kind
 from ticketctl.aws.items import KeyRecord, Ticket
+from ticketctl.evidence.chain import has_unknown_attributes
+from ticketctl.evidence.findings import Kind
 
 
 class Shared(NamedTuple):

@@ -107,7 +107,6 @@ _LINES: Final[Mapping[Kind, str]] = {
     Kind.NO_TICKETS: "there is no ticket of this project; is its name right?",
 }
 
-
 RANGES: Final = {
     *(Kind.GAP, Kind.UNFINISHED_SEED, Kind.CHANGED, Kind.RESTARTED, Kind.MISDATED),
     *(Kind.CHAINED_EXTERNAL, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),

@@ -1,0 +1,1 @@
+"""Evidence: the rules of the hash chain, agreement with key records, and findings."""
