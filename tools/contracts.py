@@ -20,7 +20,7 @@ from ticket_numbering.contract.events import (
 )
 from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
-from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
+from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"

@@ -21,7 +21,7 @@ from ticket_numbering.contract.messages import (
     CreateTicket,
     RequestKey,
 )
-from ticketctl.sequences.ticket_events import ErasedTicket, VoidedTicket
+from ticketctl.aws.ticket_events import ErasedTicket, VoidedTicket
 from tools import generated, history_diagram, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -21,6 +21,7 @@ from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit_stack
 from ticketctl.audit.reading import AuditPlan
+from ticketctl.aws.announcements import REFUSED, read_announcement
 from ticketctl.aws.queues import Received, messages_on, take
 from ticketctl.aws.sender import Request, send
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
@@ -34,7 +35,6 @@ from ticketctl.verify.observed import (
     source_of,
 )
 from ticketctl.verify.verdict import judge
-from ticketctl.watch.announcements import REFUSED, read_announcement
 
 Found = TypeVar("Found")
 

@@ -14,9 +14,9 @@ from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.tickets import Import
-from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
 

@@ -22,6 +22,7 @@ from simulation.world import Outcome, World
 from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Judge
@@ -30,7 +31,6 @@ from ticketctl.importing.planning import Tickets, judge_all
 from ticketctl.importing.run import seed_for_import
 from ticketctl.importing.tickets import WRITTEN, Import
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking
-from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
 

@@ -3,6 +3,7 @@
 Another program may have put an item between two numbers, which hides neither.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -10,11 +11,14 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
+from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import query_of
+from ticketctl.cli.errors import InputError
 
 _PAGE: Final = 100
+_KEY_NUMBER: Final = re.compile("[1-9][0-9]{0,18}")
 
 
 class Around(NamedTuple):
@@ -25,6 +29,18 @@ class Around(NamedTuple):
     there: Ticket | None
     above: Ticket | None
     """The nearest one above it."""
+
+
+def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
+    """Return project and number; a project's id may hold hyphens of its own.
+
+    Raises:
+        InputError: It is no ticket key.
+    """
+    project_id, _, number = ticket_key.rpartition("-")
+    if not (is_project_id(project_id) and _KEY_NUMBER.fullmatch(number)):
+        raise InputError(f"no ticket key: {ticket_key!r}; one looks like PROJ-42")
+    return project_id, int(number)
 
 
 def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:

@@ -9,7 +9,7 @@ from botocore.parsers import ResponseParserError
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import caller_arn, place_of
-from ticketctl.aws.tickets import last_number
+from ticketctl.aws.tickets import last_number, parse_ticket_key
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
@@ -32,7 +32,7 @@ from ticketctl.sequences.marking import (
 )
 from ticketctl.sequences.repeating import Repeat, publish_again
 from ticketctl.sequences.seeding import Seed
-from ticketctl.show.lookup import checked_project, find_ticket, parse_ticket_key
+from ticketctl.show.lookup import checked_project, find_ticket
 
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.aws.items import HIGHEST, as_json
+from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.commands.application import (
@@ -20,7 +21,6 @@ from ticketctl.show.lookup import (
     find_request,
     find_ticket,
     latest_tickets,
-    parse_ticket_key,
     request_key,
 )
 from ticketctl.show.report import print_fields, print_tickets, ticket_json

@@ -30,10 +30,10 @@ from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id, tim
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.request_fields import Fields, body_of
+from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.request_file import Line
 from ticketctl.importing.existing import Existing, Reserved
-from ticketctl.show.lookup import parse_ticket_key
 
 FIELDS: Final = ("key", "number", "assigned_at")
 """Beside those of a create-ticket message."""

@@ -22,12 +22,12 @@ from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import Ticket
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import Item, TableReader
 from ticketctl.aws.tickets import around_each, tickets_above
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Judge, Known
-from ticketctl.sequences.retry import RetryPolicy
 from ticketctl.sequences.seeding import Seed
 
 _IN_FLIGHT: Final = 8

@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
+from ticketctl.aws.announcements import line_of
 from ticketctl.aws.queues import messages_on
 from ticketctl.aws.topic import subscribe
 from ticketctl.cli.output import console, counted
@@ -23,7 +24,6 @@ from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.verify.report import print_run
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, read_messages, sample_messages
-from ticketctl.watch.announcements import line_of
 
 # Each delivery at once is a process with a cold start of its own; four are enough here.
 PARAMETERS: Final = {"MaximumConcurrency": "4"}

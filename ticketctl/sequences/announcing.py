@@ -11,9 +11,9 @@ from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.topic import events_at_a_time, publish
-from ticketctl.sequences.retry import RetryPolicy
 
 Events = Callable[[], Sequence[Envelope]]
 """Returns the events of some tickets, as these stand at the time of the call."""

@@ -18,14 +18,14 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
+from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
+from ticketctl.aws.ticket_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
-from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
-from ticketctl.sequences.ticket_events import MAX_REASON, TicketErased, TicketVoided
 
 Write = Callable[[System, Ticket, Mapping[str, str]], tuple[Ticket, list[str]]]
 """Sets marks on a ticket as it was found; returns it, and the steps that failed."""

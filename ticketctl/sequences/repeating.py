@@ -21,16 +21,16 @@ from ticket_numbering.contract.events import (
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, Place, TableReader
+from ticketctl.aws.ticket_events import (
+    TicketErased,
+    TicketVoided,
+    assigned_again,
+)
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, remark, with_progress
 from ticketctl.evidence.chain import Link, chain_problem, link_of
 from ticketctl.evidence.findings import Kind
 from ticketctl.sequences.announcing import Announcer, Events, envelope_of
-from ticketctl.sequences.ticket_events import (
-    TicketErased,
-    TicketVoided,
-    assigned_again,
-)
 
 _EVENTS: Final = [
     kind.__name__ for kind in (TicketNumberAssigned, TicketVoided, TicketErased)

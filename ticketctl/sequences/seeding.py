@@ -27,6 +27,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized, timestamp_now
+from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import (
     get_ticket,
@@ -35,7 +36,6 @@ from ticketctl.aws.tickets import (
     tickets_below,
 )
 from ticketctl.cli.errors import InputError
-from ticketctl.sequences.retry import FORESTALLED, RetryPolicy
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 Every read is consistent, so a ticket that was announced is there.
 """
 
-import re
 from itertools import islice
 from shlex import quote
-from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import record_id
 from ticket_numbering.contract.field_types import is_idempotency_key, is_project_id
@@ -15,8 +13,6 @@ from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
-
-_NUMBER: Final = re.compile("[1-9][0-9]{0,18}")
 
 
 def checked_project(project_id: str) -> str:
@@ -31,18 +27,6 @@ def checked_project(project_id: str) -> str:
             "'_' and '-'"
         )
     return project_id
-
-
-def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
-    """Return project and number; a project's id may hold hyphens of its own.
-
-    Raises:
-        InputError: It is no ticket key.
-    """
-    project_id, _, number = ticket_key.rpartition("-")
-    if not (is_project_id(project_id) and _NUMBER.fullmatch(number)):
-        raise InputError(f"no ticket key: {ticket_key!r}; one looks like PROJ-42")
-    return project_id, int(number)
 
 
 def find_ticket(stack: System, project_id: str, number: int) -> Ticket:

@@ -13,10 +13,10 @@ from ticket_numbering.contract.errors import PoisonMessageError, SequenceFullErr
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused, ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import ProjectAudit
+from ticketctl.aws.announcements import ASSIGNED, REFUSED, Announcement
 from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.watch.announcements import ASSIGNED, REFUSED, Announcement
 
 FULL = SequenceFullError.__name__
 

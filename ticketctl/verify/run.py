@@ -8,6 +8,7 @@ from typing import Any, Final
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
+from ticketctl.aws.announcements import ASSIGNED, Announcement, read_announcement
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.aws.sender import send
 from ticketctl.aws.stack import System
@@ -22,7 +23,6 @@ from ticketctl.verify.observed import (
 )
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Verdict, judge
-from ticketctl.watch.announcements import ASSIGNED, Announcement, read_announcement
 
 _LOOK_SECONDS: Final = 10
 """The longest look at the dead-letter queue."""

@@ -8,12 +8,12 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticketctl.aws.announcements import Announcement, line_of, read_announcement
 from ticketctl.aws.aws_errors import is_not_there
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import console, print_json_line, remark
-from ticketctl.watch.announcements import Announcement, line_of, read_announcement
 from ticketctl.watch.temporary_queue import temporary_queue
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.conftest import System, example, messages_of
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
-from ticketctl.watch.announcements import ASSIGNED, REFUSED
+from ticketctl.aws.announcements import ASSIGNED, REFUSED
 
 pytestmark = pytest.mark.emulator
 

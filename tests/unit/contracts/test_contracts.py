@@ -42,9 +42,9 @@ from ticket_numbering.contract.events import (
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
+from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
-from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 from tools import contracts
 
 STAMP = "2026-11-21T06:30:00.123Z"

@@ -30,7 +30,7 @@ from ticket_numbering.contract.messages import (
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Result
 from ticketctl.aws.items import Ticket, serialized
-from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
+from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from tools import contracts
 
 Schema = Mapping[str, Any]

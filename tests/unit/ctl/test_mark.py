@@ -15,12 +15,12 @@ from tests.support.cases import cases
 from tests.support.command_harness import Harness, cancelled, without_sleep
 from tests.support.evidence import chain_after
 from ticket_numbering.contract.chain import commitment_of
+from ticketctl.aws.ticket_events import MAX_REASON
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.commands import sequences
 from ticketctl.commands.importing import import_tickets
 from ticketctl.evidence.chain import KEPT
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
-from ticketctl.sequences.ticket_events import MAX_REASON
 from ticketctl.show.lookup import find_ticket
 
 NOW = "2026-11-21T06:30:00.123Z"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError
-from ticketctl.sequences.retry import RetryPolicy
 
 
 def test_delays_double_from_the_shortest_to_the_longest() -> None:

@@ -9,9 +9,9 @@ from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl
 from tests.support.seed_items import Item, key_item, ticket_item
 from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, SALT
+from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import NotThereError
 from ticketctl.commands.show import find, list_tickets, show
-from ticketctl.show.lookup import parse_ticket_key
 
 EVIDENCE = {CHAIN: "v1:abc", SALT: "s", COMMITMENT: "c0ffee"}
 EVIL = "\x1b[2J[red]\u202eevil[/red]"

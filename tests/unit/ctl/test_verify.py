@@ -32,6 +32,8 @@ from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.report import print_report
+from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
+from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
@@ -43,8 +45,6 @@ from ticketctl.verify.observed import Announcements, Observed, Project, Sent, so
 from ticketctl.verify.report import as_json, print_run
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
-from ticketctl.watch.announcements import REFUSED as REFUSED_TYPE
-from ticketctl.watch.announcements import VOIDED, Announcement
 
 GAP = Finding(Kind.GAP, "A", (1, 1))
 AT_CAP = "SequenceFullError"

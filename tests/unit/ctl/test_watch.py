@@ -13,12 +13,7 @@ from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from ticket_numbering.contract.field_types import PRIORITIES
-from ticketctl.aws.queues import Received, take
-from ticketctl.aws.stack import Stack
-from ticketctl.aws.topic import subscribe_queue
-from ticketctl.cli.errors import CloudError, Status
-from ticketctl.commands.watch import watch
-from ticketctl.watch.announcements import (
+from ticketctl.aws.announcements import (
     ASSIGNED,
     REFUSED,
     VOIDED,
@@ -26,6 +21,11 @@ from ticketctl.watch.announcements import (
     line_of,
     read_announcement,
 )
+from ticketctl.aws.queues import Received, take
+from ticketctl.aws.stack import Stack
+from ticketctl.aws.topic import subscribe_queue
+from ticketctl.cli.errors import CloudError, Status
+from ticketctl.commands.watch import watch
 from ticketctl.watch.temporary_queue import (
     MAX_AGE_SECONDS,
     name_start,

@@ -8,9 +8,9 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.markdown_commands import blocks
 from ticket_numbering.contract.field_types import PRIORITIES
+from ticketctl.aws.announcements import ASSIGNED, ERASED, REFUSED, VOIDED
 from ticketctl.aws.topic import topic_may_send
 from ticketctl.commands.verify import PROJECT_START
-from ticketctl.watch.announcements import ASSIGNED, ERASED, REFUSED, VOIDED
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 PAGE: Final = DOCS / "consuming.md"

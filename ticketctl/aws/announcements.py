@@ -9,8 +9,8 @@ from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
+from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from ticketctl.cli.output import visible
-from ticketctl.sequences.ticket_events import TicketErased, TicketVoided
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 REFUSED: Final[str] = TicketRefused.model_fields["type"].default
