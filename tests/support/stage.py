@@ -4,8 +4,8 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -13,9 +13,9 @@ import pytest
 from simulation.aws.clients import AlteredClient
 from simulation.aws.faults import Fault
 from simulation.aws.messages import EPOCH_SECONDS, record_of
-from tests.support.builders import CALLER, create_ticket, plenty, ticket_fields
-from tests.support.canned_aws import aws_client
+from tests.support.builders import create_ticket, plenty, ticket_fields
 from tests.support.command_harness import Harness
+from tests.support.controls import ALARM_TOPIC, ALIAS, Controls, alarm
 from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
@@ -45,51 +45,26 @@ class Stage:
         self.typed: list[str] = []
         """What a person will type, line by line."""
         self._faults: dict[str, list[Fault | None]] = {}
-        services = ModelServices(faults=InTurn(self._faults))
+        self.services = services = ModelServices(faults=InTurn(self._faults))
         services.wait(max(0, time.time() - PAST_SECONDS - EPOCH_SECONDS))
         self._harness = Harness(folder, services=services)
         self._folder, self._patch = folder, patch
-        self._outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {
-            **self._harness.outputs
-        }
-        self._parameters = {"IdempotencyRetentionDays": "0", "NumberPadding": "0"}
-        self._answers: dict[str, Any] = {"GetCallerIdentity": {"Arn": CALLER}}
-        self._refusals: dict[str, str] = {}
+        outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {**self._harness.outputs}
+        parameters = {"IdempotencyRetentionDays": "0", "NumberPadding": "0"}
+        self.controls = Controls(outputs, parameters)
         self._file, self._has_worker = "", False
         patch.setattr("boto3.Session", lambda **_: self)
 
     # What boto3 is asked for.
 
     def client(self, service: str, **_: Any) -> Any:
-        """Return the model's client; one that gives the stage's answers, if none is."""
-        modelled = getattr(self._harness.services, service, None)
-        if modelled is not None:
-            modelled.meta = aws_client(service).meta
-            if service == "sqs" and self._has_worker:
-                return AlteredClient(
-                    modelled,
-                    send_message_batch=self._sent(modelled.send_message_batch),
-                )
-            return modelled
-        client = aws_client(service)
-        client.meta.events.register("before-call", self._answer)
+        """Return a client of the model, or of the stack's controls."""
+        modelled: Any = getattr(self.services, service, None)
+        client = self.controls.client(service, modelled)
+        if service == "sqs" and self._has_worker:
+            send = self._sent(modelled.send_message_batch)
+            return AlteredClient(client, send_message_batch=send)
         return client
-
-    def _answer(self, model: Any, **_: Any) -> Any:
-        if model.name == "DescribeStacks":
-            return SimpleNamespace(status_code=200), {"Stacks": [self._stack()]}
-        if answer := self._answers.get(model.name):
-            return SimpleNamespace(status_code=200), answer
-        code = self._refusals.get(model.name, "AccessDenied")
-        return SimpleNamespace(status_code=403), {"Error": {"Code": code}}
-
-    def _stack(self) -> dict[str, Any]:
-        return {
-            "StackName": self._harness.name,
-            "StackStatus": "UPDATE_COMPLETE",
-            "Outputs": _pairs("Output", self._outputs),
-            "Parameters": _pairs("Parameter", self._parameters),
-        }
 
     # Steps.
 
@@ -109,15 +84,71 @@ class Stage:
 
     def passes(self, hours: str) -> None:
         """Let hours pass on the queues."""
-        self._harness.services.wait(float(hours) * 3600)
+        self.services.wait(float(hours) * 3600)
 
     def output(self, name: str, value: str) -> None:
         """Give the stack another output."""
-        self._outputs[name] = value
+        self.controls.outputs[name] = value
 
     def parameter(self, name: str, value: str) -> None:
         """Give the stack another parameter."""
-        self._parameters[name] = value
+        self.controls.parameters[name] = value
+
+    def refuses(self, service: str, code: str = "AccessDenied") -> None:
+        """Let a service refuse every call."""
+        self.controls.refused[service] = code
+
+    def silent(self, *services: str) -> None:
+        """Let no connection be made to services."""
+        self.controls.silent |= {*services}
+
+    def alarm(self, name: str, state: str = "OK", *more: str) -> None:
+        """Give the stack an alarm.
+
+        Further arguments are `off`, `notifies-nobody`, or the reason of its state; a
+        state of `MISSING` is that of a deleted alarm.
+        """
+        members: dict[str, Any] = {}
+        for word in more:
+            match word:
+                case "off":
+                    members["ActionsEnabled"] = False
+                case "notifies-nobody":
+                    members["AlarmActions"] = []
+                case _:
+                    members["StateReason"] = _unescaped(word)
+        found = None if state == "MISSING" else alarm(state, **members)
+        self.controls.alarms[name] = found
+
+    def removed(self, name: str) -> None:
+        """Let an update have removed an alarm from the stack."""
+        self.controls.removed.add(name)
+
+    def alarm_address(self, address: str, arn: str = f"{ALARM_TOPIC}:1") -> None:
+        """Subscribe an address to the alarm topic, which the stack then has."""
+        self.controls.has_alarm_topic = True
+        self.services.subscriptions[arn] = address
+
+    def mapping(self, state: str, leads_to: str = ALIAS) -> None:
+        """Give the event source mapping a state, and the function that it invokes."""
+        self.controls.mapping, self.controls.leads_to = state, leads_to
+
+    def waiting(self, count: str) -> None:
+        """Put messages on the queue that nobody receives."""
+        for _ in range(int(count)):
+            self.services.queues["source"].send("{}")
+
+    def alarm_topic(self) -> None:
+        """Give the stack an alarm topic without a subscription."""
+        self.controls.has_alarm_topic = True
+
+    def canary(self, version: str, share: str) -> None:
+        """Let the alias lead a share of the batches to another version."""
+        self.controls.weights[version] = float(share)
+
+    def oldest(self, *seconds: str) -> None:
+        """Let the oldest message have had these ages, a minute apart."""
+        self.controls.ages = [*map(float, seconds)]
 
     def fails(self, operation: str, *faults: str) -> None:
         """Let the next calls of an operation of SQS, SNS or DynamoDB meet faults.
@@ -135,11 +166,9 @@ class Stage:
         number, chain = int(last.get("number", 0)), last.get("chain", "")
         self._harness.give(request, number + 1, chain)
 
-    def item(self, *fields: str) -> None:
-        """Put an item past the worker; a field whose value is digits is a number."""
-        pairs = dict(field.split("=", 1) for field in fields)
-        values = {n: int(v) if v.isdecimal() else v for n, v in pairs.items()}
-        self._harness.write(serialized(values))
+    def item(self, fields: str) -> None:
+        """Put an item past the worker, of either table, by its fields in JSON."""
+        self._harness.write(serialized(json.loads(fields, parse_float=Decimal)))
 
     def loses(self, project_id: str, number: str) -> None:
         """Lose a ticket."""
@@ -156,14 +185,14 @@ class Stage:
         if match := _SHORT.fullmatch(body):
             body = json.dumps(ticket_fields(*match.groups(), title="t"))
         pairs = (one.partition("=") for one in attributes)
-        self._harness.services.queues["dead"].send(
+        self.services.queues["dead"].send(
             _unescaped(body),
             {name: text_attribute(_unescaped(text)) for name, _, text in pairs},
         )
 
     def holds(self, *ids: str) -> None:
         """Let another consumer hold dead letters for an hour."""
-        services = self._harness.services
+        services = self.services
         for message_id in ids:
             until = services.scheduler.now + 3600
             services.queues["dead"].messages[message_id].visible_at = until
@@ -177,21 +206,21 @@ class Stage:
     def queues(self) -> Iterator[str]:
         """Show what lies on the source queue and in the dead-letter queue."""
         for name in ("source", "dead"):
-            for message in self._harness.services.queues[name].messages.values():
+            for message in self.services.queues[name].messages.values():
                 yield f"{name}: {message.body}"
 
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items."""
-        for item in self._harness.services.tables.items("tickets"):
+        for item in self.services.tables.items("tickets"):
             yield json.dumps(plain(item), default=str, ensure_ascii=False)
 
     def published(self) -> Iterator[str]:
         """Show the events that were published."""
-        for entry in self._harness.services.sns.entries:
+        for entry in self.services.sns.entries:
             yield entry["Message"]
 
     def _last(self, project_id: str) -> dict[str, Any]:
-        items = map(plain, self._harness.services.tables.items("tickets"))
+        items = map(plain, self.services.tables.items("tickets"))
         own = [item for item in items if item["project_id"] == project_id]
         return max(own, key=lambda item: item["number"], default={})
 
@@ -206,13 +235,13 @@ class Stage:
         return send_and_number
 
     def _number(self) -> None:
-        services = self._harness.services
+        services = self.services
         store = DynamoDBTicketStore(services.dynamodb, "tickets", "keys")
         worker = Worker(
             Allocator(store, 3, 10.0),
-            SNSPublisher(services.sns, self._outputs["AssignmentsTopicArn"]),
+            SNSPublisher(services.sns, self.controls.outputs["AssignmentsTopicArn"]),
             SQSDeadLetters(services.sqs, "dead"),
-            source=self._outputs["EventSource"],
+            source=self.controls.outputs["EventSource"],
         )
         queue = services.queues["source"]
         while records := [record_of(message) for message in queue.receive(10)]:
@@ -220,12 +249,6 @@ class Stage:
             for result in report.results:
                 if not isinstance(result, Retry):
                     queue.messages.pop(result.record.message_id, None)
-
-
-def _pairs(kind: str, values: dict[str, str]) -> list[dict[str, str]]:
-    return [
-        {f"{kind}Key": name, f"{kind}Value": value} for name, value in values.items()
-    ]
 
 
 def _unescaped(text: str) -> str:

@@ -67,7 +67,9 @@ class Questions:
                 raise
             does = "does not answer" if service in self.silent else "refuses"
             why = visible(str(explained(error)), _REFUSAL_WIDTH)
-            self.refused.append(f"unknown, because {service} {does}: {why}")
+            line = f"unknown, because {service} {does}: {why}"
+            if line not in self.refused:
+                self.refused.append(line)
             return None
 
 

@@ -1,0 +1,161 @@
+"""What AWS answers about a stack where the laboratory has no model of a service."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final
+
+from botocore.validate import validate_parameters
+
+from tests.support.builders import CALLER
+from tests.support.canned_aws import aws_client, unreachable
+
+SINCE: Final = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
+ALARM_TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:alarms"
+ALIAS: Final = "arn:aws:lambda:eu-west-1:123456789012:function:worker:live"
+MAPPING: Final = "2d5043e3-c152-4a31-b849-784dabf650b4"
+GONE: Final = "ResourceNotFoundException"
+
+
+def alarm(state: str = "OK", reason: str = "", **members: Any) -> dict[str, Any]:
+    """Return an alarm that notifies."""
+    return {
+        "StateValue": state,
+        "StateReason": reason,
+        "StateUpdatedTimestamp": SINCE,
+        "ActionsEnabled": True,
+        "AlarmActions": [ALARM_TOPIC],
+    } | members
+
+
+@dataclass
+class Controls:
+    """Answers of CloudFormation, CloudWatch, Lambda and STS; all is well by default."""
+
+    outputs: dict[str, str]
+    parameters: dict[str, str]
+    name: str = "numbers"
+    alarms: dict[str, dict[str, Any] | None] = field(
+        default_factory=lambda: {"WorkerErrorsAlarm": alarm()}
+    )
+    """By their names in the template; None for one that somebody has deleted."""
+    removed: set[str] = field(default_factory=set)
+    """The names of those that an update has removed from the stack."""
+    mapping: str | None = "Enabled"
+    """The mapping's state; none if the stack has no mapping."""
+    leads_to: str = ALIAS
+    alias: str | None = "7"
+    """The alias's version; none if somebody has deleted it."""
+    weights: dict[str, float] = field(default_factory=dict)
+    has_alarm_topic: bool = False
+    ages: list[float] = field(default_factory=lambda: [0.0])
+    """Of the oldest message, in the last minutes."""
+    errors: dict[str, str] = field(default_factory=dict)
+    """The code of an operation's error."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """By service, modelled ones too: the code with which it refuses everything."""
+    silent: set[str] = field(default_factory=set)
+    """Services, modelled ones too, to which no connection can be made."""
+    calls: list[str] = field(default_factory=list)
+    _clients: dict[str, Any] = field(default_factory=dict)
+    """They are costly."""
+
+    def client(self, service: str, modelled: Any) -> Any:
+        """Return a service's client, whose calls are answered here or by the model."""
+        if service in self.silent:
+            return unreachable(aws_client(service))
+        if modelled is not None and service not in self.refused:
+            modelled.meta = _meta(service)
+            return modelled
+        if service not in self._clients:
+            self._clients[service] = aws_client(service)
+            events = self._clients[service].meta.events
+            events.register("before-call", self._answer)
+        return self._clients[service]
+
+    def _answer(self, model: Any, **_: Any) -> Any:
+        service = model.service_model.service_name
+        self.calls.append(f"{service}:{model.name}")
+        code = self.refused.get(service) or self.errors.get(model.name)
+        answer = None if code else getattr(self, f"_{model.name}")()
+        if answer is None:
+            answer = {"Error": {"Code": code or GONE, "Message": "No."}}
+            return SimpleNamespace(status_code=400), answer
+        validate_parameters(answer, model.output_shape)
+        return SimpleNamespace(status_code=200), answer
+
+    def _DescribeStacks(self) -> dict[str, Any]:  # noqa: N802 - as AWS has it.
+        stack = {
+            "StackName": self.name,
+            "CreationTime": SINCE,
+            "StackStatus": "UPDATE_COMPLETE",
+            "Outputs": _pairs("Output", self.outputs),
+            "Parameters": _pairs("Parameter", self.parameters),
+        }
+        return {"Stacks": [stack]}
+
+    def _ListStackResources(self) -> dict[str, Any]:  # noqa: N802
+        resources = [
+            {
+                "LogicalResourceId": logical_id,
+                "PhysicalResourceId": name,
+                "ResourceType": f"AWS::{kind}",
+                "LastUpdatedTimestamp": SINCE,
+                "ResourceStatus": "DELETE_COMPLETE"
+                if logical_id in self.removed
+                else "CREATE_COMPLETE",
+            }
+            for logical_id, kind, name in self._created()
+        ]
+        return {"StackResourceSummaries": resources}
+
+    def _created(self) -> Iterator[tuple[str, str, str]]:
+        if self.mapping:
+            yield "CreateTicketMapping", "Lambda::EventSourceMapping", MAPPING
+        yield "WorkerAlias", "Lambda::Alias", ALIAS
+        yield "Assignments", "SNS::Topic", self.outputs["AssignmentsTopicArn"]
+        if self.has_alarm_topic:
+            yield "AlarmTopic", "SNS::Topic", ALARM_TOPIC
+        for name in self.alarms:
+            yield name, "CloudWatch::Alarm", f"own-{name}"
+
+    def _DescribeAlarms(self) -> dict[str, Any]:  # noqa: N802
+        there = [
+            one | {"AlarmName": f"own-{name}"}
+            for name, one in self.alarms.items()
+            if one and name not in self.removed
+        ]
+        return {"MetricAlarms": there}
+
+    def _GetMetricStatistics(self) -> dict[str, Any]:  # noqa: N802
+        points = [
+            {"Timestamp": SINCE + place * timedelta(minutes=1), "Maximum": age}
+            for place, age in enumerate(self.ages)
+        ]
+        return {"Datapoints": points[::-1]}
+
+    def _GetEventSourceMapping(self) -> Mapping[str, Any] | None:  # noqa: N802
+        if self.mapping == GONE:
+            return None
+        return {"State": self.mapping, "FunctionArn": self.leads_to}
+
+    def _GetAlias(self) -> Mapping[str, Any] | None:  # noqa: N802
+        routing = {"AdditionalVersionWeights": self.weights}
+        answer = {"AliasArn": ALIAS, "FunctionVersion": self.alias}
+        return answer | {"RoutingConfig": routing} if self.alias else None
+
+    def _GetCallerIdentity(self) -> dict[str, Any]:  # noqa: N802
+        return {"Arn": CALLER, "Account": "123456789012"}
+
+
+@cache
+def _meta(service: str) -> Any:
+    return aws_client(service).meta
+
+
+def _pairs(kind: str, values: Mapping[str, str]) -> list[dict[str, str]]:
+    return [
+        {f"{kind}Key": name, f"{kind}Value": value} for name, value in values.items()
+    ]
