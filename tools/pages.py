@@ -1,7 +1,8 @@
 """Writes the parts of pages, and of the verifier, that have a source.
 
 A part stands between two markers, `<!-- generated: NAME -->` and `<!-- /generated -->`,
-in Python within comments. The rest of such a file is written by hand.
+in Python within comments; an approved transcript between `<!-- transcript: FILE: TITLE
+-->` and `<!-- /transcript -->`. The rest of such a file is written by hand.
 The laboratory, which draws the diagram, reads the written schemas; so they come first.
 """
 
@@ -29,10 +30,14 @@ PAGES: Final = (
     *("docs/producing.md", "docs/consuming.md", "docs/operations.md"),
     *("docs/evidence.md", "docs/examples/verify.py", "docs/proof.md"),
     *("docs/rights.md", "SECURITY.md"),
+    *("docs/on-call.md",),
 )
 
 _PART: Final = re.compile(
     "(<!-- generated: ([a-z]+) -->).*?((?:# )?<!-- /generated -->)", re.DOTALL
+)
+_TRANSCRIPT: Final = re.compile(
+    "(<!-- transcript: ([a-z-]+): ([^>]+) -->).*?(<!-- /transcript -->)", re.DOTALL
 )
 _FIELDS: Final = CreateTicket.model_fields
 _REQUEST: Final = CreateTicket(project_id="P", idempotency_key="k", title="t")
@@ -51,9 +56,22 @@ _CHARACTERS: Final = {
 
 def pages() -> dict[str, str]:
     """Return the text of every file with such a part, by its path."""
+    found = {path: (ROOT / path).read_text("utf-8") for path in PAGES}
     return {
-        path: _PART.sub(_written, (ROOT / path).read_text("utf-8")) for path in PAGES
+        path: _TRANSCRIPT.sub(_shown, _PART.sub(_written, text))
+        for path, text in found.items()
     }
+
+
+def _shown(found: re.Match[str]) -> str:
+    """Return what a terminal shows in an approved transcript, named by its title."""
+    start, name, title, end = found.groups()
+    path = ROOT / f"tests/transcripts/{name}.txt"
+    _, rest = f"\n{path.read_text('utf-8')}".split(f"\n# {title}\n")
+    lines = rest.partition("\n# ")[0].rstrip().splitlines()
+    seen = [line for line in lines if line[:2] in {"$ ", "  ", "! ", ""}]
+    shown = [line if line.startswith("$ ") else line[2:] for line in seen]
+    return "\n".join([start, "```text", *shown, "```", end])
 
 
 def _written(found: re.Match[str]) -> str:

@@ -55,8 +55,10 @@ def test_parts_of_the_pages_are_between_markers() -> None:
     found = pages.pages()
 
     for path, text in found.items():
-        starts = text.count("<!-- generated: ")
-        assert starts == text.count("<!-- /generated -->") > 0, path
+        kinds = ("generated", "transcript")
+        starts = [text.count(f"<!-- {kind}: ") for kind in kinds]
+        assert starts == [text.count(f"<!-- /{kind} -->") for kind in kinds], path
+        assert sum(starts) > 0, path
     assert all(f"generated: {name} " in str(found) for name in pages.PARTS)
 
 
