@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from simulation.aws.errors import ServiceError
 from simulation.aws.latency import Latency
+from simulation.checks.history import History
 from simulation.engine.choices import Choices
-from simulation.history import History
-from simulation.producers import Sending, request
-from simulation.scenario import Scenario
-from simulation.world import World
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.scenario import Scenario
+from simulation.world.world import World
 
 # Slow transactions, so that they meet.
 SCENARIO: Final = Scenario(

@@ -17,7 +17,6 @@ from aws_lambda_powertools.utilities.idempotency import (
 
 from simulation.aws.lambda_service import Handler
 from simulation.aws.tables import KEYS
-from simulation.execution_environment import SHIPPED, ExecutionEnvironment
 from simulation.known_bad.samples import (
     NOT_THERE,
     RecordByRecord,
@@ -26,6 +25,7 @@ from simulation.known_bad.samples import (
     textbook,
     ticket_put,
 )
+from simulation.world.execution_environment import SHIPPED, ExecutionEnvironment
 from ticket_numbering.contract.messages import CreateTicket
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulation.aws.faults import Fault
 from simulation.aws.tables import TICKETS
-from simulation.history import History
+from simulation.checks.history import History
 
 
 @dataclass(frozen=True, kw_only=True)

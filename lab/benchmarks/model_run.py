@@ -26,7 +26,7 @@ from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import Clock, ExecutionEnvironment, quiet
+from simulation.world.execution_environment import Clock, ExecutionEnvironment, quiet
 
 REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.execution_environment import SHIPPED
 from simulation.exploration.configurations import (
     CONFIGURATIONS,
     Findings,
@@ -20,7 +19,8 @@ from simulation.known_bad.algorithms import (
     KNOWN_BAD,
 )
 from simulation.play import Totals, play, play_on_all_cores
-from simulation.world import Outcome
+from simulation.world.execution_environment import SHIPPED
+from simulation.world.world import Outcome
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console()

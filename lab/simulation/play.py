@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Self
 
+from simulation.checks.violations import Violation
 from simulation.engine.choices import Choices
-from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.known_bad.algorithms import ALGORITHMS
-from simulation.random_scenarios import random_scenario
-from simulation.violations import Violation
-from simulation.world import Outcome, World
+from simulation.scenarios.random_scenarios import random_scenario
+from simulation.world.execution_environment import SHIPPED, Algorithm
+from simulation.world.world import Outcome, World
 
 SEEDS_AT_A_TIME: Final = 50
 

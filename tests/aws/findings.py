@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 from induction.axioms import AXIOMS
 from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.chains import Chains
-from simulation.monitor import Monitor
-from simulation.violations import Violation
+from simulation.checks.chains import Chains
+from simulation.checks.monitor import Monitor
+from simulation.checks.violations import Violation
 from tests.aws.contention import Contention, Reader
 from tests.aws.meter import Cancelled
 from tests.aws.tables import Items, empty, place_of

@@ -7,9 +7,9 @@ import pytest
 
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
-from simulation.producers import Sending, request
-from simulation.scenario import Scenario
-from simulation.world import Outcome, World
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.scenario import Scenario
+from simulation.world.world import Outcome, World
 
 SEEDS: Final = range(1, 16)
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from simulation.aws.items import plain
 from simulation.aws.tables import TICKETS
 from simulation.engine.choices import Choices
-from simulation.random_scenarios import random_scenario
-from simulation.world import World
+from simulation.scenarios.random_scenarios import random_scenario
+from simulation.world.world import World
 from tests.support.evidence import verifier
 from tests.support.seeded_world import SeededWorld
 

@@ -14,7 +14,7 @@ from simulation.exploration.configurations import (
 )
 from simulation.exploration.search import ExhaustiveChoices, explore
 from simulation.exploration.walks import walk
-from simulation.world import World
+from simulation.world.world import World
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from typing import Final
 import pytest
 
 from simulation.aws.messages import reason_of
+from simulation.checks.refusals import check_order
+from simulation.checks.violations import Violation
 from simulation.engine.choices import Choices
-from simulation.producers import Sending, request
-from simulation.random_scenarios import FIFO_BATCH, random_scenario
-from simulation.refusals import check_order
-from simulation.scenario import Scenario
-from simulation.violations import Violation
-from simulation.world import Outcome, World
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.random_scenarios import FIFO_BATCH, random_scenario
+from simulation.scenarios.scenario import Scenario
+from simulation.world.world import Outcome, World
 from tests.simulation.test_costs import calm_day
 
 HISTORIES: Final = range(1, 76)

@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from simulation.aws.tables import PAST
-from simulation.execution_environment import Algorithm
 from simulation.known_bad.algorithms import (
     ALGORITHMS,
     CORRECT_BUT_COSTLY,
@@ -16,6 +15,7 @@ from simulation.known_bad.algorithms import (
     STALE_READS,
 )
 from simulation.play import play, play_all
+from simulation.world.execution_environment import Algorithm
 from tests.support.markdown_commands import ROOT
 
 SEEDS: Final = 75

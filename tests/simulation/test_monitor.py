@@ -17,18 +17,18 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
-from simulation.chains import Chains
+from simulation.checks.chains import Chains
+from simulation.checks.fates import Fates
+from simulation.checks.refusals import Refusals
+from simulation.checks.violations import Check, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process, Task
-from simulation.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.fates import Fates
 from simulation.known_bad.algorithms import KNOWN_BAD
-from simulation.producers import Sending, request
-from simulation.refusals import Refusals
-from simulation.scenario import Scenario
-from simulation.violations import Check, Violation
-from simulation.world import World
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import Algorithm, ExecutionEnvironment
+from simulation.world.world import World
 from tests.simulation.test_seeding import OPERATORS
 from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_ticket
 from tests.support.seeded_monitor import SeededMonitor

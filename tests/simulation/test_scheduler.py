@@ -13,8 +13,8 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Future, Process
 from simulation.play import play
-from simulation.random_scenarios import random_scenario
-from simulation.world import World
+from simulation.scenarios.random_scenarios import random_scenario
+from simulation.world.world import World
 
 
 @pytest.fixture

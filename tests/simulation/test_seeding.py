@@ -18,14 +18,14 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.lambda_service import Handler
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
+from simulation.checks.violations import Check, Violation
 from simulation.engine.choices import Choices, one_of
-from simulation.execution_environment import SHIPPED, Algorithm, ExecutionEnvironment
 from simulation.known_bad.adapters import Announcing
 from simulation.known_bad.algorithms import ALGORITHMS
-from simulation.producers import Sending, request
-from simulation.random_scenarios import LATENCIES, random_scenario
-from simulation.scenario import Scenario
-from simulation.violations import Check, Violation
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.random_scenarios import LATENCIES, random_scenario
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import Algorithm, ExecutionEnvironment
 from tests.support.builders import SALT
 from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
@@ -105,7 +105,7 @@ def rivals_scenario(choices: Choices) -> Scenario:
 
 def play(
     seeds: range,
-    algorithm: Algorithm = SHIPPED,
+    algorithm: Algorithm = ALGORITHMS["shipped"],
     wrapper: Wrapper = lambda client: client,
     draw: Callable[[Choices], Scenario] | None = None,
 ) -> Played:

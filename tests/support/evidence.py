@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from simulation.chains import VERIFIER as FUNCTIONS
+from simulation.checks.chains import VERIFIER as FUNCTIONS
 from tests.support.builders import SALT
 from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.chain import commitment_of

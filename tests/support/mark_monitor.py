@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.chains import VERIFIER
-from simulation.monitor import REPEATED_FIELDS, Monitor
-from simulation.requests import IDENTITY, RequestId
-from simulation.violations import Check, broken
+from simulation.checks.chains import VERIFIER
+from simulation.checks.monitor import REPEATED_FIELDS, Monitor
+from simulation.checks.violations import Check, broken
+from simulation.scenarios.requests import IDENTITY, RequestId
 
 VOIDED: Final = "voided"
 ERASED: Final = "erased"

@@ -24,10 +24,10 @@ from simulation.aws.network import Network, Request
 from simulation.aws.queues import Queue
 from simulation.aws.tables import KEYS, SCHEMA, TICKETS, Tables
 from simulation.aws.topics import Topic
+from simulation.checks.history import History
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from simulation.history import History
 from tests.support.canned_aws import aws_client
 from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from simulation.requests import SCHEMA, validator
+from simulation.scenarios.requests import SCHEMA, validator
 
 Values = st.SearchStrategy[Any]
 

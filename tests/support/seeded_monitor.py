@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.violations import Check, broken
+from simulation.checks.violations import Check, broken
 from tests.support.mark_monitor import MarkMonitor
 from ticketctl.sequences.seeding import Seeded
 

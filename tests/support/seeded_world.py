@@ -12,13 +12,13 @@ from botocore.parsers import ResponseParserError
 from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
 from simulation.aws.tables import KEYS, TICKETS
+from simulation.checks.history import OUTSIDE, caller
+from simulation.checks.violations import Check, broken
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
-from simulation.execution_environment import SHIPPED, Algorithm
-from simulation.history import OUTSIDE, caller
-from simulation.scenario import Scenario
-from simulation.violations import Check, broken
-from simulation.world import Outcome, World
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import SHIPPED, Algorithm
+from simulation.world.world import Outcome, World
 from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from simulation.aws.latency import Latency
+from simulation.checks.violations import Violation
 from simulation.engine.tasks import FOREVER
-from simulation.execution_environment import SHIPPED, Algorithm
 from simulation.exploration.search import (
     ExhaustiveChoices,
     Exploration,
@@ -20,10 +20,10 @@ from simulation.known_bad.algorithms import (
     REPLAY_LEFT_TO_THE_HOLDER,
 )
 from simulation.play import all_cores
-from simulation.producers import Sending, request
-from simulation.scenario import Scenario
-from simulation.violations import Violation
-from simulation.world import World
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import SHIPPED, Algorithm
+from simulation.world.world import World
 
 WALKS: Final = 300
 """Random walks that check the graph of each configuration."""

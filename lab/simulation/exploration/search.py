@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Final
 
 from simulation.engine.choices import Choices, Thing
-from simulation.world import Outcome, World
+from simulation.world.world import Outcome, World
 
 Node = int
 END: Final[Node] = 0

@@ -17,7 +17,7 @@ from simulation.exploration.search import (
     Node,
     digest,
 )
-from simulation.world import World
+from simulation.world.world import World
 
 
 class Comparison:

@@ -9,8 +9,8 @@ from simulation.aws.clients import AlteredClient, with_puts
 from simulation.aws.lambda_service import Handler
 from simulation.aws.network import Request
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.execution_environment import ExecutionEnvironment
-from simulation.monitor import FULL
+from simulation.checks.monitor import FULL
+from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters

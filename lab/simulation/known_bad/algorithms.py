@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from simulation.execution_environment import (
+from simulation.checks.violations import Check
+from simulation.known_bad import adapters, allocation, chains, samples, workers
+from simulation.world.execution_environment import (
     SHIPPED,
     Algorithm,
     ExecutionEnvironment,
 )
-from simulation.known_bad import adapters, allocation, chains, samples, workers
-from simulation.violations import Check
 
 
 def _with(name: str, breaks: Check | None = None, **parts: Any) -> Algorithm:

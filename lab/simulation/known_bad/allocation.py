@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from simulation.aws.lambda_service import Handler
-from simulation.execution_environment import ExecutionEnvironment
 from simulation.known_bad.adapters import Announcing
+from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block

@@ -9,7 +9,7 @@ from simulation.aws.clients import with_puts
 from simulation.aws.lambda_service import Handler
 from simulation.aws.network import Request
 from simulation.aws.tables import TICKETS
-from simulation.execution_environment import ExecutionEnvironment
+from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from simulation.aws.messages import MILLISECONDS
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.execution_environment import SETTINGS, ExecutionEnvironment
+from simulation.world.execution_environment import SETTINGS, ExecutionEnvironment
 from ticket_numbering.adapters.aws_errors import code_of
 from ticket_numbering.adapters.dynamodb_store import serialized
 from ticket_numbering.contract.dynamodb_items import ticket_item

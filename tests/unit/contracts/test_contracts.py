@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from simulation.requests import validator
+from simulation.scenarios.requests import validator
 from tests.support.builders import (
     SOURCE,
     announcement,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation import monitor, producers, requests
+from simulation.checks import monitor
+from simulation.scenarios import producers, requests
 from tests.support.builders import ticket_fields
 from tests.support.fuzzing import BODIES, BODY_LIMIT, LARGE_BODIES, sized
 from tests.support.sample_messages import SAMPLES, refused
@@ -63,8 +64,7 @@ def test_laboratory_reads_any_body_as_the_worker_does(body: str) -> None:
 @pytest.mark.parametrize("name", producers.VALUES)
 def test_laboratory_draws_values_that_make_another_request(name: str) -> None:
     """Else it sends no request with the field, and none that differs in it alone."""
-    default = requests.OPTIONAL.get(name)
-    drawn = producers.others(name, default)
+    drawn = producers.others(name, requests.OPTIONAL.get(name))
 
     assert len(drawn) > 1, f"{name} lacks examples in contract/messages.py"
     for value in drawn:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.requests import VERSION_1, validator
+from simulation.scenarios.requests import VERSION_1, validator
 from tests.support.ctl_process import Ctl
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from simulation import requests
 from simulation.aws.errors import ServiceError
 from simulation.aws.lambda_service import Context
+from simulation.scenarios import requests
 from tests.support.builders import SOURCE, sqs_event
 from tests.support.fakes import FakeTicketStore, FakeTime, answer_lost, held, unanswered
 from tests.support.fuzzing import (

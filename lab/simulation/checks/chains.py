@@ -17,12 +17,12 @@ from greenlet import getcurrent
 
 from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.history import actor
-from simulation.monitor import Monitor
-from simulation.violations import Check, broken
+from simulation.checks.history import actor
+from simulation.checks.monitor import Monitor
+from simulation.checks.violations import Check, broken
 
 VERIFIER: Final[Mapping[str, Any]] = runpy.run_path(
-    str(Path(__file__).parents[2] / "docs" / "examples" / "verify.py")
+    str(Path(__file__).parents[3] / "docs" / "examples" / "verify.py")
 )
 CHAIN_PROBLEM: Final = "its chain does not fit the ticket before it"
 DATE_PROBLEM: Final = "dated before the ticket before it"

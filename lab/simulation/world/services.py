@@ -9,10 +9,10 @@ from simulation.aws.network import Network
 from simulation.aws.queues import Queue
 from simulation.aws.tables import Tables
 from simulation.aws.topics import Topic
+from simulation.checks.history import History
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.history import History
-from simulation.scenario import Scenario
+from simulation.scenarios.scenario import Scenario
 
 
 class Services:

@@ -8,7 +8,7 @@ from typing import Final
 from simulation.aws.fault_plans import Outage
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.producers import Sending
+from simulation.scenarios.producers import Sending
 from ticket_numbering.allocation.sequence_cache import TTL
 from ticket_numbering.function.settings import Settings
 

@@ -11,7 +11,7 @@ from simulation.aws.faults import FAULTS_OF_AN_OUTAGE, Fault
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of
-from simulation.producers import (
+from simulation.scenarios.producers import (
     KEYS,
     MOST_PADDING,
     PROJECTS,
@@ -19,7 +19,7 @@ from simulation.producers import (
     Sending,
     request,
 )
-from simulation.scenario import SHIPPED_ATTEMPTS, Scenario
+from simulation.scenarios.scenario import SHIPPED_ATTEMPTS, Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
 
 FAIR_DAYS: Final = 0.1

@@ -7,14 +7,14 @@ from typing import Final
 from simulation.aws.clients import Client, with_puts
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.network import Request
-from simulation.execution_environment import (
+from simulation.checks.monitor import FOREIGN
+from simulation.world.execution_environment import (
     SHIPPED,
     Algorithm,
     Clock,
     ExecutionEnvironment,
 )
-from simulation.monitor import FOREIGN
-from simulation.services import Services
+from simulation.world.services import Services
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 

@@ -18,7 +18,7 @@ RequestId = tuple[str, str]
 """A project and an idempotency key."""
 Fields = dict[str, Any]
 
-SCHEMAS: Final = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMAS: Final = Path(__file__).parents[3] / "docs" / "schemas"
 SCHEMA: Final = json.loads((SCHEMAS / "create-ticket.schema.json").read_bytes())
 VERSION_1: Final = json.loads((SCHEMAS / "version-1.json").read_bytes())["fields"]
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = SCHEMA["properties"]

@@ -11,8 +11,8 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
-from simulation.requests import OPTIONAL, Request, RequestId, canonical, parse
-from simulation.violations import Check, broken
+from simulation.checks.violations import Check, broken
+from simulation.scenarios.requests import OPTIONAL, Request, RequestId, canonical, parse
 
 FOREIGN: Final = "of_the_next_version"
 ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})

@@ -10,9 +10,9 @@ from typing import Any, Final
 from simulation.aws.items import Address
 from simulation.aws.messages import Message
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.history import History, actor
-from simulation.monitor import Monitor
-from simulation.violations import Check, broken
+from simulation.checks.history import History, actor
+from simulation.checks.monitor import Monitor
+from simulation.checks.violations import Check, broken
 
 PUBLISH: Final = "publish_batch"
 

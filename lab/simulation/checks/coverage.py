@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from simulation.aws.faults import SERVICES, Fault
 from simulation.aws.lambda_service import FUNCTION_TIMEOUT_SECONDS
 from simulation.aws.tables import EXCEEDED, WITHHELD
-from simulation.chains import A_DAY
-from simulation.checks import Neighbours
-from simulation.deliveries import Deliveries
-from simulation.history import History
-from simulation.monitor import FOREIGN, FULL
-from simulation.requests import OPTIONAL, RequestId
-from simulation.scenario import Scenario
+from simulation.checks.chains import A_DAY
+from simulation.checks.deliveries import Deliveries
+from simulation.checks.history import History
+from simulation.checks.monitor import FOREIGN, FULL
+from simulation.checks.promises import Neighbours
+from simulation.scenarios.requests import OPTIONAL, RequestId
+from simulation.scenarios.scenario import Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
 
 LONG_KEY: Final = 100

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from simulation.history import History
-from simulation.monitor import Monitor
-from simulation.requests import RequestId
+from simulation.checks.history import History
+from simulation.checks.monitor import Monitor
+from simulation.scenarios.requests import RequestId
 
 FAR_APART_SECONDS: Final = 600.0
 

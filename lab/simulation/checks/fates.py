@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulation.aws.messages import Message, reason_of
-from simulation.monitor import FULL, Monitor
-from simulation.violations import Check, broken
+from simulation.checks.monitor import FULL, Monitor
+from simulation.checks.violations import Check, broken
 from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 SHOWN: Final = 120

@@ -14,9 +14,9 @@ from typing import Any, Final
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
 from simulation.aws.tables import KEYS, TICKETS
+from simulation.checks.violations import Check
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
-from simulation.violations import Check
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters

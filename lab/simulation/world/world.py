@@ -12,21 +12,21 @@ from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import HandlerError
 from simulation.aws.messages import reason_of
 from simulation.aws.tables import SCHEMA, TICKETS
-from simulation.chains import Chains
-from simulation.checks import Caps, Neighbours, check_costs, check_waits
-from simulation.coverage import Condition, conditions_of
+from simulation.checks.chains import Chains
+from simulation.checks.coverage import Condition, conditions_of
+from simulation.checks.fates import Fates
+from simulation.checks.history import OUTSIDE, History
+from simulation.checks.monitor import Monitor
+from simulation.checks.promises import Caps, Neighbours, check_costs, check_waits
+from simulation.checks.refusals import Refusals, check_order, check_poison_last
+from simulation.checks.violations import Check, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
-from simulation.execution_environment import SHIPPED, Algorithm, quiet
-from simulation.fates import Fates
-from simulation.history import OUTSIDE, History
-from simulation.monitor import Monitor
-from simulation.pollers import build_pollers
-from simulation.refusals import Refusals, check_order, check_poison_last
-from simulation.scenario import Scenario
-from simulation.services import Services
-from simulation.violations import Check, Violation
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import SHIPPED, Algorithm, quiet
+from simulation.world.pollers import build_pollers
+from simulation.world.services import Services
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simulation.aws.messages import Message, reason_of
-from simulation.history import History, actor, caller
-from simulation.monitor import FULL, Monitor
-from simulation.requests import Request, key_of
-from simulation.violations import Check, broken
+from simulation.checks.history import History, actor, caller
+from simulation.checks.monitor import FULL, Monitor
+from simulation.checks.violations import Check, broken
+from simulation.scenarios.requests import Request, key_of
 from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
 
 MISMATCH: Final = "IdempotencyMismatchError"

@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any, Final
 
 from simulation.engine.choices import Choices, one_of
-from simulation.requests import CAP, FIELDS, OPTIONAL, validator
+from simulation.scenarios.requests import CAP, FIELDS, OPTIONAL, validator
 
 POISON: Final = (
     "not JSON",

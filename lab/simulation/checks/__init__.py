@@ -1,0 +1,1 @@
+"""What a history must keep, what it broke, and the conditions that it met."""

@@ -1,0 +1,1 @@
+"""What a history begins with: its messages, workers, latencies and faults."""
