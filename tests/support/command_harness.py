@@ -7,14 +7,17 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from tests.support.builders import CALLER, SOURCE, block_of
+from simulation.aws.queues import Queue
+from tests.support.builders import CALLER, SOURCE, block_of, ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ended, exit_status
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import Item, block_items, ticket_item
+from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.retry import RetryPolicy
+from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.tickets import Import
 from ticketctl.sequences.seeding import Seed
@@ -42,12 +45,15 @@ class Harness:
 
     @property
     def outputs(self) -> Mapping[str, str]:
+        arn = "arn:aws:sqs:eu-west-1:123456789012"
         return {
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
             "AssignmentsTopicArn": self.topic,
             "CreateTicketQueueUrl": "source",
+            "CreateTicketQueueArn": f"{arn}:source",
             "DeadLetterQueueUrl": "dead",
+            "DeadLetterQueueArn": f"{arn}:dead",
             "EventSource": SOURCE,
             **self.limits,
         }
@@ -82,6 +88,11 @@ class Harness:
     def write(self, *items: Item) -> None:
         """Write items to their tables."""
         self.dynamodb.put(*items)
+
+    def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
+        """Write no more than the record of a key: its number, and for what."""
+        record = {"id": name, "number": number, "fingerprint": fingerprint}
+        self.write(serialized(record))
 
     def change_ticket(self, number: int, **fields: Any) -> None:
         self.write(serialized(self.tickets()[number] | fields))
@@ -119,8 +130,39 @@ class Harness:
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
         """Let something happen before the next calls of an operation."""
-        for client in (self.dynamodb, self.services.sns):
+        for client in (self.dynamodb, self.services.sns, self.services.sqs):
             client.before[operation] = [*acts]
+
+    @property
+    def dead(self) -> Queue:
+        return self.services.queues["dead"]
+
+    def bury(self, *dead_letters: DeadLetter) -> list[str]:
+        """Put dead letters into their queue; return the ids that SQS gives them."""
+        return [self.dead.send(one.body, one.attributes).id for one in dead_letters]
+
+    @property
+    def left(self) -> list[str]:
+        """The bodies of the dead letters."""
+        return [message.body for message in self.dead.messages.values()]
+
+    @property
+    def sent(self) -> list[str]:
+        """The bodies on the create-ticket queue, in the order of their arrival."""
+        return [message.body for message in self.services.queues["source"].arrived]
+
+    @property
+    def hidden(self) -> list[str]:
+        """The ids of the dead letters that a consumer holds."""
+        now = self.services.scheduler.now
+        messages = self.dead.messages.items()
+        return [one for one, message in messages if message.visible_at > now]
+
+    def hold(self, *starts: str, seconds: float = 3600.0) -> None:
+        """Let another consumer hold dead letters whose ids begin so."""
+        for message_id, message in self.dead.messages.items():
+            if message_id.startswith(starts):
+                message.visible_at = self.services.scheduler.now + seconds
 
     def file(self, *tickets: int | dict[str, Any]) -> str:
         """Write a file of tickets; a number alone is a ticket of the project."""
@@ -143,6 +185,20 @@ def without_sleep(
 ) -> RetryPolicy:
     """Return a policy that waits for nobody."""
     return RetryPolicy(attempts, sleep=sleep)
+
+
+def dead_letter(
+    project_id: str = "PROJ", body: str = "", **attributes: str
+) -> DeadLetter:
+    return DeadLetter(
+        "00000001-0000-4000-8000-000000000000",
+        body or json.dumps(ticket_fields(project_id)),
+        {name: text_attribute(value) for name, value in attributes.items()},
+    )
+
+
+def dead_letters(count_of: int) -> list[DeadLetter]:
+    return [dead_letter() for _ in range(count_of)]
 
 
 def line(number: Any = 42, **fields: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The stage of a transcript: a stack on the laboratory's model, and steps on it."""
 
+import base64
 import json
 import re
 import time
@@ -62,8 +63,11 @@ class Stage:
         modelled: Any = getattr(self.services, service, None)
         client = self.controls.client(service, modelled)
         if service == "sqs" and self._has_worker:
-            send = self._sent(modelled.send_message_batch)
-            return AlteredClient(client, send_message_batch=send)
+            return AlteredClient(
+                client,
+                send_message=self._sent(modelled.send_message),
+                send_message_batch=self._sent(modelled.send_message_batch),
+            )
         return client
 
     # Steps.
@@ -181,21 +185,22 @@ class Stage:
         self._harness.dynamodb.delete_item(TableName="keys", Key=where)
 
     def dead(self, body: str, *attributes: str) -> None:
-        """Put a dead letter; `PROJECT/key` is the body of a short request."""
+        """Put a dead letter; `PROJECT/key` is the body of a short request.
+
+        `name=text` is an attribute, `name:=base64` a binary one. A terminal shows
+        `dead-001` of the id `dead-001-0000`.
+        """
         if match := _SHORT.fullmatch(body):
             body = json.dumps(ticket_fields(*match.groups(), title="t"))
-        pairs = (one.partition("=") for one in attributes)
-        self.services.queues["dead"].send(
-            _unescaped(body),
-            {name: text_attribute(_unescaped(text)) for name, _, text in pairs},
-        )
+        queue = self._harness.dead
+        message = queue.send(_unescaped(body), dict(map(_attribute, attributes)))
+        del queue.messages[message.id]
+        message.id = f"dead-{len(queue.arrived):03}-0000"
+        queue.messages[message.id] = message
 
-    def holds(self, *ids: str) -> None:
+    def holds(self, *starts: str) -> None:
         """Let another consumer hold dead letters for an hour."""
-        services = self.services
-        for message_id in ids:
-            until = services.scheduler.now + 3600
-            services.queues["dead"].messages[message_id].visible_at = until
+        self._harness.hold(*starts)
 
     def worker(self) -> None:
         """Let the worker number whatever is sent from now on."""
@@ -207,7 +212,9 @@ class Stage:
         """Show what lies on the source queue and in the dead-letter queue."""
         for name in ("source", "dead"):
             for message in self.services.queues[name].messages.values():
-                yield f"{name}: {message.body}"
+                attributes = message.attributes.items()
+                texts = [f" {one}={it.get('StringValue')}" for one, it in attributes]
+                yield f"{name}: {message.body}{''.join(texts)}"
 
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items."""
@@ -249,6 +256,14 @@ class Stage:
             for result in report.results:
                 if not isinstance(result, Retry):
                     queue.messages.pop(result.record.message_id, None)
+
+
+def _attribute(text: str) -> tuple[str, dict[str, Any]]:
+    name, _, value = text.partition("=")
+    if name.endswith(":"):
+        binary = base64.b64decode(value)
+        return name[:-1], {"DataType": "Binary", "BinaryValue": binary}
+    return name, text_attribute(_unescaped(value))
 
 
 def _unescaped(text: str) -> str:
