@@ -31,7 +31,12 @@ for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
 botocore.session.create_loader = cache(botocore.session.create_loader)
 
 # Each call of the command line builds all commands, which takes longer than most work.
-typer.main.get_command = cache(typer.main.get_command)
+# Tests add some of their own.
+_build = typer.main.get_command
+_built = cache(lambda application, *_commands: _build(application))
+typer.main.get_command = lambda typer_instance: _built(
+    typer_instance, *typer_instance.registered_commands
+)
 
 
 # Most tests make many objects and few cycles, which Python looks for every 700 objects.

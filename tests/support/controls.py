@@ -65,7 +65,9 @@ class Controls:
     def client(self, service: str, modelled: Any) -> Any:
         """Return a service's client, whose calls are answered here or by the model."""
         if service in self.silent:
-            return unreachable(aws_client(service))
+            silent = unreachable(aws_client(service))
+            silent.meta.events.register_first("before-call", self._note)
+            return silent
         if modelled is not None and service not in self.refused:
             modelled.meta = _meta(service)
             return modelled
@@ -75,9 +77,12 @@ class Controls:
             events.register("before-call", self._answer)
         return self._clients[service]
 
+    def _note(self, model: Any, **_: Any) -> None:
+        self.calls.append(f"{model.service_model.service_name}:{model.name}")
+
     def _answer(self, model: Any, **_: Any) -> Any:
+        self._note(model)
         service = model.service_model.service_name
-        self.calls.append(f"{service}:{model.name}")
         code = self.refused.get(service) or self.errors.get(model.name)
         answer = None if code else getattr(self, f"_{model.name}")()
         if answer is None:

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from simulation.aws.faults import Fault
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from tests.support.builders import create_ticket, plenty, ticket_fields
 from tests.support.command_harness import Harness
-from tests.support.controls import ALARM_TOPIC, ALIAS, Controls, alarm
+from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, Controls, alarm
 from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
@@ -112,7 +113,8 @@ class Stage:
         Further arguments are `off`, `notifies-nobody`, or the reason of its state; a
         state of `MISSING` is that of a deleted alarm.
         """
-        members: dict[str, Any] = {}
+        later = len(self.controls.alarms) * timedelta(minutes=1)
+        members: dict[str, Any] = {"StateUpdatedTimestamp": SINCE + later}
         for word in more:
             match word:
                 case "off":

@@ -116,6 +116,8 @@ class TestNoAnswer:
         stage.silent(*UNKNOWN)
 
         assert len(status_of(stack)["problems"]) == 3
+        services = [call.partition(":")[0] for call in stage.controls.calls]
+        assert services.count("sqs") == 1
 
     def test_rest_is_shown_when_a_service_throttles(self, stage: Stage) -> None:
         stage.controls.errors["GetAlias"] = "ThrottlingException"
