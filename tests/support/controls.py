@@ -66,7 +66,7 @@ class Controls:
         """Return a service's client, whose calls are answered here or by the model."""
         if service in self.silent:
             silent = unreachable(aws_client(service))
-            silent.meta.events.register_first("before-call", self._note)
+            silent.meta.events.register("provide-client-params", self._note)
             return silent
         if modelled is not None and service not in self.refused:
             modelled.meta = _meta(service)
