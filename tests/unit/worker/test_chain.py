@@ -51,7 +51,12 @@ class TestForm:
         expected = urlsafe_b64encode(sha256(array)).decode().rstrip("=")
 
         assert chain_of(**COVERED) == f"v1:{expected}"
-        assert valid_chain(chain_of(**COVERED))
+
+    def test_chain_of_any_version_is_valid_and_nothing_else(self) -> None:
+        for chain in (chain_of(**COVERED), "v12:a_-", "v1:" + "a" * 86):
+            assert valid_chain(chain) == chain
+        for other in ("chain", "v1:" + "a" * 87, chain_of(**COVERED) + "\n", None, 1):
+            assert valid_chain(other) == ""
 
     def test_commitment_is_the_digest_of_salt_and_fingerprint(self) -> None:
         array = json.dumps([SALT, "v1:abc"], separators=(",", ":"))
