@@ -371,36 +371,27 @@ class TestBounds:
 
         assert errors[0] is not errors[1]
 
-    @pytest.mark.parametrize("cached", [True, False])
-    def test_allocate_tries_nothing_when_time_is_below_the_reserve(
-        self, environment: Environment, *, cached: bool
+    @pytest.mark.parametrize(
+        ("left", "cached", "calls"),
+        [(9.9, False, []), (9.9, True, []), (10.5, False, ["head"])],
+        ids=["too-late", "too-late-with-a-cached-number", "used-up-by-the-read"],
+    )
+    def test_allocate_starts_no_call_when_time_is_below_the_reserve(
+        self, environment: Environment, left: float, calls: list[str], *, cached: bool
     ) -> None:
-        """No call is made whose answer the invocation may not live to see."""
+        """The invocation may not live to see the answer."""
         if cached:
             environment.allocate([create_ticket()])
         environment.store.calls.clear()
-        environment.time.left = 9.9
-
+        environment.time.left = left
+        environment.store.on_read = lambda: environment.time.sleep(8.0)
         request = create_ticket()
 
         answer = environment.allocate([request]).answer_to(request)
 
-        assert environment.store.calls == []
+        assert environment.store.calls == calls
         assert isinstance(answer, NotAttemptedError)
         assert str(answer) == "the invocation's time ran out"
-
-    def test_allocate_writes_nothing_when_the_read_used_up_the_time(
-        self, environment: Environment
-    ) -> None:
-        environment.time.left = 10.5
-        environment.store.on_read = lambda: environment.time.sleep(8.0)
-
-        request = create_ticket()
-
-        answer = environment.allocate([request]).answer_to(request)
-
-        assert environment.store.calls == ["head"]
-        assert isinstance(answer, NotAttemptedError)
 
     @pytest.mark.parametrize("error", [StoreRefusedError, DamagedSequenceError])
     def test_allocate_ends_when_only_an_operator_can_help(

@@ -65,9 +65,6 @@ def queue(request: pytest.FixtureRequest) -> Queue:
     return Queue(getattr(request, "param", QUEUE))
 
 
-on_fifo_queue = pytest.mark.parametrize("queue", [f"{QUEUE}.fifo"], indirect=True)
-
-
 def reason_attributes(
     record: SQSRecord, error: Exception = NOT_JSON
 ) -> dict[str, dict[str, str]]:
@@ -148,31 +145,36 @@ class TestEntries:
         assert queue.entries[0]["MessageBody"] == ""
         assert set(queue.attributes()) == OURS - {"SentTimestamp"}
 
-    @pytest.mark.parametrize("fifo", [{}, {"sequence_number": "1"}], ids=str)
-    def test_send_keeps_the_group_and_no_identity_when_the_queue_is_standard(
-        self, queue: Queue, fifo: dict[str, str]
-    ) -> None:
-        """A standard queue refuses a deduplication id, also from a FIFO source."""
-        queue.send(queue_record("x", group_id="PROJ", **fifo))
-
-        assert queue.entries[0]["MessageGroupId"] == "PROJ"
-        assert "MessageDeduplicationId" not in queue.entries[0]
-
-    @on_fifo_queue
+    @pytest.mark.parametrize(
+        ("queue", "has_identity"),
+        [(QUEUE, False), (f"{QUEUE}.fifo", True)],
+        indirect=["queue"],
+    )
     def test_send_identifies_a_dead_letter_by_its_message_when_the_queue_is_fifo(
-        self, queue: Queue
+        self, queue: Queue, *, has_identity: bool
     ) -> None:
-        """Sent again it is dropped; another message of the same body is not."""
-        grouped = [fifo_record("x") for _ in range(2)]
+        """Sent again it is dropped; another message of the same body is not.
+
+        A standard queue refuses a deduplication id, also from a FIFO source.
+        """
+        grouped = [
+            *(fifo_record("x") for _ in range(2)),
+            queue_record("x", group_id="P"),
+        ]
         by_hand = queue_record("x")
 
         queue.send(*grouped, by_hand)
 
-        expected = [*(("PROJ", record.message_id) for record in grouped)]
-        expected.append((by_hand.message_id, by_hand.message_id))
-        assert expected == [
-            (entry["MessageGroupId"], entry["MessageDeduplicationId"])
+        found = [
+            (entry.get("MessageGroupId"), entry.get("MessageDeduplicationId"))
             for entry in queue.entries
+        ]
+        assert found == [
+            *(
+                (one.group_id, one.message_id if has_identity else None)
+                for one in grouped
+            ),
+            (by_hand.message_id,) * 2 if has_identity else (None, None),
         ]
 
 
@@ -201,16 +203,25 @@ class TestOwnAttributes:
     def test_send_never_has_more_than_ten_attributes(
         self, queue: Queue, own: int, kept: int
     ) -> None:
-        queue.send(with_attributes(own))
+        """Those of a dead letter that comes back give way to the latest reason."""
+        old = {name: delivered("old") for name in OURS}
 
-        assert set(queue.attributes()) >= OURS
-        assert (
-            len(queue.attributes()) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
-        )
+        queue.send(with_attributes(own, **old))
 
-    def test_send_keeps_type_and_value_of_own_attributes(self, queue: Queue) -> None:
+        attributes = queue.attributes()
+        assert attributes.keys() >= OURS
+        assert text_attribute("old") not in attributes.values()
+        assert len(attributes) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
+
+    def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
+        self, queue: Queue
+    ) -> None:
+        """An event made by hand may hold what SQS never delivers."""
         blob = bytes(range(256))
-        own = {
+        own: dict[str, Any] = {
+            "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
+            "no-value": {"stringValue": None, "dataType": "String"},
+            "no-type": {"stringValue": "x", "dataType": None},
             "text": delivered("Caf\u00e9"),
             "number": delivered("42.50", "Number.amount"),
             "blob": {
@@ -219,41 +230,13 @@ class TestOwnAttributes:
             },
         }
 
-        queue.send(with_attributes(0, **own))
-
+        assert queue.send(with_attributes(0, **own)) == {}
         attributes = queue.attributes()
-        assert {name: attributes[name] for name in own} == {
+        assert {name: attributes[name] for name in attributes.keys() - OURS} == {
             "text": text_attribute("Caf\u00e9"),
             "number": {"DataType": "Number.amount", "StringValue": "42.50"},
             "blob": {"DataType": "Binary.png", "BinaryValue": blob},
         }
-
-    def test_send_tells_the_latest_reason_when_a_dead_letter_comes_back(
-        self, queue: Queue
-    ) -> None:
-        old = {name: delivered("old") for name in OURS}
-
-        queue.send(with_attributes(6, **old))
-
-        assert len(queue.attributes()) == MAX_MESSAGE_ATTRIBUTES
-        assert text_attribute("old") not in queue.attributes().values()
-
-    @pytest.mark.parametrize(
-        "odd",
-        cases(
-            {
-                "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
-                "no-value": {"stringValue": None, "dataType": "String"},
-                "no-type": {"stringValue": "x", "dataType": None},
-            }
-        ),
-    )
-    def test_send_leaves_an_attribute_out_when_it_is_malformed(
-        self, queue: Queue, odd: dict[str, Any]
-    ) -> None:
-        """An event made by hand may hold characters that SQS never delivers."""
-        assert queue.send(with_attributes(2, odd=odd)) == {}
-        assert set(queue.attributes()) == OURS | {"name-0", "name-1"}
 
 
 class TestRoom:
