@@ -211,26 +211,11 @@ class TestHead:
         self, item: Item, head: Head
     ) -> None:
         """Whatever another program wrote there, it fails no request."""
-        store, dynamodb = store_of(item)
+        store, dynamodb = store_of(ticket_id("PROJ", 1), item)
 
         assert store.head("PROJ") == head
-        assert dynamodb.requests["query"] == [
-            {
-                "TableName": "tickets",
-                "KeyConditionExpression": "project_id = :project",
-                "ExpressionAttributeValues": {":project": {"S": "PROJ"}},
-                "ProjectionExpression": "#number, #assigned_at, #chain, #origin",
-                "ExpressionAttributeNames": {
-                    "#number": "number",
-                    "#assigned_at": "assigned_at",
-                    "#chain": "chain",
-                    "#origin": "origin",
-                },
-                "ScanIndexForward": False,
-                "Limit": 1,
-                "ConsistentRead": True,
-            }
-        ]
+        [request] = dynamodb.requests["query"]
+        assert (request["Limit"], request["ConsistentRead"]) == (1, True)
 
 
 class TestRecorded:
@@ -277,7 +262,7 @@ class TestTransactionalRead:
     """Records are read for certain in a transaction."""
 
     def test_transactional_read_leaves_out_keys_without_a_record_only(self) -> None:
-        store, dynamodb = store_of(SOUND, damaged_record({"number": None}))
+        store, _ = store_of(SOUND, damaged_record({"number": None}))
         keys = [RequestKey("PROJ", name) for name in ("none", "order-8", "order-7")]
 
         found = store.read_keys_in_transaction(keys)
@@ -285,11 +270,6 @@ class TestTransactionalRead:
         assert found.keys() == {*keys[1:]}
         assert found[keys[1]] == ASSIGNMENT
         assert_is_damaged(found[keys[2]])
-        gets = [
-            {"Get": {"TableName": "keys", "Key": {"id": {"S": f"PROJ#{key}"}}}}
-            for _, key in keys
-        ]
-        assert dynamodb.requests["transact_get_items"] == [{"TransactItems": gets}]
 
     @pytest.mark.parametrize(
         ("reply", "error"),
