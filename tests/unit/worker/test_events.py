@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,43 +22,38 @@ from tools import events
 FILES = sorted(events.DIRECTORY.iterdir())
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The outcome of an event on empty tables."""
+Outcome = tuple[dict[str, list[int]], tuple[type[PoisonMessageError], str] | None]
+"""The numbers on empty tables; the dead letter's error, and the field it names."""
 
-    numbers: Mapping[str, list[int]] = field(default_factory=dict)
-    dead_letter: tuple[type[PoisonMessageError], str] | None = None
-    """The dead letter's error, and the field that its reason names."""
-
-
-def invalid(name: str) -> Expected:
-    """Expect a dead letter and no number."""
-    return Expected(dead_letter=(InvalidMessageError, name))
-
-
-EXPECTED = {
-    "create-ticket.json": Expected({"PROJ": [1]}),
-    "redelivery.json": Expected({"PROJ": [1]}),
-    "batch.json": Expected({"WEB": [1, 2, 3, 4], "API": [1, 2, 3], "DOCS": [1, 2]}),
-    "poison-reused-key.json": Expected(
-        {"PROJ": [1]}, (IdempotencyMismatchError, "idempotency_key")
+INVALID = {
+    "not-json": "body",
+    "not-an-object": "body",
+    "byte-order-mark": "body",
+    "deep-nesting": "body",
+    "missing-field": "title",
+    "unknown-field": "no_such_field",
+    "wrong-type": "title",
+    "empty-title": "title",
+    "too-long-title": "title",
+    "lone-surrogate": "title",
+    "duplicate-name": "title",
+    "bad-project-id": "project_id",
+    "nul-character": "description",
+    "not-a-number": "attributes.weight",
+    "huge-integer": "attributes.weight",
+}
+EXPECTED: dict[str, Outcome] = {
+    "create-ticket.json": ({"PROJ": [1]}, None),
+    "redelivery.json": ({"PROJ": [1]}, None),
+    "batch.json": ({"WEB": [1, 2, 3, 4], "API": [1, 2, 3], "DOCS": [1, 2]}, None),
+    "poison-reused-key.json": (
+        {"PROJ": [1]},
+        (IdempotencyMismatchError, "idempotency_key"),
     ),
-    "poison-too-large.json": Expected(dead_letter=(TicketTooLargeError, "body")),
-    "poison-not-json.json": invalid("body"),
-    "poison-not-an-object.json": invalid("body"),
-    "poison-byte-order-mark.json": invalid("body"),
-    "poison-deep-nesting.json": invalid("body"),
-    "poison-missing-field.json": invalid("title"),
-    "poison-unknown-field.json": invalid("no_such_field"),
-    "poison-wrong-type.json": invalid("title"),
-    "poison-empty-title.json": invalid("title"),
-    "poison-too-long-title.json": invalid("title"),
-    "poison-lone-surrogate.json": invalid("title"),
-    "poison-duplicate-name.json": invalid("title"),
-    "poison-bad-project-id.json": invalid("project_id"),
-    "poison-nul-character.json": invalid("description"),
-    "poison-not-a-number.json": invalid("attributes.weight"),
-    "poison-huge-integer.json": invalid("attributes.weight"),
+    "poison-too-large.json": ({}, (TicketTooLargeError, "body")),
+} | {
+    f"poison-{name}.json": ({}, (InvalidMessageError, INVALID[name]))
+    for name in INVALID
 }
 
 
@@ -96,21 +89,20 @@ class TestEveryFile:
     def test_event_gets_its_numbers_or_is_dead_lettered(
         self, function: Function, path: Path
     ) -> None:
-        expected = EXPECTED[path.name]
+        numbers, poison = EXPECTED[path.name]
         last = read(path.name)["Records"][-1]
 
         response = function(path.name)
 
-        numbers = expected.numbers
         keys = {f"{project}-{n}" for project in numbers for n in numbers[project]}
         assert response == {"batchItemFailures": []}
         assert function.numbers() == numbers
         announced = {one for one in function.publisher.ids if "refused/" not in one}
         assert announced == keys
-        assert len(function.dead_letters.sent) == bool(expected.dead_letter)
+        assert len(function.dead_letters.sent) == bool(poison)
         for dead_letter in function.dead_letters.sent:
             name = str(dead_letter.error).partition(": ")[0]
-            assert (type(dead_letter.error), name) == expected.dead_letter
+            assert (type(dead_letter.error), name) == poison
             assert dead_letter.record.message_id == last["messageId"]
             assert dead_letter.record.body == last["body"]
 

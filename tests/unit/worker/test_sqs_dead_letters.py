@@ -39,12 +39,6 @@ class Queue:
         self.sqs = ModelServices().sqs
         self.dead_letters = SQSDeadLetters(self.sqs, url)
 
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Entries of all calls."""
-        entries: list[dict[str, Any]] = self.sqs.entries
-        return entries
-
     def send(
         self, *records: SQSRecord, error: InvalidMessageError = NOT_JSON
     ) -> dict[str, DeadLetterError]:
@@ -54,9 +48,8 @@ class Queue:
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of the only entry."""
-        [entry] = self.entries
-        attributes: dict[str, Any] = entry["MessageAttributes"]
-        return attributes
+        [entry] = self.sqs.entries
+        return {**entry["MessageAttributes"]}
 
 
 @pytest.fixture
@@ -123,7 +116,7 @@ class TestEntries:
         assert queue.dead_letters.send([DeadLetter(record, error)], plenty) == {}
         [call] = queue.sqs.requests["send_message_batch"]
         assert call["QueueUrl"] == QUEUE
-        assert queue.entries == [
+        assert queue.sqs.entries == [
             {
                 "Id": "0",
                 "MessageBody": body,
@@ -142,7 +135,7 @@ class TestEntries:
         """SQS refuses an empty body; the redrive policy moves the message."""
         queue.send(SQSRecord("message-1", None))
 
-        assert queue.entries[0]["MessageBody"] == ""
+        assert queue.sqs.entries[0]["MessageBody"] == ""
         assert set(queue.attributes()) == OURS - {"SentTimestamp"}
 
     @pytest.mark.parametrize(
@@ -167,7 +160,7 @@ class TestEntries:
 
         found = [
             (entry.get("MessageGroupId"), entry.get("MessageDeduplicationId"))
-            for entry in queue.entries
+            for entry in queue.sqs.entries
         ]
         assert found == [
             *(
@@ -322,5 +315,5 @@ class TestFailures:
             [DeadLetter(record, NOT_JSON)], lambda: hanging_call
         )
 
-        assert queue.entries == []
+        assert queue.sqs.entries == []
         assert "time ran out" in str(failures[record.message_id])
