@@ -305,6 +305,7 @@ class TestAnnouncedAtLeastOnce:
 
         assert found[49:] == ["PROJ-50", *[ZeroDivisionError] * 10, "OTHER-1"]
         assert len(system.publisher.ids) == 51
+        assert len(system.store.blocks) == 3
 
     def test_records_come_back_with_their_key_when_their_announcement_fails(
         self, system: System
