@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from tests.support.builders import plenty
 from tests.support.canned_aws import client_error
@@ -174,6 +174,12 @@ RUNS = {
         [lose("a"), refuse(ReadTimeoutError(endpoint_url=ENDPOINT))],
         {0: MISSING} | dict.fromkeys([1, 2, 3], "ReadTimeoutError"),
         ["a", "b"],
+    ),
+    "unreachable": (
+        small(1),
+        [refuse(EndpointConnectionError(endpoint_url=ENDPOINT))],
+        {0: "EndpointConnectionError"},
+        ["a"],
     ),
 }
 
