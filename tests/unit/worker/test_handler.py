@@ -2,9 +2,9 @@
 
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from tests.support.builders import (
     sqs_record,
     ticket_fields,
 )
-from tests.support.fakes import FakePublisher, Fault, cancelled, held
+from tests.support.fakes import Fault, cancelled, held
 from tests.support.sample_messages import FULL
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.store import Reason, Slot
@@ -32,7 +32,6 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
-from ticket_numbering.worker.ports import Publisher
 from ticket_numbering.worker.results import (
     Assigned,
     Poison,
@@ -111,18 +110,6 @@ class Function(WorkerOnFakes):
         return [line for line in lines if line]
 
 
-@dataclass(frozen=True)
-class CannedWorker:
-    """Reports these results for any batch."""
-
-    canned: Sequence[Result]
-    publisher: Publisher = field(default_factory=FakePublisher)
-
-    def handle(self, *_: Any) -> BatchReport:
-        """Report; see `Worker`."""
-        return BatchReport(self.canned)
-
-
 @pytest.fixture
 def function(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -172,7 +159,7 @@ class TestResponse:
         self, results: list[Result], *, is_named: bool
     ) -> None:
         """A bug in the worker must not delete a message."""
-        worker: Any = CannedWorker(results)
+        worker: Any = SimpleNamespace(handle=lambda *_: BatchReport(results))
 
         response = build_handler(worker)(sqs_event(RAW_RECORD, RAW_RECORD), Context())
 
