@@ -210,29 +210,35 @@ class FakeTicketStore:
 
 
 @dataclass
-class FakePublisher:
-    """Remembers the announcements; refuses the ids in `refused`."""
+class FakeService:
+    """Remembers its calls; refuses the ids in `refused`."""
+
+    refused: set[str] = field(default_factory=set)
+    calls: list[tuple[float, list[str]]] = field(default_factory=list)
+    """The time left, and the ids, of each call."""
+    bug: Exception | None = None
+
+    def _call(self, ids: list[str], time_left: TimeLeft) -> set[str]:
+        """Note a call; return the ids that are refused."""
+        self.calls.append((time_left(), ids))
+        if self.bug:
+            raise self.bug
+        return self.refused.intersection(ids)
+
+
+@dataclass
+class FakePublisher(FakeService):
+    """Remembers the announcements."""
 
     announced: list[Envelope] = field(default_factory=list)
-    refused: set[str] = field(default_factory=set)
-    calls: int = 0
-    bug: Exception | None = None
 
     def publish(
         self, announcements: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish; see `Publisher`."""
-        time_left()
-        self.calls += 1
-        if self.bug:
-            raise self.bug
-        ids = {announcement.event.id for announcement in announcements}
-        self.announced += [
-            announcement
-            for announcement in announcements
-            if announcement.event.id not in self.refused
-        ]
-        return {name: AnnouncementError("refused") for name in ids & self.refused}
+        refused = self._call([one.event.id for one in announcements], time_left)
+        self.announced += [one for one in announcements if one.event.id not in refused]
+        return {name: AnnouncementError("refused") for name in refused}
 
     @property
     def ids(self) -> list[str]:
@@ -246,34 +252,20 @@ class FakePublisher:
 
 
 @dataclass
-class FakeDeadLetters:
-    """Remembers the dead letters; refuses the ids in `refused`."""
+class FakeDeadLetters(FakeService):
+    """Remembers the dead letters."""
 
     sent: list[DeadLetter] = field(default_factory=list)
-    refused: set[str] = field(default_factory=set)
-    calls: int = 0
-    bug: Exception | None = None
 
     def send(
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
-        time_left()
-        self.calls += 1
-        if self.bug:
-            raise self.bug
-        ids = {letter.record.message_id for letter in dead_letters}
+        refused = self._call([one.record.message_id for one in dead_letters], time_left)
         self.sent += [
-            letter
-            for letter in dead_letters
-            if letter.record.message_id not in self.refused
+            one for one in dead_letters if one.record.message_id not in refused
         ]
-        return {name: DeadLetterError("refused") for name in ids & self.refused}
-
-    @property
-    def bodies(self) -> list[str | None]:
-        """Bodies in the order sent."""
-        return [letter.record.body for letter in self.sent]
+        return {name: DeadLetterError("refused") for name in refused}
 
     @property
     def reasons(self) -> list[str]:

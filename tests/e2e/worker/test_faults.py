@@ -104,11 +104,3 @@ def test_failures_are_those_that_the_worker_expects(run: Run) -> None:
 
     failures = {line.get("error_type") for line in run.outcomes}
     assert failures <= {None, *(error.__name__ for error in expected)}
-
-
-def test_calls_are_fewer_than_three_a_delivery(run: Run) -> None:
-    """With every retry: what the textbook's loop needs where nothing fails.
-
-    How often a message is delivered depends on the machine.
-    """
-    assert run.proxy.calls.total() < 3 * len(run.outcomes)

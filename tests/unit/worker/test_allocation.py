@@ -371,36 +371,27 @@ class TestBounds:
 
         assert errors[0] is not errors[1]
 
-    @pytest.mark.parametrize("cached", [True, False])
-    def test_allocate_tries_nothing_when_time_is_below_the_reserve(
-        self, environment: Environment, *, cached: bool
+    @pytest.mark.parametrize(
+        ("left", "cached", "calls"),
+        [(9.9, False, []), (9.9, True, []), (10.5, False, ["head"])],
+        ids=["too-late", "too-late-with-a-cached-number", "used-up-by-the-read"],
+    )
+    def test_allocate_starts_no_call_when_time_is_below_the_reserve(
+        self, environment: Environment, left: float, calls: list[str], *, cached: bool
     ) -> None:
-        """No call is made whose answer the invocation may not live to see."""
+        """The invocation may not live to see the answer."""
         if cached:
             environment.allocate([create_ticket()])
         environment.store.calls.clear()
-        environment.time.left = 9.9
-
+        environment.time.left = left
+        environment.store.on_read = lambda: environment.time.sleep(8.0)
         request = create_ticket()
 
         answer = environment.allocate([request]).answer_to(request)
 
-        assert environment.store.calls == []
+        assert environment.store.calls == calls
         assert isinstance(answer, NotAttemptedError)
         assert str(answer) == "the invocation's time ran out"
-
-    def test_allocate_writes_nothing_when_the_read_used_up_the_time(
-        self, environment: Environment
-    ) -> None:
-        environment.time.left = 10.5
-        environment.store.on_read = lambda: environment.time.sleep(8.0)
-
-        request = create_ticket()
-
-        answer = environment.allocate([request]).answer_to(request)
-
-        assert environment.store.calls == ["head"]
-        assert isinstance(answer, NotAttemptedError)
 
     @pytest.mark.parametrize("error", [StoreRefusedError, DamagedSequenceError])
     def test_allocate_ends_when_only_an_operator_can_help(
@@ -480,44 +471,33 @@ class TestCachedNumber:
 
         assert environment.firsts == [1, 3, 53, 54]
         assert environment.reads == 1
-
-    def test_allocate_reads_again_when_the_number_is_too_old(
-        self, environment: Environment
-    ) -> None:
-        environment.allocate(create_tickets(1))
-
         environment.allocate(create_tickets(1), after=TOO_LATE)
-
         assert environment.reads == 2
 
     @pytest.mark.parametrize(
-        ("faults", "next_number"),
+        "fault",
         cases(
             {
-                "unknown": (lambda _: [unanswered], 3),
-                "committed-unseen": (lambda s: [answer_lost(s)], 4),
-                "held": (lambda _: [held], 3),
-                "throttled": (lambda _: [THROTTLED], 3),
-                "taken": (lambda _: [cancelled(TAKEN)], 3),
-                "invalid": (lambda _: [everywhere(ticket=Reason.INVALID)], 3),
-                "refused": (
-                    lambda _: [lambda _: BlockRefused("ValidationException")],
-                    3,
-                ),
+                "unknown": unanswered,
+                "held": held,
+                "throttled": THROTTLED,
+                "taken": cancelled(TAKEN),
+                "invalid": everywhere(ticket=Reason.INVALID),
+                "refused": lambda _: BlockRefused("ValidationException"),
             }
         ),
     )
     def test_nothing_is_cached_when_a_block_was_only_tried(
-        self, environment: Environment, faults: Faults, next_number: int
+        self, environment: Environment, fault: Fault
     ) -> None:
         """Its last number may never be committed: to build on it leaves a gap."""
         environment.max_attempts = 1
         environment.store.fill(2)
-        environment.allocate(create_tickets(1), *faults(environment.store))
+        environment.allocate(create_tickets(1), fault)
 
         environment.allocate(create_tickets(1))
 
-        assert (environment.reads, environment.firsts) == (2, [3, next_number])
+        assert (environment.reads, environment.firsts) == (2, [3, 3])
 
 
 MINE = create_ticket(idempotency_key="mine", title="Mine")
@@ -642,18 +622,21 @@ class TestRefusedTicket:
         assert allocation.answer_to(replay) == recorded
         assert [block.requests for block in environment.store.blocks[1:]] == [[other]]
 
-    def test_rival_is_numbered_when_the_first_ticket_of_its_key_is_too_large(
-        self, environment: Environment
+    @pytest.mark.parametrize("in_order", [True, False])
+    def test_rival_and_others_are_numbered_when_the_first_ticket_of_a_key_is_too_large(
+        self, environment: Environment, *, in_order: bool
     ) -> None:
+        """Poison never gets a number, so none overtakes it."""
         bad = _of_item_size(MAX_ITEM_BYTES + 1)
         rival = create_ticket(idempotency_key=bad.idempotency_key)
+        requests = [bad, rival, create_ticket()]
 
         allocation = environment.allocate(
-            [bad, rival, create_ticket()], *[_refusal(bad, named=True)] * 9
+            requests, *[_refusal(bad, named=True)] * 9, in_order=in_order
         )
 
         assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
-        assert environment.store.tickets["PROJ"][1] is rival
+        assert environment.store.keys_in_order() == keys(requests[1:])
 
     @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
     @pytest.mark.parametrize("size", [2_000, MAX_ITEM_BYTES])
@@ -695,19 +678,6 @@ class TestRefusedTicket:
         for request in (*behind, rival):
             assert type(allocation.answer_to(request)) is NotAttemptedError
         assert environment.store.keys_in_order()[1:] == [first.idempotency_key]
-
-    def test_tickets_behind_poison_are_numbered_when_the_order_counts(
-        self, environment: Environment
-    ) -> None:
-        """Poison never gets a number, so none overtakes it."""
-        bad, good = _of_item_size(MAX_ITEM_BYTES + 1), create_ticket()
-
-        allocation = environment.allocate(
-            [bad, good], *[_refusal(bad, named=True)] * 9, in_order=True
-        )
-
-        assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
-        assert numbers(allocation) == [1]
 
     def test_allocate_halves_blocks_until_the_offender_is_gone(
         self, environment: Environment

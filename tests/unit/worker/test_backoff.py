@@ -23,11 +23,6 @@ FAILURE = StoreUnavailableError("failure")
 THROTTLING = StoreThrottledError("throttling")
 
 
-def full() -> Backoff:
-    """Return a backoff of as many projects as it may hold."""
-    return Backoff({f"P{number}": 1.0 for number in range(MAX_PROJECTS)})
-
-
 @pytest.mark.parametrize("error", [CONTENTION, FAILURE, THROTTLING], ids=str)
 def test_delay_grows_with_each_failure_until_the_longest(error: TransientError) -> None:
     backoff = Backoff()
@@ -70,19 +65,12 @@ def test_delay_decays_when_another_project_clears_all_meanwhile() -> None:
     assert 0.5 < backoff.delay("PROJ") < 1.0
 
 
-def test_delays_are_kept_when_the_projects_are_just_as_many_as_may_be() -> None:
-    backoff = full()
-    del backoff.delays["P0"]
-
-    backoff.grow("P0", CONTENTION)
-    backoff.grow("P0", CONTENTION)
-
-    assert len(backoff.delays) == MAX_PROJECTS
-
-
 def test_delays_start_again_when_there_is_a_project_too_many() -> None:
-    backoff = full()
+    backoff = Backoff({f"P{number}": 1.0 for number in range(MAX_PROJECTS - 1)})
 
+    for _ in range(2):
+        backoff.grow("the last one", CONTENTION)
+        assert len(backoff.delays) == MAX_PROJECTS
     backoff.grow("one too many", CONTENTION)
 
     assert list(backoff.delays) == ["one too many"]

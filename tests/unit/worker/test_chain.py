@@ -51,18 +51,17 @@ class TestForm:
         expected = urlsafe_b64encode(sha256(array)).decode().rstrip("=")
 
         assert chain_of(**COVERED) == f"v1:{expected}"
-        assert valid_chain(chain_of(**COVERED))
+
+    def test_chain_of_any_version_is_valid_and_nothing_else(self) -> None:
+        for chain in (chain_of(**COVERED), "v12:a_-", "v1:" + "a" * 86):
+            assert valid_chain(chain) == chain
+        for other in ("chain", "v1:" + "a" * 87, chain_of(**COVERED) + "\n", None, 1):
+            assert valid_chain(other) == ""
 
     def test_commitment_is_the_digest_of_salt_and_fingerprint(self) -> None:
         array = json.dumps([SALT, "v1:abc"], separators=(",", ":"))
 
         assert commitment_of(SALT, "v1:abc") == sha256(array).hex()
-
-    @pytest.mark.parametrize("name", COVERED)
-    def test_chain_changes_with_each_field(self, name: str) -> None:
-        other = COVERED[name] * 2
-
-        assert chain_of(**COVERED | {name: other}) != chain_of(**COVERED)
 
     def test_salt_is_128_random_bits(self) -> None:
         salts = {new_salt() for _ in range(100)}

@@ -13,7 +13,7 @@ from tests.support.builders import (
     create_ticket,
     ticket_fields,
 )
-from tests.support.cases import cases
+from tests.support.cases import cases, plain_id
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
 from ticket_numbering.contract.dynamodb_items import ERASED, ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
@@ -114,21 +114,6 @@ class TestAccepted:
 class TestRefused:
     """Every other body is poison, with exactly one clear reason."""
 
-    @pytest.mark.parametrize("field", ["project_id", "idempotency_key", "title"])
-    def test_parse_refuses_a_missing_field(self, field: str) -> None:
-        fields = ticket_fields()
-        del fields[field]
-
-        assert refusal(json.dumps(fields)) == f"{field}: Field required"
-
-    @pytest.mark.parametrize(
-        "name", ["titel", "Title", "number", "fingerprint", "model_config", "a.b"]
-    )
-    def test_parse_refuses_an_unknown_field(self, name: str) -> None:
-        reason = refusal(body(**{name: SECRET}))
-
-        assert reason == f"{name}: Extra inputs are not permitted"
-
     def test_parse_refuses_unknown_fields_and_attributes_of_odd_names(self) -> None:
         for name in ODD_NAMES:
             reason = refusal(body(**{name: SECRET}))
@@ -138,20 +123,31 @@ class TestRefused:
             assert ";" not in reason + inner
             assert inner.startswith("attributes.")
 
-    @pytest.mark.parametrize("title", [" ", "a\nb"], ids=["blank", "two-lines"])
-    def test_parse_says_what_a_title_must_be(self, title: str) -> None:
-        assert refusal(body(title=title)) == "title: must be one line that is not blank"
+    @pytest.mark.parametrize(
+        ("fields", "reason"),
+        [
+            ({"title": " "}, "title: must be one line that is not blank"),
+            ({"title": "a\nb"}, "title: must be one line that is not blank"),
+            ({"description": "a\x0bb"}, "description: character U+000B is not allowed"),
+            *(
+                ({name: SECRET}, f"{name}: Extra inputs are not permitted")
+                for name in ("titel", "Title", "number", "model_config", "a.b")
+            ),
+            # There is no field to name.
+            ({"\ud800": SECRET}, "body: Input should be a valid string, unable to"),
+        ],
+        ids=plain_id,
+    )
+    def test_parse_says_what_is_wrong(
+        self, fields: dict[str, Any], reason: str
+    ) -> None:
+        assert refusal(body(**fields)).startswith(reason)
 
-    def test_parse_names_the_character_that_is_not_allowed(self) -> None:
-        reason = "description: character U+000B is not allowed"
+    @pytest.mark.parametrize("field", REQUIRED)
+    def test_parse_refuses_a_missing_field(self, field: str) -> None:
+        fields = {name: REQUIRED[name] for name in REQUIRED if name != field}
 
-        assert refusal(body(description="a\x0bb")) == reason
-
-    def test_parse_names_the_body_when_a_name_is_no_text(self) -> None:
-        """There is no field to name, so the reason names the body."""
-        reason = refusal(body(**{"\ud800": SECRET}))
-
-        assert reason.startswith("body: Input should be a valid string")
+        assert refusal(json.dumps(fields)) == f"{field}: Field required"
 
     @pytest.mark.parametrize("field", FULL)
     def test_parse_refuses_a_field_of_the_wrong_type(self, field: str) -> None:
@@ -193,15 +189,6 @@ class TestRefused:
             "project_id: Field required; idempotency_key: Field required; "
             "title: Field required; and 20000 more"
         )
-
-    def test_parse_keeps_the_reason_short_when_every_name_is_odd_and_endless(
-        self,
-    ) -> None:
-        odd = {letter + "\x00" * 5_000: "" for letter in "abcd"}
-
-        reason = refusal(json.dumps(ticket_fields() | odd, ensure_ascii=False))
-
-        assert reason.endswith("; and 1 more")
 
     @pytest.mark.parametrize(
         ("fields", "field"),
@@ -253,18 +240,9 @@ class TestKey:
     """Poison is announced under the key that it names, and under no other text."""
 
     def test_key_is_read_when_another_field_is_wrong(self) -> None:
-        request = ticket_fields()
+        wrong = body(project_id="PROJ", idempotency_key="k", title=17)
 
-        key = CreateTicket.key_of(body(**request | {"title": 17}))
-
-        assert key == (request["project_id"], request["idempotency_key"])
-
-    @pytest.mark.parametrize("name", ["project_id", "idempotency_key"])
-    @pytest.mark.parametrize("value", [None, 17, "", "\n"])
-    def test_no_key_is_read_when_a_part_of_it_is_wrong(
-        self, name: str, value: object
-    ) -> None:
-        assert CreateTicket.key_of(body(**{name: value})) is None
+        assert CreateTicket.key_of(wrong) == ("PROJ", "k")
 
     @pytest.mark.parametrize(
         "text",
@@ -272,8 +250,13 @@ class TestKey:
             *("{", "[]", json.dumps({"project_id": "PROJ", "title": "no key"})),
             body(project_id="not#valid"),
             '{"project_id": "A", "project_id": "B", "idempotency_key": "k"}',
+            *(
+                body(**{name: value})
+                for name in ("project_id", "idempotency_key")
+                for value in (None, 17, "", "\n")
+            ),
         ],
-        ids=["no JSON", "no object", "no key", "no project", "repeated name"],
+        ids=plain_id,
     )
     def test_no_key_is_read_when_the_body_names_none(self, text: str) -> None:
         assert CreateTicket.key_of(text) is None
@@ -291,13 +274,6 @@ class TestFingerprint:
         stored = ticket_item(request, assignment, salt)
 
         assert stored_fingerprint(stored) == request.fingerprint
-
-    def test_request_cannot_be_changed(self) -> None:
-        """Its fingerprint is computed once."""
-        request: Any = create_ticket()
-
-        with pytest.raises(ValidationError, match="frozen"):
-            request.title = "Another"
 
     @pytest.mark.parametrize(
         "text",
@@ -379,13 +355,14 @@ class TestAnnouncement:
         assert event.data.display == display
         assert event.id == event.subject == event.data.ticket_key == f"PROJ-{number}"
 
-    def test_event_and_its_data_cannot_be_changed(self) -> None:
-        event: Any = assigned_event()
-
-        with pytest.raises(ValidationError, match="frozen"):
-            event.id = "PROJ-2"
-        with pytest.raises(ValidationError, match="frozen"):
-            event.data.number = 2
+    @pytest.mark.parametrize(
+        "model", [create_ticket(), assigned_event(), assigned_event().data]
+    )
+    def test_request_and_event_cannot_be_changed(self, model: Any) -> None:
+        """A request's fingerprint is computed once."""
+        for name in type(model).model_fields:
+            with pytest.raises(ValidationError, match="frozen"):
+                setattr(model, name, None)
 
     @pytest.mark.parametrize("number", [0, -1])
     def test_event_refuses_a_number_below_one(self, number: int) -> None:

@@ -22,13 +22,8 @@ class Topic:
 
     def __init__(self, arn: str) -> None:
         self.services = ModelServices()
-        self.publisher = SNSPublisher(self.services.sns, arn)
-
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Entries of all calls."""
-        entries: list[dict[str, Any]] = self.services.sns.entries
-        return entries
+        self.sns = self.services.sns
+        self.publisher = SNSPublisher(self.sns, arn)
 
     def publish(self, *announcements: Envelope) -> dict[str, AnnouncementError]:
         """Publish with time to spare."""
@@ -51,7 +46,7 @@ def assigned(number: int = 1, *, replayed: bool = False, **fields: Any) -> Envel
 
 def deduplication_ids(topic: Topic) -> list[str]:
     """Return the ids by which a FIFO topic drops entries that it knows."""
-    return [entry["MessageDeduplicationId"] for entry in topic.entries]
+    return [entry["MessageDeduplicationId"] for entry in topic.sns.entries]
 
 
 class TestEntries:
@@ -69,9 +64,9 @@ class TestEntries:
             title="Caf\u00e9 \U0001f6aa",
         )
         assert topic.publish(announced) == {}
-        [call] = topic.services.sns.requests["publish_batch"]
+        [call] = topic.sns.requests["publish_batch"]
         assert call["TopicArn"] == TOPIC
-        assert topic.entries == [
+        assert topic.sns.entries == [
             {
                 "Id": "0",
                 "Message": announced.event.model_dump_json(exclude_none=True),
@@ -99,10 +94,10 @@ class TestEntries:
 
         topic.publish(*[assigned(10**20, **largest)] * 10)
 
-        assert len(topic.services.sns.batches) == 1
+        assert len(topic.sns.batches) == 1
         size = sum(
             len(entry["Message"].encode()) + attributes_size(entry["MessageAttributes"])
-            for entry in topic.entries
+            for entry in topic.sns.entries
         )
         assert size < MAX_PUBLISH_BYTES / 4
         assert MAX_PUBLISH_BYTES == 262_144
@@ -124,7 +119,7 @@ class TestEntries:
         failures = topic.publisher.publish([assigned()], lambda: 0.0)
 
         assert list(failures) == ["PROJ-1"]
-        assert topic.entries == []
+        assert topic.sns.entries == []
 
 
 @on_fifo_topic
@@ -141,7 +136,7 @@ class TestFifoTopic:
 
         assert deduplication_ids(topic)[:2] == ["PROJ-1", "PROJ-2"]
         assert len({*deduplication_ids(topic)}) == 4
-        assert len({entry["Message"] for entry in topic.entries}) == 2
+        assert len({entry["Message"] for entry in topic.sns.entries}) == 2
 
     def test_publish_keeps_to_what_sns_takes_when_the_event_id_is_longest(
         self, topic: Topic

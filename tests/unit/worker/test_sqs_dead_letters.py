@@ -39,12 +39,6 @@ class Queue:
         self.sqs = ModelServices().sqs
         self.dead_letters = SQSDeadLetters(self.sqs, url)
 
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """Entries of all calls."""
-        entries: list[dict[str, Any]] = self.sqs.entries
-        return entries
-
     def send(
         self, *records: SQSRecord, error: InvalidMessageError = NOT_JSON
     ) -> dict[str, DeadLetterError]:
@@ -54,18 +48,14 @@ class Queue:
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of the only entry."""
-        [entry] = self.entries
-        attributes: dict[str, Any] = entry["MessageAttributes"]
-        return attributes
+        [entry] = self.sqs.entries
+        return {**entry["MessageAttributes"]}
 
 
 @pytest.fixture
 def queue(request: pytest.FixtureRequest) -> Queue:
     """Return a queue."""
     return Queue(getattr(request, "param", QUEUE))
-
-
-on_fifo_queue = pytest.mark.parametrize("queue", [f"{QUEUE}.fifo"], indirect=True)
 
 
 def reason_attributes(
@@ -126,7 +116,7 @@ class TestEntries:
         assert queue.dead_letters.send([DeadLetter(record, error)], plenty) == {}
         [call] = queue.sqs.requests["send_message_batch"]
         assert call["QueueUrl"] == QUEUE
-        assert queue.entries == [
+        assert queue.sqs.entries == [
             {
                 "Id": "0",
                 "MessageBody": body,
@@ -145,34 +135,39 @@ class TestEntries:
         """SQS refuses an empty body; the redrive policy moves the message."""
         queue.send(SQSRecord("message-1", None))
 
-        assert queue.entries[0]["MessageBody"] == ""
+        assert queue.sqs.entries[0]["MessageBody"] == ""
         assert set(queue.attributes()) == OURS - {"SentTimestamp"}
 
-    @pytest.mark.parametrize("fifo", [{}, {"sequence_number": "1"}], ids=str)
-    def test_send_keeps_the_group_and_no_identity_when_the_queue_is_standard(
-        self, queue: Queue, fifo: dict[str, str]
-    ) -> None:
-        """A standard queue refuses a deduplication id, also from a FIFO source."""
-        queue.send(queue_record("x", group_id="PROJ", **fifo))
-
-        assert queue.entries[0]["MessageGroupId"] == "PROJ"
-        assert "MessageDeduplicationId" not in queue.entries[0]
-
-    @on_fifo_queue
+    @pytest.mark.parametrize(
+        ("queue", "has_identity"),
+        [(QUEUE, False), (f"{QUEUE}.fifo", True)],
+        indirect=["queue"],
+    )
     def test_send_identifies_a_dead_letter_by_its_message_when_the_queue_is_fifo(
-        self, queue: Queue
+        self, queue: Queue, *, has_identity: bool
     ) -> None:
-        """Sent again it is dropped; another message of the same body is not."""
-        grouped = [fifo_record("x") for _ in range(2)]
+        """Sent again it is dropped; another message of the same body is not.
+
+        A standard queue refuses a deduplication id, also from a FIFO source.
+        """
+        grouped = [
+            *(fifo_record("x") for _ in range(2)),
+            queue_record("x", group_id="P"),
+        ]
         by_hand = queue_record("x")
 
         queue.send(*grouped, by_hand)
 
-        expected = [*(("PROJ", record.message_id) for record in grouped)]
-        expected.append((by_hand.message_id, by_hand.message_id))
-        assert expected == [
-            (entry["MessageGroupId"], entry["MessageDeduplicationId"])
-            for entry in queue.entries
+        found = [
+            (entry.get("MessageGroupId"), entry.get("MessageDeduplicationId"))
+            for entry in queue.sqs.entries
+        ]
+        assert found == [
+            *(
+                (one.group_id, one.message_id if has_identity else None)
+                for one in grouped
+            ),
+            (by_hand.message_id,) * 2 if has_identity else (None, None),
         ]
 
 
@@ -201,16 +196,25 @@ class TestOwnAttributes:
     def test_send_never_has_more_than_ten_attributes(
         self, queue: Queue, own: int, kept: int
     ) -> None:
-        queue.send(with_attributes(own))
+        """Those of a dead letter that comes back give way to the latest reason."""
+        old = {name: delivered("old") for name in OURS}
 
-        assert set(queue.attributes()) >= OURS
-        assert (
-            len(queue.attributes()) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
-        )
+        queue.send(with_attributes(own, **old))
 
-    def test_send_keeps_type_and_value_of_own_attributes(self, queue: Queue) -> None:
+        attributes = queue.attributes()
+        assert attributes.keys() >= OURS
+        assert text_attribute("old") not in attributes.values()
+        assert len(attributes) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
+
+    def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
+        self, queue: Queue
+    ) -> None:
+        """An event made by hand may hold what SQS never delivers."""
         blob = bytes(range(256))
-        own = {
+        own: dict[str, Any] = {
+            "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
+            "no-value": {"stringValue": None, "dataType": "String"},
+            "no-type": {"stringValue": "x", "dataType": None},
             "text": delivered("Caf\u00e9"),
             "number": delivered("42.50", "Number.amount"),
             "blob": {
@@ -219,57 +223,17 @@ class TestOwnAttributes:
             },
         }
 
-        queue.send(with_attributes(0, **own))
-
+        assert queue.send(with_attributes(0, **own)) == {}
         attributes = queue.attributes()
-        assert {name: attributes[name] for name in own} == {
+        assert {name: attributes[name] for name in attributes.keys() - OURS} == {
             "text": text_attribute("Caf\u00e9"),
             "number": {"DataType": "Number.amount", "StringValue": "42.50"},
             "blob": {"DataType": "Binary.png", "BinaryValue": blob},
         }
 
-    def test_send_tells_the_latest_reason_when_a_dead_letter_comes_back(
-        self, queue: Queue
-    ) -> None:
-        old = {name: delivered("old") for name in OURS}
-
-        queue.send(with_attributes(6, **old))
-
-        assert len(queue.attributes()) == MAX_MESSAGE_ATTRIBUTES
-        assert text_attribute("old") not in queue.attributes().values()
-
-    @pytest.mark.parametrize(
-        "odd",
-        cases(
-            {
-                "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
-                "no-value": {"stringValue": None, "dataType": "String"},
-                "no-type": {"stringValue": "x", "dataType": None},
-            }
-        ),
-    )
-    def test_send_leaves_an_attribute_out_when_it_is_malformed(
-        self, queue: Queue, odd: dict[str, Any]
-    ) -> None:
-        """An event made by hand may hold characters that SQS never delivers."""
-        assert queue.send(with_attributes(2, odd=odd)) == {}
-        assert set(queue.attributes()) == OURS | {"name-0", "name-1"}
-
 
 class TestRoom:
     """Body, reason and own attributes together fit the limit, or nothing is tried."""
-
-    def test_send_tells_the_dead_letter_that_is_too_large_with_its_reason(
-        self, queue: Queue
-    ) -> None:
-        """A body near 1 MiB is not tried; the redrive policy moves it whole."""
-        large = queue_record("x" * MAX_SEND_BYTES)
-
-        failures = queue.send(queue_record("x"), large, queue_record("x"))
-
-        assert list(failures) == [large.message_id]
-        assert "bytes with its attributes" in str(failures[large.message_id])
-        assert MAX_SEND_BYTES == 1_048_576
 
     @pytest.mark.parametrize(
         ("reason", "missing", "kept"),
@@ -316,15 +280,17 @@ class TestRoom:
 class TestFailures:
     """A dead letter that SQS did not take is reported by its message id."""
 
-    def test_send_tells_the_dead_letter_that_sqs_did_not_take(
+    def test_send_tells_the_dead_letters_that_are_too_large_or_that_sqs_did_not_take(
         self, queue: Queue
     ) -> None:
-        good, bad = queue_record("x"), queue_record("\0")
+        """A body near 1 MiB is not tried; the redrive policy moves it whole."""
+        large, bad = queue_record("x" * MAX_SEND_BYTES), queue_record("\0")
 
-        failures = queue.send(good, bad)
+        failures = queue.send(queue_record("x"), large, bad, queue_record("x"))
 
-        assert list(failures) == [bad.message_id]
-        assert isinstance(failures[bad.message_id], DeadLetterError)
+        assert failures.keys() == {large.message_id, bad.message_id}
+        assert {*map(type, failures.values())} == {DeadLetterError}
+        assert "at most 1048576 fit" in str(failures[large.message_id])
         assert str(failures[bad.message_id]) == "SQS: InvalidMessageContents"
 
     def test_dead_letter_is_not_sent_when_a_hanging_call_would_outlive_the_invocation(
@@ -339,5 +305,5 @@ class TestFailures:
             [DeadLetter(record, NOT_JSON)], lambda: hanging_call
         )
 
-        assert queue.entries == []
+        assert queue.sqs.entries == []
         assert "time ran out" in str(failures[record.message_id])

@@ -88,6 +88,7 @@ def test_record_counts_what_is_no_number_as_unknown(
     record = SQSRecord.of({"messageId": "m", "attributes": attributes})
 
     assert (record.receive_count, record.sent_at) == (count, time)
+    assert record.sent_time == ("1970-01-01T00:00:00.002Z" if written == 2 else None)
 
 
 @pytest.mark.parametrize(
