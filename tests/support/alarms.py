@@ -26,8 +26,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 def metrics_of(alarm: Json) -> Iterator[tuple[Json, str, int]]:
     """Yield each metric of an alarm with its statistic and its period."""
     if "MetricName" in alarm:
-        statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
-        yield alarm, statistic, alarm["Period"]
+        yield alarm, alarm["Statistic"], alarm["Period"]
     for query in _stats(alarm).values():
         yield query["Metric"], query["Stat"], query["Period"]
 

@@ -1,4 +1,4 @@
-"""Alarms and dashboard name metrics that exist, and alarms come in time."""
+"""Alarms name metrics that exist, and come in time."""
 
 import io
 import json
@@ -13,7 +13,6 @@ from tests.support.alarms import is_on, metrics_of
 from tests.support.builders import sqs_event, sqs_record
 from tests.support.markdown_commands import ROOT, commands
 from tests.support.template_loader import (
-    Json,
     deployed,
     deployment_type,
     ids_of,
@@ -28,100 +27,26 @@ from ticket_numbering.worker.results import Poison, Result, Retry
 
 OURS = "TicketNumbering"
 
-# Metrics of AWS, and the statistic that fits: a count adds up, a level does not.
-# Not DynamoDB's ThrottledRequests: it needs the dimension Operation too.
-AWS_METRICS = {
-    # Amazon SQS Developer Guide, "Available CloudWatch metrics for Amazon SQS".
-    ("AWS/SQS", "QueueName", "Maximum"): {
-        "ApproximateNumberOfMessagesVisible",
-        "ApproximateNumberOfMessagesNotVisible",
-        "ApproximateNumberOfMessagesDelayed",
-        "ApproximateAgeOfOldestMessage",
-    },
-    ("AWS/SQS", "QueueName", "Minimum"): {"ApproximateNumberOfMessagesVisible"},
-    # AWS Lambda Developer Guide, "Types of metrics for Lambda functions".
-    ("AWS/Lambda", "FunctionName", "Sum"): {
-        "Invocations",
-        "Errors",
-        "Throttles",
-        "RecursiveInvocationsDropped",
-    },
-    ("AWS/Lambda", "FunctionName", "p99"): {"Duration"},
-    # Amazon DynamoDB Developer Guide, "DynamoDB metrics and dimensions".
-    ("AWS/DynamoDB", "TableName", "Sum"): {
-        "ReadThrottleEvents",
-        "WriteThrottleEvents",
-        "TransactionConflict",
-    },
-    # Amazon SNS Developer Guide, "Monitoring Amazon SNS topics using CloudWatch".
-    ("AWS/SNS", "TopicName", "Sum"): {
-        "NumberOfMessagesPublished",
-        "NumberOfNotificationsDelivered",
-        "NumberOfNotificationsFailed",
-        "NumberOfNotificationsRedrivenToDlq",
-        "NumberOfNotificationsFailedToRedriveToDlq",
-    },
-}
-RESOURCES = {
-    "QueueName": {f"${{{name}.QueueName}}" for name in ids_of("AWS::SQS::Queue")},
-    "FunctionName": {"${NumberingWorker}"},
-    "TableName": {f"${{{name}}}" for name in ids_of("AWS::DynamoDB::Table")},
-    "TopicName": {"${AssignmentsTopic.TopicName}"},
-}
-
 
 class Curve(NamedTuple):
-    """A metric as alarms and widgets name it."""
+    """A metric as an alarm names it."""
 
     namespace: str
     name: str
     dimension: str
     value: str
     statistic: str
-    period: int
-
-    def __str__(self) -> str:
-        return f"{self.name} of {self.value}"
-
-
-def widgets(kind: str) -> list[Json]:
-    body = json.loads(the_only("AWS::CloudWatch::Dashboard")["DashboardBody"])
-    return [
-        widget["properties"] for widget in body["widgets"] if widget["type"] == kind
-    ]
-
-
-def drawn() -> Iterator[Curve]:
-    for widget in widgets("metric"):
-        named: list[str] = []
-        for metric in widget["metrics"]:
-            # A dot repeats the value of the metric before.
-            named = [
-                named[place] if part == "." else part
-                for place, part in enumerate(metric[:4])
-            ]
-            own = metric[4] if len(metric) > 4 else {}
-            statistic = own.get("stat", widget["stat"])
-            yield Curve._make([*named, statistic, widget["period"]])
 
 
 def watched(logical_id: str) -> Iterator[Curve]:
-    for metric, statistic, period in metrics_of(properties(logical_id)):
+    for metric, statistic, _ in metrics_of(properties(logical_id)):
         [dimension] = metric["Dimensions"]
-        name, value = dimension["Name"], dimension["Value"]
         source = metric["Namespace"], metric["MetricName"]
-        yield Curve(*source, name, value, statistic, period)
+        yield Curve(*source, dimension["Name"], dimension["Value"], statistic)
 
 
 ALARMS = ids_of("AWS::CloudWatch::Alarm")
-USED = sorted({*drawn(), *(curve for name in ALARMS for curve in watched(name))})
-
 SECONDS = Metric.SECONDS.value
-STATISTICS: dict[str, set[str]] = {
-    Metric.ATTEMPTS: {"Maximum"},
-    SECONDS: {"p50", "p99"},
-}
-"""Of the worker's metrics that are no counts."""
 
 
 @pytest.fixture
@@ -147,70 +72,77 @@ def emitted(
 class TestMetrics:
     """A misspelt metric would draw an empty curve and never raise an alarm."""
 
-    def test_metrics_of_the_worker_are_those_of_the_template(
-        self, emitted: set[tuple[str, str, str, str]]
+    def test_alarms_watch_metrics_that_the_worker_writes(
+        self, emitted: set[tuple[str, ...]]
     ) -> None:
-        """With exactly these dimensions; all metrics of the worker can be seen."""
-        assert emitted == {curve[:4] for curve in drawn() if curve.namespace == OURS}
-        assert emitted >= {curve[:4] for curve in USED if curve.namespace == OURS}
+        """With exactly these dimensions."""
+        curves = {curve for name in ALARMS for curve in watched(name)}
 
-    @pytest.mark.parametrize("curve", USED, ids=str)
-    def test_metric_is_described_and_added_up_where_it_counts(
-        self, curve: Curve
-    ) -> None:
-        """None of them comes more often than once a minute."""
-        if curve.namespace == OURS:
-            assert curve.statistic in STATISTICS.get(curve.name, {"Sum"})
-        else:
-            kind = curve.namespace, curve.dimension, curve.statistic
-            assert curve.name in AWS_METRICS[kind]
-            assert curve.value in RESOURCES[curve.dimension]
-        assert curve.period % 60 == 0
+        assert {name for _, name, *_ in emitted} == {*Metric}
+        assert emitted >= {curve[:4] for curve in curves if curve.namespace == OURS}
+
+    def test_dashboard_has_every_alarm_and_metric_of_the_worker(self) -> None:
+        body = the_only("AWS::CloudWatch::Dashboard")["DashboardBody"]
+
+        assert json.loads(body)
+        for name in (*Metric, *(f"${{{alarm}.Arn}}" for alarm in ALARMS)):
+            assert f'"{name}"' in body
 
 
 ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
-REQUESTS = "${CreateTicketQueue.QueueName}"
-DEAD_LETTERS = "${CreateTicketDeadLetterQueue.QueueName}"
-WORKER = "${NumberingWorker}"
 WAITING = "ApproximateNumberOfMessagesVisible"
 HIDDEN = "ApproximateNumberOfMessagesNotVisible"
 GAP = float("nan")
 """A period without data."""
 
 
-class Cause(NamedTuple):
-    """What an alarm watches, and series of its first metric that set it off."""
-
-    metrics: set[tuple[str, str]]
-    series: Sequence[Sequence[float]]
+def of_queue(name: str, metric: str, statistic: str = "Maximum") -> Curve:
+    """Amazon SQS Developer Guide, "Available CloudWatch metrics for Amazon SQS"."""
+    return Curve("AWS/SQS", metric, "QueueName", f"${{{name}.QueueName}}", statistic)
 
 
-# Failures that no retry fixes, by their alarm.
-CAUSES = {
-    "DeadLettersAlarm": Cause(
-        {(WAITING, DEAD_LETTERS), (HIDDEN, DEAD_LETTERS)},
+def of_function(metric: str) -> Curve:
+    """AWS Lambda Developer Guide, "Types of metrics for Lambda functions"."""
+    return Curve("AWS/Lambda", metric, "FunctionName", "${NumberingWorker}", "Sum")
+
+
+def of_stack(metric: Metric) -> Curve:
+    return Curve(OURS, metric, "service", "app", "Sum")
+
+
+REQUESTS, LETTERS = "CreateTicketQueue", "CreateTicketDeadLetterQueue"
+# Failures that no retry fixes: the metrics of each alarm, and series of the first one
+# that set it off.
+CAUSES: dict[str, tuple[set[Curve], Sequence[Sequence[float]]]] = {
+    "DeadLettersAlarm": (
+        {of_queue(LETTERS, WAITING), of_queue(LETTERS, HIDDEN)},
         [[0, 1], [GAP, 1], [1, GAP, GAP, GAP, GAP]],
     ),
     # While others wait; also after some of them were settled, and if SQS reports late.
-    "MoreDeadLettersAlarm": Cause(
-        {(WAITING, DEAD_LETTERS)}, [[1, 2], [3, 1, 2], [1, 2, 2], [1, 2, GAP]]
+    "MoreDeadLettersAlarm": (
+        {of_queue(LETTERS, WAITING)},
+        [[1, 2], [3, 1, 2], [1, 2, 2], [1, 2, GAP]],
     ),
-    "OldDeadLettersAlarm": Cause(
-        {(WAITING, DEAD_LETTERS)}, [[1] * 115, [2] * 60 + [GAP] + [1] * 59]
+    "OldDeadLettersAlarm": (
+        {of_queue(LETTERS, WAITING)},
+        [[1] * 115, [2] * 60 + [GAP] + [1] * 59],
     ),
-    "OldestMessageAgeAlarm": Cause(
-        {("ApproximateAgeOfOldestMessage", REQUESTS)}, [[901] * 5]
+    "OldestMessageAgeAlarm": (
+        {of_queue(REQUESTS, "ApproximateAgeOfOldestMessage")},
+        [[901] * 5],
     ),
-    "BacklogAlarm": Cause({(WAITING, REQUESTS)}, [[0] + [1] * 24]),
-    "WorkerErrorsAlarm": Cause({("Errors", WORKER)}, [[1, 0, GAP, 0, 1]]),
-    "WorkerThrottlesAlarm": Cause({("Throttles", WORKER)}, [[1, 0, 1, 0, 1]]),
-    "TransientFailuresAlarm": Cause({(Metric.TRANSIENT, "app")}, [[1, GAP, 0, 1]]),
-    "AnnouncementsFailedAlarm": Cause(
-        {(Metric.ANNOUNCEMENTS_FAILED, "app")}, [[1, GAP, 0, 1]]
+    "BacklogAlarm": ({of_queue(REQUESTS, WAITING, "Minimum")}, [[0] + [1] * 24]),
+    "WorkerErrorsAlarm": ({of_function("Errors")}, [[1, 0, GAP, 0, 1]]),
+    "WorkerThrottlesAlarm": ({of_function("Throttles")}, [[1, 0, 1, 0, 1]]),
+    "TransientFailuresAlarm": ({of_stack(Metric.TRANSIENT)}, [[1, GAP, 0, 1]]),
+    "AnnouncementsFailedAlarm": (
+        {of_stack(Metric.ANNOUNCEMENTS_FAILED)},
+        [[1, GAP, 0, 1]],
     ),
-    # All poison, in two periods of which the newest has no data yet.
-    "PoisonShareAlarm": Cause(
-        {(one, "app") for one in (Metric.POISON, *ANSWERS)}, [[5, 5, GAP]]
+    # All is poison, for two periods; the newest has no data yet.
+    "PoisonShareAlarm": (
+        {of_stack(one) for one in (Metric.POISON, *ANSWERS)},
+        [[5, 5, GAP]],
     ),
 }
 
@@ -222,17 +154,16 @@ class TestAlarms:
     """An alarm calls a person for failures that the system cannot fix."""
 
     def test_every_cause_has_its_alarm(self) -> None:
-        assert {
-            name: {(curve.name, curve.value) for curve in watched(name)}
-            for name in ALARMS
-        } == {name: cause.metrics for name, cause in CAUSES.items()}
+        assert {name: {*watched(name)} for name in ALARMS} == {
+            name: curves for name, (curves, _) in CAUSES.items()
+        }
 
     @pytest.mark.parametrize("logical_id", CAUSES)
     def test_alarm_is_on_when_its_cause_lasts(self, logical_id: str) -> None:
         alarm = properties(logical_id)
         first, *others = (metric["MetricName"] for metric, _, _ in metrics_of(alarm))
 
-        for series in CAUSES[logical_id].series:
+        for series in CAUSES[logical_id][1]:
             quiet = dict.fromkeys(others, [0.0] * len(series))
             assert is_on(alarm, {first: series} | quiet)
 
@@ -331,3 +262,27 @@ class TestPoisonShare:
     @pytest.mark.parametrize("answer", ANSWERS)
     def test_alarm_is_off_when_others_were_answered(self, answer: Metric) -> None:
         assert not self.is_on(9, **{answer: 991})
+
+
+COLD_START_METRICS = 1
+FREE = 10
+"""Metrics and alarms that each account has free of charge."""
+METRICS = len(Metric) + COLD_START_METRICS
+METRICS_OF_ALARMS = sum(len([*watched(alarm)]) for alarm in ALARMS)
+"""AWS bills an alarm by its metrics."""
+
+
+@pytest.mark.parametrize(
+    ("item", "number", "dollars"),
+    [
+        ("metrics of the worker", METRICS, 0.3),
+        ("metrics of the alarms", METRICS_OF_ALARMS, 0.1),
+    ],
+)
+def test_page_counts_metrics_and_their_dollars(
+    item: str, number: int, dollars: float
+) -> None:
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+
+    beyond = max(0, number - FREE) * dollars
+    assert f"| {item} | {number} | {number * dollars:.2f} | {beyond:.2f} |" in page
