@@ -31,11 +31,6 @@ def metrics_of(alarm: Json) -> Iterator[tuple[Json, str, int]]:
         yield query["Metric"], query["Stat"], query["Period"]
 
 
-def period_of(alarm: Json) -> int:
-    [period] = {period for _, _, period in metrics_of(alarm)}
-    return period
-
-
 def is_on(alarm: Json, samples: Mapping[str, Sequence[float]]) -> bool:
     """Return whether an alarm is on after these periods; NaN is one without data."""
     given = {name: np.array(values, float) for name, values in samples.items()}

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from tests.support.alarms import is_on, period_of
+from tests.support.alarms import is_on, metrics_of
 from tests.support.template_loader import (
     TEMPLATE,
     deployed,
@@ -137,8 +137,9 @@ class TestGradualDeployment:
             "PoisonShareAlarm",
         }
         slowest = max(
-            period_of(alarm) * alarm["EvaluationPeriods"]
+            period * alarm["EvaluationPeriods"]
             for alarm in (resources[name]["Properties"] for name in names)
+            for _, _, period in metrics_of(alarm)
         )
         [minutes] = re.findall(r"(\d+)Minutes", deployment_type())
         assert int(minutes) * 60 >= slowest
