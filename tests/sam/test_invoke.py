@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import System
-from tests.sam.conftest import Invocation, look_until, run_sam
-from tests.support.builders import ticket_fields
+from tests.sam.conftest import Invocation, look_until
 from tests.support.markdown_commands import ROOT
 from tests.unit.worker.test_events import EXPECTED
 from ticket_numbering.contract.messages import CreateTicket
-from ticket_numbering.worker.results import Assigned, Poison
 from tools import events
 
 Invoke = Callable[[Path], Invocation]
@@ -97,48 +95,19 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     assert system.audit("PROJ").numbers == (1, 2)
 
 
-class TestGeneratedEvent:
-    """Events of the SAM CLI are accepted, also after a person's edits."""
+def test_event_of_the_page_holds_a_ticket_of_ones_own() -> None:
+    """By the command as it stands there, but for the file that it writes."""
+    page = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+    [line] = [line for line in page.splitlines() if "generate-event sqs" in line]
+    command = line.removeprefix("$ ").rpartition(" > ")[0]
 
-    def test_event_of_the_page_holds_a_ticket_of_ones_own(self) -> None:
-        """By the command as it stands there, but for the file that it writes."""
-        page = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
-        [line] = [line for line in page.splitlines() if "generate-event sqs" in line]
-        command = line.removeprefix("$ ").rpartition(" > ")[0]
+    printed = subprocess.run(  # noqa: S603 - a page of ours.
+        ["/bin/sh", "-c", command],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        env=os.environ | {"SAM_CLI_TELEMETRY": "0"},
+    ).stdout
 
-        printed = subprocess.run(  # noqa: S603 - a page of ours.
-            ["/bin/sh", "-c", command],
-            check=True,
-            capture_output=True,
-            cwd=ROOT,
-            env=os.environ | {"SAM_CLI_TELEMETRY": "0"},
-        ).stdout
-
-        [record] = json.loads(printed)["Records"]
-        assert CreateTicket.model_validate_json(record["body"]).project_id == "PROJ"
-
-    def test_records_are_numbered_when_they_hold_tickets_and_lack_or_add_fields(
-        self, give: Give, system: System
-    ) -> None:
-        """The last is left as printed: a greeting, which is no ticket."""
-        printed = run_sam("local", "generate-event", "sqs", "receive-message").stdout
-        records = [
-            json.loads(printed)["Records"][0] | {"messageId": f"message-{serial}"}
-            for serial in range(3)
-        ]
-        for record in records[:2]:
-            record["body"] = json.dumps(ticket_fields("ODD"))
-        del records[0]["attributes"]
-        records[1]["unexpected"] = {"nested": [1, 2, 3]}
-        records[1]["attributes"]["Unexpected"] = "text"
-
-        invocation = give({"Records": records}, 2)
-
-        look_until(system, lambda: bool(system.dead_letters))
-        [dead_letter] = system.dead_letters
-        assert invocation.response == NO_FAILURE
-        assert [*invocation.outcomes.values()].count(Assigned.outcome) == 2
-        assert invocation.outcomes["message-2"] == Poison.outcome
-        assert dead_letter.body == "Hello from SQS!"
-        assert system.audit("ODD").numbers == (1, 2)
-        assert system.audit("ODD").is_clean
+    [record] = json.loads(printed)["Records"]
+    assert CreateTicket.model_validate_json(record["body"]).project_id == "PROJ"

@@ -1,7 +1,7 @@
 """The metrics of an alarm, and its state after a series of periods."""
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,28 +26,9 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 def metrics_of(alarm: Json) -> Iterator[tuple[Json, str, int]]:
     """Yield each metric of an alarm with its statistic and its period."""
     if "MetricName" in alarm:
-        statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
-        yield alarm, statistic, alarm["Period"]
+        yield alarm, alarm["Statistic"], alarm["Period"]
     for query in _stats(alarm).values():
         yield query["Metric"], query["Stat"], query["Period"]
-
-
-def period_of(alarm: Json) -> int:
-    [period] = {period for _, _, period in metrics_of(alarm)}
-    return period
-
-
-def late(
-    samples: Mapping[str, Sequence[float]], names: Collection[str], periods: int
-) -> dict[str, list[float]]:
-    """Return samples as some periods later, of which these metrics have no data yet.
-
-    Nothing else changed meanwhile: the other metrics repeat their last value.
-    """
-    return {
-        name: [*values, *[np.nan if name in names else values[-1]] * periods]
-        for name, values in samples.items()
-    }
 
 
 def is_on(alarm: Json, samples: Mapping[str, Sequence[float]]) -> bool:

@@ -2,27 +2,22 @@
 
 import re
 import time
-from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import pytest
 from pydantic import ValidationError
 from pydantic.alias_generators import to_pascal
-from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.builders import create_ticket
 from tests.support.ctl_process import canned_stack
 from tests.support.environment import ENVIRONMENT
-from tests.support.markdown_commands import EXAMPLES, ROOT
-from tests.support.sample_messages import SAMPLES, VERSION_1
+from tests.support.sample_messages import SAMPLES
 from tests.support.template_loader import parameters, refusals, source
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.limits import Limits
-from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.function.settings import Settings
 from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import CloudError
-from ticketctl.verify.sample import sample_messages
 
 Fields = dict[str, Any]
 
@@ -98,12 +93,6 @@ class TestEveryLimit:
         assert variables_as_written()[name.upper()] == {"Ref": spelled}
         assert source()["Outputs"][spelled]["Value"] == {"Ref": spelled}
 
-    def test_limit_is_on_the_page_of_the_parameters(self, name: str) -> None:
-        page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-
-        default = parameters()[to_pascal(name)]["Default"]
-        assert f"\n| {to_pascal(name)} | {default}" in page.replace("`", "")
-
     def test_worker_and_command_line_refuse_the_same_for_the_same_reason(
         self, name: str
     ) -> None:
@@ -140,51 +129,11 @@ class TestEveryLimit:
         assert limits_of(canned_stack({to_pascal(name): value})) == Limits()
 
 
-@pytest.mark.parametrize(
-    "pair", [*combinations_with_replacement(Limits.model_fields, 2)], ids=" ".join
-)
-def test_cause_is_that_of_the_older_limit_when_two_refuse_a_request(
-    pair: tuple[str, str],
-) -> None:
-    """Another one would announce an old refusal under another id."""
-    values = {name.upper(): TRIALS[name].value for name in pair}
-    first, second = (TRIALS[name] for name in pair)
-
-    limits = Settings.from_environ(ENVIRONMENT | values).limits
-
-    assert cause_of(limits, second.refused | first.refused) == first.cause
-
-
-def test_limits_are_in_the_order_of_their_releases() -> None:
-    released = [
-        to_pascal(name) in VERSION_1["names"]["parameters"]
-        for name in Limits.model_fields
-    ]
-
-    assert released == sorted(released, reverse=True)
-
-
 def test_every_valid_request_is_allowed_by_default() -> None:
     """An update of the stack refuses nothing that was accepted before."""
     for name, samples in SAMPLES.items():
         for value in samples.accepted:
             assert cause_of(Limits(), {name: value}) is None
-
-
-def test_heartbeat_and_sample_of_verify_pass_the_narrowest_limits() -> None:
-    """Of those that have a lowest value; the others are the operator's."""
-    least = {
-        name.upper(): str(parameters()[to_pascal(name)]["MinValue"])
-        for name in Limits.model_fields
-        if "MinValue" in parameters()[to_pascal(name)]
-    }
-    heartbeat = yaml_parse((EXAMPLES / "heartbeat.yaml").read_text(encoding="utf-8"))
-    target = heartbeat["Resources"]["Heartbeat"]["Properties"]["Target"]
-
-    limits = Settings.from_environ(ENVIRONMENT | least).limits
-
-    assert limits.refusal(CreateTicket.parse(target["Input"])) is None
-    assert not [*sample_messages().refusals(limits)]
 
 
 class TestAllowedProjects:

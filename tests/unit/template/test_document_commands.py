@@ -18,7 +18,6 @@ from tests.support.markdown_commands import (
     ROOT,
     Shown,
     blocks,
-    commands,
     on_all_pages,
     pages,
     tokens,
@@ -39,83 +38,48 @@ def parser() -> Any:
     return inert(typer.main.get_command(app))
 
 
-def check_ticketctl(*words: str) -> None:
-    parser().main(list(words), prog_name="ticketctl", standalone_mode=False)
+def check_ticketctl(shown: Shown) -> None:
+    words = [*shown.words, *([] if shown.is_in_block else ["--help"])]
+    parser().main(words, prog_name="ticketctl", standalone_mode=False)
 
 
-class TestCommandLines:
-    """The programs know the commands of the pages and their options."""
+def check_aws_and_files(shown: Shown) -> None:
+    check_aws(shown.words)
+    paths = [word.partition("file://docs/")[2] for word in shown.words]
+    assert all((ROOT / "docs" / path).is_file() for path in paths if path)
 
-    @pytest.mark.parametrize("shown", on_all_pages("ticketctl"), ids=str)
-    def test_ticketctl_parses_the_command(self, shown: Shown) -> None:
-        check_ticketctl(*shown.words, *([] if shown.is_in_block else ["--help"]))
 
-    @pytest.mark.parametrize("line", ["nonsense", "list PROJ surplus", "list --x"])
-    def test_ticketctl_refuses_what_it_does_not_know(self, line: str) -> None:
-        with pytest.raises(typer.TyperException):
-            check_ticketctl(*line.split())
+def check_target(shown: Shown) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    target = next(word for word in shown.words if re.fullmatch(r"[a-z-]+", word))
+    assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
-    @pytest.mark.parametrize("shown", on_all_pages("aws"), ids=str)
-    def test_aws_knows_operation_and_options_and_its_files_exist(
-        self, shown: Shown
-    ) -> None:
-        check_aws(shown.words)
-        paths = [word.partition("file://docs/")[2] for word in shown.words]
-        assert all((ROOT / "docs" / path).is_file() for path in paths if path)
 
-    @pytest.mark.parametrize(
-        ("line", "refusal"),
-        [
-            ("dynamodb delete-table --name x", SystemExit),
-            ("dynamodb delete-table --table-name x surplus", SystemExit),
-            ("dynamodb delete-table", SystemExit),
-            ("lambda update-event-source-mapping --no-uuid", SystemExit),
-            ("dynamodb list-tables --query [", SystemExit),
-            ("dynamodb restore-table", KeyError),
-            ("dynamodb wait table-restored", KeyError),
-        ],
-    )
-    def test_aws_refuses_what_it_does_not_know(
-        self, line: str, refusal: type[BaseException]
-    ) -> None:
-        with pytest.raises(refusal):
-            check_aws(tuple(line.split()))
+def check_module_or_script(shown: Shown) -> None:
+    first, *others = shown.words
+    assert find_spec(others[0]) if first == "-m" else (ROOT / first).is_file()
 
-    @pytest.mark.parametrize("shown", on_all_pages("make"), ids=str)
-    def test_makefile_has_the_target(self, shown: Shown) -> None:
-        makefile = (ROOT / "Makefile").read_text()
 
-        target = next(word for word in shown.words if re.fullmatch(r"[a-z-]+", word))
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+def check_tests(shown: Shown) -> None:
+    assert all(list(ROOT.glob(word)) for word in shown.words if "/" in word)
 
-    @pytest.mark.parametrize("shown", on_all_pages("python"), ids=str)
-    def test_module_or_script_exists(self, shown: Shown) -> None:
-        first, *others = shown.words
-        assert find_spec(others[0]) if first == "-m" else (ROOT / first).is_file()
 
-    @pytest.mark.parametrize("shown", on_all_pages("pytest"), ids=str)
-    def test_tests_exist(self, shown: Shown) -> None:
-        assert all(list(ROOT.glob(word)) for word in shown.words if "/" in word)
+CHECKS = {
+    "ticketctl": check_ticketctl,
+    "aws": check_aws_and_files,
+    "make": check_target,
+    "python": check_module_or_script,
+    "pytest": check_tests,
+}
 
-    def test_commands_are_found_wherever_they_stand(self) -> None:
-        text = """Say `aws a` or `not aws x`.
 
-| a | `aws t "a\\|b"` |
-| --- | --- |
-
-```console
-$ aws b 'c d' \\
-    --e | aws f > g
-$ X=$(aws h --i) # it's
-$ until aws j; do sleep 1; done
-$ A=b .venv/bin/aws k '{
-    "l": 1}'
-```
-"""
-        found = [shown.words for shown in commands("aws", text)]
-
-        assert found[:4] == [("a",), ("t", "a|b"), ("b", "c d", "--e"), ("f",)]
-        assert found[4:] == [("h", "--i"), ("j",), ("k", '{\n    "l": 1}')]
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [(program, shown) for program in CHECKS for shown in on_all_pages(program)],
+    ids=str,
+)
+def test_program_knows_the_command_and_its_options(program: str, shown: Shown) -> None:
+    CHECKS[program](shown)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +119,3 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
-
-
-def test_links_are_found() -> None:
-    assert "docs/proof.md" in links(ROOT / "README.md")

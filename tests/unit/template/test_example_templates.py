@@ -7,10 +7,15 @@ import pytest
 from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
-from tests.support.markdown_commands import EXAMPLES
-from tests.support.template_loader import Json, properties, source
+from tests.support.builders import announcement
+from tests.support.markdown_commands import EXAMPLES, ROOT, blocks
+from tests.support.template_loader import Json, properties
+from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
+from ticketctl.aws.announcements import ASSIGNED, REFUSED
+from ticketctl.aws.topic import topic_may_send
+from ticketctl.commands.verify import PROJECT_START
 
 
 def example(name: str) -> Json:
@@ -56,65 +61,37 @@ def test_data_outlives_the_stack(name: str, kind: str) -> None:
         assert resource["UpdateReplacePolicy"] == "Retain"
 
 
-def logged(event: dict[str, str]) -> bool:
-    """Tell whether the trail of the example logs an event: if any selector fits."""
-    return any(
-        all(
-            event.get(field["Field"]) in field["Equals"]
-            for field in selector["FieldSelectors"]
-        )
-        for selector in policy("write-events.json")
-    )
+class TestSubscription:
+    """A subscriber gets what it asks for; SNS drops whatever no filter lets through."""
 
+    def test_topic_may_send_to_the_queues_and_no_other_topic_may(self) -> None:
+        """The same statement that the tools write, for both queues."""
+        [tools] = json.loads(topic_may_send("queue", "topic"))["Statement"]
+        [found] = of_type("subscription.yaml", "AWS::SQS::QueuePolicy")
+        [statement] = found["Properties"]["PolicyDocument"]["Statement"]
 
-WRITE = {
-    "eventCategory": "Data",
-    "resources.type": "AWS::DynamoDB::Table",
-    "readOnly": "false",
-    "resources.ARN": "arn:aws:dynamodb:eu-west-1:123456789012:table/TICKETS",
-}
+        assert statement["Principal"] == tools["Principal"]
+        assert statement["Action"] == tools["Action"]
+        assert list(statement["Condition"]["ArnEquals"]) == ["aws:SourceArn"]
 
+    def test_filters_name_what_is_announced(self) -> None:
+        page = (ROOT / "docs" / "consuming.md").read_text(encoding="utf-8")
+        shown = [yaml_parse(one)["FilterPolicy"] for one in blocks(page, "yaml")]
+        [found] = of_type("subscription.yaml", "AWS::SNS::Subscription")
+        of_a_producer, without_tests = shown
+        *_, of_a_pipe = map(json.loads, blocks(page, "json"))
+        body = of_a_pipe["body"]
 
-class TestTrail:
-    """The trail shows writers, and who gave themselves the right to write."""
-
-    def test_write_is_logged_and_a_read_is_not(self) -> None:
-        assert logged(WRITE)
-        assert not logged(WRITE | {"readOnly": "true"})
-
-    @pytest.mark.parametrize("read_only", ["true", "false"])
-    def test_management_events_are_logged_although_selectors_are_replaced(
-        self, read_only: str
-    ) -> None:
-        """Such as AssumeRole and UpdateFunctionCode; a trail has them by default."""
-        assert logged({"eventCategory": "Management", "readOnly": read_only})
-
-
-TO_PUBLISH = {"kms:Decrypt", "kms:GenerateDataKey*"}
-OF_THE_ACCOUNT = ["aws:SourceAccount"]
-USES_OF_THE_KEY = {
-    # CloudWatch Logs User Guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
-    "logs.eu-west-1.amazonaws.com": (
-        {f"kms:{verb}*" for verb in ("Encrypt", "Decrypt", "ReEncrypt", "Describe")}
-        | {"kms:GenerateDataKey*"},
-        ["kms:EncryptionContext:aws:logs:arn"],
-    ),
-    "cloudwatch.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
-    "sns.amazonaws.com": (TO_PUBLISH, OF_THE_ACCOUNT),
-}
-
-
-def test_key_admits_services_of_this_account_for_their_calls() -> None:
-    found = {
-        one["Principal"]["Service"]: (
-            {*one["Action"]},
-            [name for condition in one["Condition"].values() for name in condition],
-        )
-        for one in policy("key-policy.json")["Statement"]
-        if "Service" in one["Principal"]
-    }
-
-    assert found == USES_OF_THE_KEY
+        assert of_a_producer["event_type"] == [ASSIGNED, REFUSED]
+        assert without_tests["project_id"] == [
+            {"anything-but": {"prefix": PROJECT_START}}
+        ]
+        for names in (found["Properties"]["FilterPolicy"], *shown):
+            assert names.keys() <= announcement().attributes.keys()
+            assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
+            assert {*names.get("priority", ())} <= {*PRIORITIES}
+        assert body["type"] == [ASSIGNED]
+        assert {*body["data"]["priority"]} <= {*PRIORITIES}
 
 
 WRITES = ("BatchWrite", "Delete", "Put", "Update")
@@ -144,28 +121,9 @@ def test_denied_writes_are_all_that_change_a_table_or_its_items() -> None:
     assert {*denied["Action"]} == (operations - HARMLESS) | partiql
 
 
-def test_copies_are_daily_and_kept_for_35_days_in_a_vault_of_a_name_of_its_own() -> (
-    None
-):
-    """As long as point-in-time recovery reaches; a stack's name may be too long."""
-    parameters = example("backup.yaml")["Parameters"]
-    [vault] = of_type("backup.yaml", "AWS::Backup::BackupVault")
-
-    assert parameters["Schedule"]["Default"][5:-1].split()[2:] == ["*", "*", "?", "*"]
-    assert parameters["RetentionDays"]["Default"] == 35
-    assert vault["Properties"]["BackupVaultName"] == {"Ref": "VaultName"}
-
-
-@pytest.fixture
-def heartbeat() -> Json:
-    return {
-        name: resource["Properties"]
-        for name, resource in example("heartbeat.yaml")["Resources"].items()
-    }
-
-
-def test_heartbeat_is_a_valid_request_in_its_projects_group(heartbeat: Json) -> None:
-    target = heartbeat["Heartbeat"]["Target"]
+def test_heartbeat_is_a_valid_request_in_its_projects_group() -> None:
+    [schedule] = of_type("heartbeat.yaml", "AWS::Scheduler::Schedule")
+    target = schedule["Properties"]["Target"]
 
     request = CreateTicket.model_validate_json(target["Input"])
 
@@ -173,25 +131,10 @@ def test_heartbeat_is_a_valid_request_in_its_projects_group(heartbeat: Json) -> 
     assert group == {"MessageGroupId": request.project_id}
 
 
-def test_heartbeat_may_use_the_key_of_the_queue(heartbeat: Json) -> None:
-    [policy] = heartbeat["HeartbeatRole"]["Policies"]
-    _, on_key = policy["PolicyDocument"]["Statement"]
-
-    has_key, statement, _ = on_key["Fn::If"]
-    assert (has_key, statement["Resource"]) == ("HasKmsKey", {"Ref": "KmsKeyArn"})
-    assert {*statement["Action"]} == {"kms:GenerateDataKey", "kms:Decrypt"}
-
-
-def test_heartbeat_takes_outputs_that_the_stack_has() -> None:
-    outputs = source()["Outputs"].keys()
-
-    assert "CreateTicketQueueArn" in outputs & example("heartbeat.yaml")["Parameters"]
-
-
-def test_heartbeat_alarm_watches_the_replays_of_the_stack(heartbeat: Json) -> None:
+def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:
     """Silence is the failure, so missing data set it off."""
-    alarm = heartbeat["HeartbeatMissing"]
-    own = properties("TransientFailuresAlarm")
+    [found] = of_type("heartbeat.yaml", "AWS::CloudWatch::Alarm")
+    alarm, own = found["Properties"], properties("TransientFailuresAlarm")
 
     assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, Metric.REPLAYED)
     assert [one["Name"] for one in alarm["Dimensions"]] == [

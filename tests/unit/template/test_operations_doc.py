@@ -1,7 +1,7 @@
 """The operators' pages name every alarm, error, finding and right."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -42,73 +42,12 @@ POLICIES = "".join(
     (EXAMPLES / name).read_text()
     for name in re.findall(r"\(examples/([\w-]+\.json)\)", INSTALL)
 )
-ALARMS = ids_of("AWS::CloudWatch::Alarm", GradualDeployment="true")
 
 
 def with_examples(text: str) -> str:
     """Return a part of the page with the commands of the examples that it links."""
     names = re.findall(r"\(examples/([\w.]+)\)", text)
     return "\n".join([text, *(in_comments(EXAMPLES / name) for name in names)])
-
-
-def section(title: str) -> str:
-    """Return the text under a heading of any level."""
-    _, heading, text = TEXT.partition(f"# {title}\n")
-    assert heading, title
-    return re.split(r"^#+ ", text, flags=re.MULTILINE)[0]
-
-
-def table(text: str) -> dict[str, list[str]]:
-    """Return the other cells of the rows whose first cell is code, by that."""
-    rows = (line.strip("|").split(" | ") for line in text.splitlines())
-    return {
-        cells[0].strip(): [cell.strip() for cell in cells[1:]]
-        for cells in rows
-        if cells[0].startswith(" `")
-    }
-
-
-def names(cells: Iterable[str], pattern: str = r"\w+") -> set[str]:
-    return {name for cell in cells for name in re.findall(f"`({pattern})`", cell)}
-
-
-def of_alarm(logical_id: str) -> str:
-    """Return the section of an alarm, which it can share with others."""
-    [title] = re.findall(rf"^### (.*`{logical_id}`.*)$", TEXT, re.MULTILINE)
-    return section(title)
-
-
-class TestAlarms:
-    """Each alarm has its section on the page."""
-
-    def test_page_names_exactly_the_alarms_there_are(self) -> None:
-        assert set(re.findall(r"`(\w+Alarm)`", TEXT)) == set(ALARMS)
-
-    @pytest.mark.parametrize("logical_id", ALARMS)
-    def test_alarm_has_a_first_command(self, logical_id: str) -> None:
-        text = of_alarm(logical_id)
-
-        shown = commands("ticketctl", text) + commands("aws", text)
-        assert any(command.is_in_block for command in shown)
-
-    @pytest.mark.parametrize("logical_id", ALARMS)
-    def test_first_command_asks_the_log_for_twenty_lines(self, logical_id: str) -> None:
-        """To read an hour of a busy worker's log would take minutes."""
-        for shown in commands("aws", of_alarm(logical_id)):
-            assert "filter-log-events" not in shown.words
-            if "start-query" in shown.words:
-                [path] = [word for word in shown.words if word.startswith("file://")]
-                query = (ROOT / path.removeprefix("file://")).read_text()
-                assert query.splitlines()[-1] == "| limit 20"
-
-    @pytest.mark.parametrize(
-        "logical_id",
-        ["WorkerErrorsAlarm", "WorkerThrottlesAlarm", "AnnouncementsFailedAlarm"],
-    )
-    def test_remedy_stops_the_worker_when_each_delivery_counts(
-        self, logical_id: str
-    ) -> None:
-        assert "(#stop-and-start-the-worker)" in of_alarm(logical_id)
 
 
 class TestVariables:
@@ -131,62 +70,48 @@ def names_below(base: type[Exception]) -> set[str]:
     return {one.__name__ for one in below}.union(*map(names_below, below))
 
 
-def values(text: str, field: str) -> set[str]:
-    """Return the values that queries compare a field of the log with."""
-    found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
-    return {word for value in found for word in re.findall('"([^"]*)"', value)}
-
-
 RESULTS = get_args(Result)
 WORDS = {
     "outcome": {one.outcome for one in RESULTS},
     "message": {one.message for one in RESULTS},
     "error_type": names_below(TicketNumberingError),
 }
-FILTERS = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query")) + str(
-    [shown.words for shown in commands("aws", TEXT)]
-)
-
-
-LOG, METRICS = table(section("Log lines")), table(section("Metrics"))
-EXPLAINED: dict[str, tuple[Iterable[str], str, set[str]]] = {
-    "transient error": (
-        table(of_alarm("TransientFailuresAlarm")),
-        r"\w+Error",
-        names_below(TransientError),
-    ),
-    "poison error": (
-        table(of_alarm("DeadLettersAlarm")),
-        r"\w+Error",
-        names_below(PoisonMessageError),
-    ),
-    "finding": (
-        table(section("Findings of an audit")),
-        r"[\w-]+",
-        {kind.value for kind in Kind},
-    ),
-    "metric": (METRICS, r"\w+", {metric.value for metric in Metric}),
-    "count": ([next(iter(METRICS))], r"\w+", {one.metric for one in RESULTS}),
-    "outcome": ([LOG["`outcome`"][1]], r"\w+", WORDS["outcome"]),
-    "message": ([LOG["`message`, `level`"][1]], "[a-z ]+", WORDS["message"]),
+QUERIES = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query"))
+COLUMNS = {
+    name
+    for line in re.findall(r"^fields (.+)$| by (.+), bin", QUERIES, re.MULTILINE)
+    for name in "".join(line).split(", ")
+    if name[0] != "@"  # Those are CloudWatch's.
 }
-"""Where the pages explain names of a kind, what these look like, and all of them."""
+NAMES = {
+    *ids_of("AWS::CloudWatch::Alarm", GradualDeployment="true"),
+    *names_below(TransientError) | names_below(PoisonMessageError),
+    *Kind,
+    *Metric,
+    *WORDS["outcome"] | WORDS["message"],
+    *COLUMNS,
+}
 
 
-@pytest.mark.parametrize("kind", EXPLAINED)
-def test_page_explains_every_name_of_a_kind_and_no_other(kind: str) -> None:
-    cells, pattern, known = EXPLAINED[kind]
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_page_names_what_an_operator_meets(name: str) -> None:
+    """An alarm, an error, a finding, a metric, a word or a field of the log."""
+    assert f"`{name}`" in TEXT
 
-    assert names(cells, pattern) == known
+
+def values(text: str, field: str) -> set[str]:
+    """Return the values that queries compare a field of the log with."""
+    found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
+    return {word for value in found for word in re.findall('"([^"]*)"', value)}
 
 
-class TestLog:
-    """Saved queries and first commands have the words of the results."""
+class TestQueries:
+    """A saved query that looks for another word finds nothing."""
 
     @pytest.mark.parametrize("field", WORDS)
     def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
-        assert values(FILTERS, field)
-        assert values(FILTERS, field) <= WORDS[field]
+        assert values(QUERIES, field)
+        assert values(QUERIES, field) <= WORDS[field]
 
     def test_query_of_the_latest_numbers_finds_every_result_with_a_number(
         self,
@@ -195,16 +120,6 @@ class TestLog:
 
         found = {one.outcome for one in get_args(Numbered)}
         assert values(query, "outcome") == found
-
-    def test_query_shows_fields_that_the_page_explains(self) -> None:
-        asked = re.findall(r"^fields (.+)$", FILTERS, re.MULTILINE)
-        counted = re.findall(r" by (.+), bin", FILTERS)
-        fields = {name for line in asked + counted for name in line.split(", ")}
-
-        assert asked
-        assert counted
-        ours = {name for name in fields if name[0] != "@"}  # Those are CloudWatch's.
-        assert ours <= names(LOG)
 
 
 RESTORED = "tables whose names begin with `restored-`"

@@ -224,6 +224,64 @@ class TestOncePerIdempotencyKey:
             assert refusals(IdempotencyRetentionDays=days)
 
 
+OF_A_QUEUE = {
+    "FifoQueue": (None, True),
+    "DeduplicationScope": (None, "messageGroup"),
+    "FifoThroughputLimit": (None, "perMessageGroupId"),
+}
+"""Quotas by project. SQS refuses each of them for a standard queue, even as false."""
+NAME = "app-create-ticket-01234567"
+BY_TYPE = {
+    "QueueType": {
+        # By the body: a producer's own id could be that of another ticket.
+        "CreateTicketQueue": OF_A_QUEUE
+        | {
+            "ContentBasedDeduplication": (None, True),
+            "QueueName": (NAME, f"{NAME}.fifo"),
+        },
+        # Not by the body: two dead letters may have the same.
+        "CreateTicketDeadLetterQueue": OF_A_QUEUE
+        | {"QueueName": (None, "app-dead-letter-01234567.fifo")},
+        "NumberingWorkerCreateTicketMessages": {
+            "MaximumBatchingWindowInSeconds": ("0", None)
+        },
+    },
+    # The worker names each announcement, so SNS need not hash it.
+    "TopicType": {
+        TOPIC: {
+            "TopicName": (None, "app-assignments-01234567.fifo"),
+            "FifoTopic": (None, True),
+            "FifoThroughputScope": (None, "MessageGroup"),
+        }
+    },
+}
+"""Each property that a type changes: as it is by default, and with FIFO."""
+
+
+def differences(one: Json, other: Json) -> dict[str, tuple[Any, Any]]:
+    # The policy names the queue, as a test above says.
+    names = (one.keys() | other.keys()) - {"RedriveAllowPolicy"}
+    pairs = {name: (one.get(name), other.get(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+@pytest.mark.parametrize("kind", BY_TYPE)
+def test_type_changes_what_order_needs_and_nothing_else(kind: str) -> None:
+    """Alarms, dashboard and rights follow the name of a queue or topic."""
+    standard, fifo = deployed(), deployed(**{kind: "fifo"})
+
+    found = {
+        name: changed
+        for name in standard
+        for changed in [
+            differences(*(one[name]["Properties"] for one in (standard, fifo)))
+        ]
+        if changed and not name.startswith("NumberingWorkerVersion")
+    }
+
+    assert found == BY_TYPE[kind]
+
+
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 RESOURCES = {
     "the tickets": ["${TicketsTable.Arn}"],
@@ -345,12 +403,6 @@ class TestLandingZone:
             assert properties(role, **chosen)["PermissionsBoundary"] == "arn"
             assert "PermissionsBoundary" not in properties(role, **EVERY_ROLE)
 
-    def test_gradual_deployment_has_the_role_of_the_stack(self) -> None:
-        resources = deployed(**EVERY_ROLE)
-
-        group = resources["NumberingWorkerDeploymentGroup"]["Properties"]
-        assert group["ServiceRoleArn"] == "${DeploymentRole.Arn}"
-
     def test_data_is_encrypted_with_keys_of_aws_by_default(self) -> None:
         """That queues and topic demand TLS is shown end to end."""
         assert all(properties(name)["SqsManagedSseEnabled"] is True for name in QUEUES)
@@ -411,19 +463,6 @@ class TestWorker:
         """A variable of the SDK could send every ticket to it."""
         assert "ENDPOINT_URL" not in str(source())
 
-    def test_worker_and_queue_get_what_was_chosen(self) -> None:
-        chosen = {name: another_value(name) for name in parameters()}
-        events, variables = mapping(**chosen), environment(**chosen)
-        limit = events["ScalingConfig"]["MaximumConcurrency"]
-        days = variables["IDEMPOTENCY_RETENTION_DAYS"]
-
-        assert events["BatchSize"] == chosen["BatchSize"]
-        assert limit == chosen["MaximumConcurrency"]
-        assert days == chosen["IdempotencyRetentionDays"]
-        assert variables["POWERTOOLS_LOG_LEVEL"] == chosen["LogLevel"]
-        queue = properties("CreateTicketQueue", **chosen)
-        assert queue["RedrivePolicy"]["maxReceiveCount"] == chosen["MaxReceiveCount"]
-
     @pytest.mark.parametrize("name", sorted(parameters()))
     def test_version_is_published_when_a_parameter_changes_the_worker(
         self, name: str
@@ -457,9 +496,3 @@ class TestWorker:
         shortest = min(parameters()["LogRetentionDays"]["AllowedValues"])
         assert shortest * DAY >= letters["MessageRetentionPeriod"]
         assert worker()["LoggingConfig"]["LogGroup"] == "${NumberingWorkerLogGroup}"
-
-
-def test_parameters_and_outputs_are_described() -> None:
-    described = [*parameters().values(), *source()["Outputs"].values()]
-
-    assert all(entry.get("Description") for entry in described)

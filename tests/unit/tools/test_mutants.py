@@ -2,70 +2,35 @@
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from tools.mutants import change, entries, is_wording, survivors, without_tests
+from tools.mutants import change, entries, is_wording, without_tests
 
-SHOWN: Final = """\
+ENTRY = """\
 --- src/ticket_numbering/worker/worker.py
+-    return False
++    return True
+"""
+SHOWN = ENTRY.replace(
+    "\n-",
+    """
 +++ src/ticket_numbering/worker/worker.py
 @@ -1,3 +1,3 @@
  def is_done(self) -> bool:
--    return False
-+    return True
-"""
-
-BASELINE: Final = """\
-# The title of this file.
-
-# Why these may stay.
---- src/ticket_numbering/worker/worker.py
--    return False
-+    return True
-
---- src/ticket_numbering/worker/worker.py
--    return None
-+    return 1
-"""
+-""",
+)
 
 
-class TestBaseline:
-    """The file of explained survivors."""
+@pytest.mark.parametrize(
+    ("was", "is_now"),
+    [("worker.py", "handler.py"), ("False", "None"), ("True", "1")],
+)
+def test_entry_explains_the_very_same_change_alone(was: str, is_now: str) -> None:
+    explained = entries(f"# The title of this file.\n\n# Why it may stay.\n{ENTRY}")
 
-    def test_entry_explains_the_mutant_when_file_and_lines_are_the_same(self) -> None:
-        assert change(SHOWN) in entries(BASELINE)
-
-    @pytest.mark.parametrize(
-        ("was", "is_now"),
-        [("worker.py", "handler.py"), ("False", "None"), ("True", "1")],
-    )
-    def test_entry_explains_no_mutant_of_another_file_or_line(
-        self, was: str, is_now: str
-    ) -> None:
-        assert change(SHOWN.replace(was, is_now)) not in entries(BASELINE)
-
-    def test_entries_are_the_paragraphs_with_a_change(self) -> None:
-        assert len(entries(BASELINE)) == 2
-
-
-class TestSurvivors:
-    """Mutants that need an entry."""
-
-    def test_survivors_are_all_but_those_that_types_or_the_time_limit_refused(
-        self,
-    ) -> None:
-        results = """
-    worker.x_one__mutmut_1: survived
-    worker.x_one__mutmut_2: caught by type check
-    worker.x_one__mutmut_3: timeout
-    worker.x_one__mutmut_4: no tests
-"""
-        assert [*survivors(results.strip("\n"))] == [
-            "worker.x_one__mutmut_1",
-            "worker.x_one__mutmut_4",
-        ]
+    assert change(SHOWN) in explained
+    assert change(SHOWN.replace(was, is_now)) not in explained
 
 
 class TestWording:

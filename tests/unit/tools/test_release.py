@@ -5,14 +5,29 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 from samtranslator.yaml_helper import yaml_parse
 
+from tests.support.template_loader import (
+    TEMPLATE,
+    parameters,
+    source,
+    worker_as_written,
+)
 from tools.release import CODE_PARAMETERS, ROOT, problems, version_of, write
+from tools.translate import as_text, main, translate
 
 VERSION = version_of()
 CHECKED = ("ticketctl/__init__.py", "template.yaml", "CHANGELOG.md")
+
+BYTES_OF_A_REQUEST = 51_200
+"""Of a TemplateBody; CloudFormation User Guide, "Understand CloudFormation quotas".
+
+`aws cloudformation deploy` without a bucket and Terraform's `template_body` use it.
+"""
 
 
 @pytest.fixture
@@ -24,19 +39,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def change(path: Path, before: str, after: str) -> None:
-    text = path.read_text()
-    assert before in text
-    path.write_text(text.replace(before, after))
-
-
 class TestVersions:
     """A release has one version."""
-
-    def test_release_is_well_when_its_tag_and_changelog_are(
-        self, checkout: Path
-    ) -> None:
-        assert not [*problems(f"v{VERSION}", checkout)]
 
     @pytest.mark.parametrize(
         ("name", "before"),
@@ -48,13 +52,16 @@ class TestVersions:
     def test_release_is_refused_when_a_file_has_another_version(
         self, checkout: Path, name: str, before: str
     ) -> None:
-        change(checkout / name, before, before.replace(VERSION, "9.9.9"))
+        path = checkout / name
+        other = before.replace(VERSION, "9.9.9")
+        path.write_text(path.read_text().replace(before, other))
 
         [problem] = problems("", checkout)
 
         assert name in problem
 
     def test_release_is_refused_when_the_tag_is_another(self, checkout: Path) -> None:
+        assert not [*problems(f"v{VERSION}", checkout)]
         assert [*problems("v9.9.9", checkout)]
 
 
@@ -103,3 +110,53 @@ class TestFiles:
         assert template["Parameters"].keys() >= CODE_PARAMETERS.keys()
         code = template["Resources"]["NumberingWorker"]["Properties"]["Code"]
         assert [*code.values()] == [{"Ref": name} for name in CODE_PARAMETERS]
+
+
+ADDRESS = "s3://a-bucket-with-a-name-of-63-characters/ticket-numbering/" + "0" * 32
+
+
+class TestSize:
+    """The stack can be deployed where no bucket is at hand."""
+
+    @staticmethod
+    def packaged() -> dict[str, Any]:
+        """Return what `sam package` writes, as YAML without comments."""
+        template = worker_as_written(CodeUri=ADDRESS)
+        metadata = template["Metadata"]["AWS::ServerlessRepo::Application"]
+        metadata |= {"LicenseUrl": ADDRESS, "ReadmeUrl": ADDRESS}
+        return template
+
+    def test_packaged_template_fits_a_request(self) -> None:
+        text = yaml.safe_dump(self.packaged())
+
+        assert len(text.encode()) <= BYTES_OF_A_REQUEST
+
+    @pytest.mark.parametrize("gradual", ["false", "true"])
+    def test_translated_template_fits_a_request(self, gradual: str) -> None:
+        text = as_text(translate(self.packaged(), gradual))
+
+        assert len(text.encode()) <= BYTES_OF_A_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("options", "value"), [((), "false"), (("--gradual",), "true")]
+)
+def test_template_needs_no_transform_and_takes_only_the_deployment_that_it_has(
+    options: tuple[str, ...], value: str, tmp_path: Path
+) -> None:
+    """Tools that refuse transforms deploy the same stack."""
+    packaged, translated = tmp_path / "packaged.yaml", tmp_path / "translated.json"
+    text = TEMPLATE.read_text("utf-8").replace("src/", "s3://bucket/code")
+    packaged.write_text(text, "utf-8")
+
+    main(str(packaged), str(translated), *options)
+
+    found = json.loads(translated.read_text("utf-8"))
+    assert "Transform" not in found
+    assert found["Parameters"].keys() == parameters().keys()
+    assert found["Outputs"].keys() == source()["Outputs"].keys()
+    rule = found["Parameters"]["GradualDeployment"]
+    assert (rule["Default"], rule["AllowedValues"]) == (value, [value])
+    kinds = {resource["Type"] for resource in found["Resources"].values()}
+    assert not [kind for kind in kinds if kind.startswith("AWS::Serverless::")]
+    assert ("AWS::CodeDeploy::DeploymentGroup" in kinds) is (value == "true")
