@@ -30,6 +30,7 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
+    REPEATED,
     AssignedTicket,
     RefusedRequest,
     TicketNumberAssigned,
@@ -240,6 +241,22 @@ def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
         if data.get(name) == member.get_default()
     }
     assert unfilled == {"chain"}, "builders.py makes an announcement without one"
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_member_has_the_bounds_of_its_field_when_an_announcement_repeats_it(
+    name: str,
+) -> None:
+    [data] = SCHEMAS["TicketNumberAssigned"]["$defs"].values()
+
+    assert bounds(data["properties"][name]) == bounds(REQUEST["properties"][name])
+
+
+def bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a schema says of a value that is there."""
+    kind = schema.get("anyOf", [schema])[0]
+    words = {"default", "description", "examples"}
+    return {name: rule for name, rule in kind.items() if name not in words}
 
 
 def test_trace_context_is_documented_as_headers_that_may_be_missing() -> None:

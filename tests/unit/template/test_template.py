@@ -463,6 +463,19 @@ class TestWorker:
         """A variable of the SDK could send every ticket to it."""
         assert "ENDPOINT_URL" not in str(source())
 
+    def test_worker_and_queue_get_what_was_chosen(self) -> None:
+        chosen = {name: another_value(name) for name in parameters()}
+        events, variables = mapping(**chosen), environment(**chosen)
+        limit = events["ScalingConfig"]["MaximumConcurrency"]
+        days = variables["IDEMPOTENCY_RETENTION_DAYS"]
+
+        assert events["BatchSize"] == chosen["BatchSize"]
+        assert limit == chosen["MaximumConcurrency"]
+        assert days == chosen["IdempotencyRetentionDays"]
+        assert variables["POWERTOOLS_LOG_LEVEL"] == chosen["LogLevel"]
+        queue = properties("CreateTicketQueue", **chosen)
+        assert queue["RedrivePolicy"]["maxReceiveCount"] == chosen["MaxReceiveCount"]
+
     @pytest.mark.parametrize("name", sorted(parameters()))
     def test_version_is_published_when_a_parameter_changes_the_worker(
         self, name: str
