@@ -144,6 +144,14 @@ def lost(*tables: str, numbers: Sequence[int]) -> Damage:
     return damage
 
 
+def both(*damages: Damage) -> Damage:
+    def damage(history: History) -> None:
+        for one in damages:
+            one(history)
+
+    return damage
+
+
 BOTH_TABLES = ("tickets", "keys")
 SINGLE = {1: "imported", 2: "last-imported", 3: "first", 7: "plain", 8: "voided"} | {
     9: "erased",
@@ -155,6 +163,10 @@ WHOLE = {
     "keys-older": (restored("keys"), ()),
     "both-older": (restored(*BOTH_TABLES), LATER),
     "two-neighbours-lost": (lost(*BOTH_TABLES, numbers=(7, 8)), ()),
+    "ticket-lost-with-the-next-ones-key": (
+        both(lost("tickets", numbers=[7]), lost("keys", numbers=[8])),
+        (),
+    ),
     "last-two-lost": (lost("tickets", numbers=(11, 12)), ()),
     "last-imported-lost-with-the-next": (lost(*BOTH_TABLES, numbers=(2, 3)), (2,)),
 }
@@ -219,14 +231,6 @@ def reserved(number: int, chain: str = "") -> Damage:
         own = history.harness.tickets()[number]["chain"]
         item = history.harness.seed(number).item(number)
         history.harness.write(item | {"chain": {"S": chain or own}})
-
-    return damage
-
-
-def both(*damages: Damage) -> Damage:
-    def damage(history: History) -> None:
-        for one in damages:
-            one(history)
 
     return damage
 
