@@ -16,6 +16,7 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.faults import Fault
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from tests.support.builders import create_ticket, plenty, ticket_fields
+from tests.support.canned_aws import failing
 from tests.support.command_harness import Harness
 from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, Controls, alarm
 from tests.support.model_services import InTurn, ModelServices
@@ -54,7 +55,7 @@ class Stage:
         outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {**self._harness.outputs}
         parameters = {"IdempotencyRetentionDays": "0", "NumberPadding": "0"}
         self.controls = Controls(outputs, parameters)
-        self._file, self._has_worker = "", False
+        self._file, self._has_worker, self._seen = "", False, 0
         patch.setattr("boto3.Session", lambda **_: self)
 
     # What boto3 is asked for.
@@ -164,6 +165,11 @@ class Stage:
         found = [None if name == "-" else Fault[name] for name in faults]
         self._faults.setdefault(operation, []).extend(found)
 
+    def interrupts(self, operation: str, after: str = "0") -> None:
+        """Let a person press Ctrl-C at a call of an operation, after some others."""
+        first = [lambda: None] * int(after)
+        self._harness.before(operation, *first, failing(KeyboardInterrupt()))
+
     def ticket(self, project_id: str, key: str, *fields: str) -> None:
         """Let the worker number a request; `name=value` is a further field."""
         text = dict(field.split("=", 1) for field in fields)
@@ -175,6 +181,13 @@ class Stage:
     def item(self, fields: str) -> None:
         """Put an item past the worker, of either table, by its fields in JSON."""
         self._harness.write(serialized(json.loads(fields, parse_float=Decimal)))
+
+    def changes(self, project_id: str, number: str, *fields: str) -> None:
+        """Give a ticket other fields, past the worker."""
+        items = map(plain, self.services.tables.items("tickets"))
+        there = {(one["project_id"], str(one["number"])): one for one in items}
+        changed = dict(_unescaped(field).split("=", 1) for field in fields)
+        self._harness.write(serialized(there[project_id, number] | changed))
 
     def loses(self, project_id: str, number: str) -> None:
         """Lose a ticket."""
@@ -221,12 +234,14 @@ class Stage:
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items."""
         for item in self.services.tables.items("tickets"):
-            yield json.dumps(plain(item), default=str, ensure_ascii=False)
+            yield json.dumps(plain(item), default=str, sort_keys=True)
 
     def published(self) -> Iterator[str]:
-        """Show the events that were published."""
-        for entry in self.services.sns.entries:
+        """Show the events that were published since the last time."""
+        entries = self.services.sns.entries
+        for entry in entries[self._seen :]:
             yield entry["Message"]
+        self._seen = len(entries)
 
     def _last(self, project_id: str) -> dict[str, Any]:
         items = map(plain, self.services.tables.items("tickets"))

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -51,10 +51,10 @@ def with_progress(
     total: int,
     *,
     done: int = 0,
-) -> Iterable[Item]:
+) -> Generator[Item, None, None]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
-    `total` includes items that were done before, of which there are `done`.
+    `total` includes `done` items that were done before. Close it if you stop early.
     """
     if not notes().is_terminal:
         return _with_lines(items, text, total, done)
@@ -63,7 +63,7 @@ def with_progress(
 
 def _with_lines(
     items: Iterable[Item], text: str, total: int, done: int
-) -> Iterator[Item]:
+) -> Generator[Item, None, None]:
     for count, item in enumerate(items, done + 1):
         yield item
         if count % _STEP == 0:
@@ -72,7 +72,7 @@ def _with_lines(
 
 def _with_bar(
     items: Iterable[Item], text: str, total: int, done: int
-) -> Iterator[Item]:
+) -> Generator[Item, None, None]:
     with _progress() as progress:
         yield from progress.track(items, total, done, description=text)
 

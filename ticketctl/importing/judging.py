@@ -31,7 +31,6 @@ from ticketctl.importing.neighbours import (
     ALREADY,
     comparison,
     confirms,
-    hash_before,
     is_external,
     may_replace,
     problem_of,
@@ -53,6 +52,13 @@ class Known:
     """Whether the file's next ticket, which goes back, covers its hash."""
     is_seeded: bool = True
     """Whether all seeds around it are finished; before the import they may not be."""
+
+    def hash_before(self, around: Around) -> str:
+        """Return the hash of the number before it, by the tables or else the file."""
+        below = around.below
+        if below and below.number == self.ticket.number - 1 and below.chain:
+            return below.chain
+        return self.previous
 
 
 @dataclass(frozen=True)
@@ -95,13 +101,13 @@ class Judge:
             key = f"{record.project_id}-{record.number}"
             return f"its idempotency_key is that of {key}"
         if there:
-            return self._recording(there, around, record)
+            return self._recording(there, known.hash_before(around), record)
         if record:
             return self._returning(known, around, record)
         return self._missing(known, around)
 
     def _recording(
-        self, there: Ticket, around: Around, recorded: KeyRecord | None
+        self, there: Ticket, previous: str, recorded: KeyRecord | None
     ) -> Write | str:
         """Judge a ticket that is there by the record of its key."""
         if recorded:
@@ -113,7 +119,7 @@ class Judge:
         record = self._record_of(there)
         if record is None:
             return UNRECORDED
-        if problem := problem_of(there, hash_before(there.number, around)):
+        if problem := problem_of(there, previous):
             return f"its idempotency_key has no record, and gets none: {problem}"
         return Write(there, None, record=record)
 
@@ -138,7 +144,7 @@ class Judge:
         """Judge a missing ticket whose key has no record."""
         ticket, exported, place = known.ticket, known.ticket.exported, around.there
         if exported and exported.chain:
-            previous = hash_before(ticket.number, around) or known.previous
+            previous = known.hash_before(around)
             is_witnessed = known.is_witnessed or any(
                 there and confirms(there, exported) for there in (place, around.above)
             )
@@ -202,9 +208,7 @@ def _going_back(
     if different and not (is_older and exported.status == ERASED):
         named = ", ".join(different)
         return f"it differs from the record of its idempotency_key in {named}"
-    if problem := problem_of(
-        exported, hash_before(exported.number, around) or known.previous
-    ):
+    if problem := problem_of(exported, known.hash_before(around)):
         return f"it cannot go back: {problem}"
     erased = _erased(record) if is_older else None
     return Write(around.there, exported.fields, record, erased)

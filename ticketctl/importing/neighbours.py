@@ -66,12 +66,6 @@ def problem_of(ticket: Ticket, previous: str) -> str:
     return ""
 
 
-def hash_before(number: int, around: Around) -> str:
-    """Return the hash of the number before; "" if it has no item, or none with one."""
-    below = around.below
-    return below.chain if below and below.number == number - 1 else ""
-
-
 def confirms(witness: Ticket, exported: Ticket) -> bool:
     """Return whether a lost ticket's item or the next ticket has a ticket's hash."""
     if witness.number == exported.number:

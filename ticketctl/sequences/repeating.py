@@ -6,6 +6,7 @@ The ids and contents are those of the first time, as far as the tickets still ha
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice, takewhile
@@ -193,21 +194,20 @@ def _doubt(found: Ticket, before: Link) -> str | None:
 def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:
     """Publish the events, or count them without an announcer, and print the counts."""
     total = repeat.last - repeat.first + 1
-    tickets = with_progress(repeat.tickets(), "announcing", total)
-    if announcer:
-        events = announcer.publish(repeat.groups(tickets, announcer.batch_size))
-    else:
-        events = chain.from_iterable(one.events for one in repeat.due(tickets))
-    done: Envelope | None = None
-    try:
-        for envelope in events:
-            done = envelope
-            repeat.counts[type(envelope.event).__name__] += 1
-    except BaseException:  # Ctrl-C as well.
+    until = "nothing; run it again"
+    with closing(with_progress(repeat.tickets(), "announcing", total)) as tickets:
         if announcer:
-            until = f"up to {done.event.id}" if done else "nothing"
-            remark(f"announced: {until}; go on with that number as --from")
-        raise
+            events = announcer.publish(repeat.groups(tickets, announcer.batch_size))
+        else:
+            events = chain.from_iterable(one.events for one in repeat.due(tickets))
+        try:
+            for envelope in events:
+                until = f"up to {envelope.event.id}; go on with that number as --from"
+                repeat.counts[type(envelope.event).__name__] += 1
+        except BaseException:  # Ctrl-C as well.
+            if announcer:
+                remark(f"announced: {until}")
+            raise
     verb = "announced" if announcer else "to announce"
     events_out = _listed(repeat.counts, _EVENTS)
     left_out = _listed(repeat.counts, _LEFT_OUT)

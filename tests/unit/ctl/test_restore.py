@@ -144,6 +144,14 @@ def lost(*tables: str, numbers: Sequence[int]) -> Damage:
     return damage
 
 
+def both(*damages: Damage) -> Damage:
+    def damage(history: History) -> None:
+        for one in damages:
+            one(history)
+
+    return damage
+
+
 BOTH_TABLES = ("tickets", "keys")
 SINGLE = {1: "imported", 2: "last-imported", 3: "first", 7: "plain", 8: "voided"} | {
     9: "erased",
@@ -155,6 +163,10 @@ WHOLE = {
     "keys-older": (restored("keys"), ()),
     "both-older": (restored(*BOTH_TABLES), LATER),
     "two-neighbours-lost": (lost(*BOTH_TABLES, numbers=(7, 8)), ()),
+    "ticket-lost-with-the-next-ones-key": (
+        both(lost("tickets", numbers=[7]), lost("keys", numbers=[8])),
+        (),
+    ),
     "last-two-lost": (lost("tickets", numbers=(11, 12)), ()),
     "last-imported-lost-with-the-next": (lost(*BOTH_TABLES, numbers=(2, 3)), (2,)),
 }
@@ -223,35 +235,25 @@ def reserved(number: int, chain: str = "") -> Damage:
     return damage
 
 
-def both(*damages: Damage) -> Damage:
-    def damage(history: History) -> None:
-        for one in damages:
-            one(history)
-
-    return damage
-
-
 def rechained(history: History) -> None:
     history.lose("tickets", ERASED[1])
     history.harness.change_record(f"key-{ERASED[1]}", chain="v1:another")
 
 
-LAST = LATER[-1]
+LAST, PLAIN = LATER[-1], LATER[0]
+LAST_LOST, FIRST_LOST = lost("tickets", numbers=[LAST]), lost("tickets", numbers=[1])
+UNFIT = "its hash does not fit its content and the ticket before it"
+UNLIKE = "differs from the record of its idempotency_key in "
+NO_PLACE = "it is missing among numbers that were given here"
+DESTROYED = "a lost ticket has this number; an import would destroy its hash"
+OTHER_TEXT = {"title": "Another"}
+SALTED = {"salt": "A" * 22}
+
 UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
-    "text-changed": (
-        lost("tickets", numbers=[LAST]),
-        LAST,
-        {"title": "Another"},
-        "differs from the record of its idempotency_key in fingerprint",
-    ),
-    "salt-changed": (
-        lost("tickets", numbers=[LAST]),
-        LAST,
-        {"salt": "A" * 22},
-        "its hash does not fit its content and the ticket before it",
-    ),
+    "text-changed": (LAST_LOST, LAST, OTHER_TEXT, f"{UNLIKE}fingerprint"),
+    "salt-changed": (LAST_LOST, LAST, SALTED, UNFIT),
     "hash-missing": (
-        lost("tickets", numbers=[LAST]),
+        LAST_LOST,
         LAST,
         {"chain": None, "salt": None},
         "the line lacks its hash: take an export",
@@ -260,7 +262,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         lost("tickets", numbers=[LAST - 1, LAST]),
         LAST,
         {},
-        "its hash does not fit its content and the ticket before it",
+        UNFIT,
     ),
     "text-of-an-erased-ticket": (
         lost("tickets", numbers=[ERASED[0]]),
@@ -269,58 +271,43 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         "its text was erased since: only the erased ticket can go back",
     ),
     "imported-text-changed": (
-        lost("tickets", numbers=[1]),
+        FIRST_LOST,
         1,
-        {"title": "Another", "origin": None},
+        OTHER_TEXT | {"origin": None},
         "its idempotency_key is recorded for another text",
     ),
-    "origin-added": (
-        lost("tickets", numbers=[LAST]),
-        LAST,
-        {"origin": "elsewhere"},
-        "its hash does not fit its content and the ticket before it",
-    ),
+    "origin-added": (LAST_LOST, LAST, {"origin": "elsewhere"}, UNFIT),
     "erased-with-text": (
         lost("tickets", numbers=[ERASED[1]]),
         ERASED[1],
         {"title": "Brought back"},
         "it is erased, and has text: erase it again",
     ),
-    "record-of-another-hash": (
-        rechained,
-        ERASED[1],
-        {},
-        "differs from the record of its idempotency_key in chain",
-    ),
+    "record-of-another-hash": (rechained, ERASED[1], {}, f"{UNLIKE}chain"),
     "erased-import-and-its-text's-record": (
-        lost("tickets", numbers=[1]),
+        FIRST_LOST,
         1,
         {"status": "erased", "title": "erased", "erased_at": "-", "erased_reason": "-"},
-        "differs from the record of its idempotency_key in fingerprint",
+        f"{UNLIKE}fingerprint",
     ),
-    "lost-with-another-hash": (
-        reserved(LAST, "v1:another"),
-        LAST,
-        {},
-        "a lost ticket has this number; an import would destroy its hash",
-    ),
+    "lost-with-another-hash": (reserved(LAST, "v1:another"), LAST, {}, DESTROYED),
     "lost-and-changed": (
         both(reserved(LAST), lost("keys", numbers=[LAST])),
         LAST,
-        {"title": "Another"},
-        "a lost ticket has this number; an import would destroy its hash",
+        OTHER_TEXT,
+        DESTROYED,
     ),
     "external-by-a-number-that-is-lost-too": (
         lost(*BOTH_TABLES, numbers=[1, 2]),
         1,
         {},
-        "it is missing among numbers that were given here",
+        NO_PLACE,
     ),
     "no-record-and-changed": (
-        lost(*BOTH_TABLES, numbers=[LATER[0]]),
-        LATER[0],
-        {"title": "Another"},
-        "it is missing among numbers that were given here",
+        lost(*BOTH_TABLES, numbers=[PLAIN]),
+        PLAIN,
+        OTHER_TEXT,
+        NO_PLACE,
     ),
     "ticket-with-more-than-is-known": (
         both(lost("keys", numbers=[ERASED[0]]), changed(ERASED[0], note="x")),
@@ -335,10 +322,10 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         "gets none: it has no date",
     ),
     "ticket-changed": (
-        both(lost("keys", numbers=[LATER[0]]), changed(LATER[0], salt="A" * 22)),
-        LATER[0],
+        both(lost("keys", numbers=[PLAIN]), changed(PLAIN, **SALTED)),
+        PLAIN,
         {},
-        "gets none: its hash does not fit its content and the ticket before it",
+        f"gets none: {UNFIT}",
     ),
 }
 """Damage, a ticket, how its line differs from the export, and why it is refused."""

@@ -8,8 +8,7 @@ from tests.support.builders import CALLER
 from tests.support.canned_aws import client_error, failing
 from tests.support.command_harness import Harness
 from tests.support.markdown_commands import ROOT, commands
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.commands import sequences
+from ticketctl.cli.errors import InputError
 from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.seeding import Seeded, given_between
 
@@ -76,55 +75,19 @@ class TestSeed:
 
         assert sorted(harness.tickets()) == [41, 42, 43, 99]
 
-    @pytest.mark.parametrize("last", [1, 2, 3])
+    @pytest.mark.parametrize("last", [1, 3, 4, 98])
     def test_seed_is_refused_when_the_project_is_past_it(
         self, harness: Harness, last: int
     ) -> None:
-        harness.put(1, 2, 3)
-
-        with pytest.raises(InputError, match="has numbers up to 3 already"):
-            harness.call(sequences.seed, "PROJ", last=last)
-
-        assert sorted(harness.tickets()) == [1, 2, 3]
-
-    @pytest.mark.parametrize("last", [1, 99])
-    def test_seed_is_refused_when_its_number_was_only_skipped(
-        self, harness: Harness, last: int
-    ) -> None:
         """Also where a ticket was imported at the number after the sequence."""
-        harness.call(sequences.seed, "PROJ", last=1234)
-        harness.call(import_tickets, harness.file(1))
+        harness.put(1, 2, 3)
+        harness.seed(99).apply()
+        harness.call(import_tickets, harness.file(4))
 
-        with pytest.raises(InputError, match="has numbers up to 1234 already"):
-            harness.call(sequences.seed, "PROJ", last=last)
+        with pytest.raises(InputError, match="has numbers up to 99 already"):
+            harness.seed(last).apply()
 
-    def test_seed_changes_nothing_when_it_was_done_already(
-        self, harness: Harness
-    ) -> None:
-        """The answer to the first may have been lost; workers may have gone on."""
-        harness.call(sequences.seed, "PROJ", last=300)
-        harness.put(301)
-        before = harness.tickets()
-
-        ended = harness.call(sequences.seed, "PROJ", last=300)
-
-        assert ended.status == Status.OK
-        assert "was seeded already up to 300, and goes on with 302" in ended.out
-        assert harness.tickets() == before
-
-    def test_seed_goes_on_when_it_was_killed_before_it_was_done(
-        self, harness: Harness
-    ) -> None:
-        """Numbers that workers gave since are named, and they give no more."""
-        harness.put(1)
-        harness.interrupt_seed(300, after=1)
-        harness.put(2, 301)
-
-        ended = harness.call(sequences.seed, "PROJ", last=300)
-
-        assert ended.status == Status.FOUND
-        assert ended.err.endswith("being seeded: PROJ-2\n")
-        assert sorted(harness.tickets()) == [1, 2, 3, 300, 301]
+        assert sorted(harness.tickets()) == [1, 2, 3, 4, 99]
 
     def test_seed_goes_on_from_tickets_that_come_in_between(
         self, harness: Harness
@@ -156,20 +119,6 @@ class TestSeed:
             harness.seed(3).apply()
 
         assert harness.given() == [3] == sorted(harness.tickets())
-
-    @pytest.mark.parametrize(
-        "error", [client_error("InternalServerError"), KeyboardInterrupt()], ids=type
-    )
-    def test_seed_says_to_run_it_again_when_it_ends_in_between(
-        self, harness: Harness, error: BaseException
-    ) -> None:
-        harness.before("put_item", lambda: None, failing(error))
-
-        with pytest.raises(type(error)):
-            harness.call(sequences.seed, "PROJ", last=300)
-
-        said = harness.printed.readouterr().err
-        assert said == "PROJ may be seeded in part: run it again\n"
 
     def test_number_counts_as_given_when_its_ticket_is_not_visible_yet(
         self, harness: Harness
