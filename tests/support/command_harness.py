@@ -119,7 +119,7 @@ class Harness:
 
     def before(self, operation: str, *acts: Callable[[], object]) -> None:
         """Let something happen before the next calls of an operation."""
-        for client in (self.dynamodb, self.services.sns):
+        for client in (self.dynamodb, self.services.sns, self.services.sqs):
             client.before[operation] = [*acts]
 
     def file(self, *tickets: int | dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.faults import Fault
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from tests.support.builders import CALLER, create_ticket, plenty, ticket_fields
-from tests.support.canned_aws import aws_client
+from tests.support.canned_aws import aws_client, failing
 from tests.support.command_harness import Harness
 from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
@@ -127,6 +127,11 @@ class Stage:
         found = [None if name == "-" else Fault[name] for name in faults]
         self._faults.setdefault(operation, []).extend(found)
 
+    def interrupts(self, operation: str, after: str = "0") -> None:
+        """Let a person press Ctrl-C at a call of an operation, after some others."""
+        first = [lambda: None] * int(after)
+        self._harness.before(operation, *first, failing(KeyboardInterrupt()))
+
     def ticket(self, project_id: str, key: str, *fields: str) -> None:
         """Let the worker number a request; `name=value` is a further field."""
         text = dict(field.split("=", 1) for field in fields)
@@ -171,6 +176,30 @@ class Stage:
     def worker(self) -> None:
         """Let the worker number whatever is sent from now on."""
         self._has_worker = True
+
+    def meanwhile(self, body: str, *pairs: str) -> None:
+        """Let a message come when a command looks at a queue; steps do so in turn.
+
+        `PROJECT/key name=value` is a request, which the worker numbers and announces;
+        any other body is published as it is, with attributes.
+        """
+        values: dict[str, Any] = dict(one.split("=", 1) for one in pairs)
+        services, short = self._harness.services, _SHORT.fullmatch(body)
+
+        def come() -> None:
+            if short:
+                fields = {n: int(v) if v.isdecimal() else v for n, v in values.items()}
+                request = ticket_fields(*short.groups(), **fields)
+                services.queues["source"].send(json.dumps(request))
+                self._number()
+                return
+            for endpoint in services.subscriptions.values():
+                services.queues[endpoint.rpartition(":")[2]].send(
+                    _unescaped(body),
+                    {name: text_attribute(text) for name, text in values.items()},
+                )
+
+        services.sqs.before.setdefault("receive_message", []).append(come)
 
     # What is there afterwards.
 
