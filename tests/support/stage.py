@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -142,9 +142,7 @@ class Stage:
 
     def item(self, *fields: str) -> None:
         """Put an item past the worker; a field whose value is digits is a number."""
-        pairs = dict(field.split("=", 1) for field in fields)
-        values = {n: int(v) if v.isdecimal() else v for n, v in pairs.items()}
-        self._harness.write(serialized(values))
+        self._harness.write(serialized(_values(fields)))
 
     def loses(self, project_id: str, number: str) -> None:
         """Lose a ticket."""
@@ -183,21 +181,19 @@ class Stage:
         `PROJECT/key name=value` is a request, which the worker numbers and announces;
         any other body is published as it is, with attributes.
         """
-        values: dict[str, Any] = dict(one.split("=", 1) for one in pairs)
-        services, short = self._harness.services, _SHORT.fullmatch(body)
+        services, values = self._harness.services, _values(pairs)
+        short = _SHORT.fullmatch(body)
 
         def come() -> None:
             if short:
-                fields = {n: int(v) if v.isdecimal() else v for n, v in values.items()}
-                request = ticket_fields(*short.groups(), **fields)
+                request = ticket_fields(*short.groups(), **values)
                 services.queues["source"].send(json.dumps(request))
                 self._number()
                 return
+            attributes = {name: text_attribute(values[name]) for name in values}
             for endpoint in services.subscriptions.values():
-                services.queues[endpoint.rpartition(":")[2]].send(
-                    _unescaped(body),
-                    {name: text_attribute(text) for name, text in values.items()},
-                )
+                name = endpoint.rpartition(":")[2]
+                services.queues[name].send(_unescaped(body), attributes)
 
         services.sqs.before.setdefault("receive_message", []).append(come)
 
@@ -255,6 +251,11 @@ def _pairs(kind: str, values: dict[str, str]) -> list[dict[str, str]]:
     return [
         {f"{kind}Key": name, f"{kind}Value": value} for name, value in values.items()
     ]
+
+
+def _values(fields: Sequence[str]) -> dict[str, Any]:
+    pairs = (_unescaped(field).split("=", 1) for field in fields)
+    return {name: int(v) if v.isdecimal() else v for name, v in pairs}
 
 
 def _unescaped(text: str) -> str:
