@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -221,6 +221,28 @@ class Stage:
         """Let the worker number whatever is sent from now on."""
         self._has_worker = True
 
+    def meanwhile(self, body: str, *pairs: str) -> None:
+        """Let a message come when a command looks at a queue; steps do so in turn.
+
+        `PROJECT/key name=value` is a request, which the worker numbers and announces;
+        any other body is published as it is, with attributes.
+        """
+        services, values = self.services, _values(pairs)
+        short = _SHORT.fullmatch(body)
+
+        def come() -> None:
+            if short:
+                request = ticket_fields(*short.groups(), **values)
+                services.queues["source"].send(json.dumps(request))
+                self._number()
+                return
+            attributes = {name: text_attribute(values[name]) for name in values}
+            for endpoint in services.subscriptions.values():
+                name = endpoint.rpartition(":")[2]
+                services.queues[name].send(_unescaped(body), attributes)
+
+        services.sqs.before.setdefault("receive_message", []).append(come)
+
     # What is there afterwards.
 
     def queues(self) -> Iterator[str]:
@@ -281,6 +303,11 @@ def _attribute(text: str) -> tuple[str, dict[str, Any]]:
         binary = base64.b64decode(value)
         return name[:-1], {"DataType": "Binary", "BinaryValue": binary}
     return name, text_attribute(_unescaped(value))
+
+
+def _values(fields: Sequence[str]) -> dict[str, Any]:
+    pairs = (_unescaped(field).split("=", 1) for field in fields)
+    return {name: int(v) if v.isdecimal() else v for name, v in pairs}
 
 
 def _unescaped(text: str) -> str:

@@ -8,24 +8,18 @@ import pytest
 from botocore.exceptions import ClientError
 
 from simulation.aws.errors import ServiceError
-from tests.support.canned_aws import client_error, failing
-from tests.support.command_harness import Harness
+from tests.support.canned_aws import client_error
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
-from ticket_numbering.contract.field_types import PRIORITIES
 from ticketctl.aws.announcements import (
     ASSIGNED,
-    REFUSED,
-    VOIDED,
-    Announcement,
     line_of,
     read_announcement,
 )
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.topic import subscribe_queue
-from ticketctl.cli.errors import CloudError, Status
-from ticketctl.commands.watch import watch
+from ticketctl.cli.errors import CloudError
 from ticketctl.watch.temporary_queue import (
     MAX_AGE_SECONDS,
     name_start,
@@ -63,19 +57,8 @@ def raw(event: Any, **attributes: str) -> Received:
     return Received("m-1", body, attributes)
 
 
-def words(event: Any, **attributes: str) -> list[str]:
-    """Return the line of a message without the blanks that fill its columns."""
-    return [*filter(None, line_of(raw(event, **attributes)).plain.split(" "))]
-
-
 class TestAnnouncementsAreRead:
     """Anything else is not taken for one."""
-
-    @pytest.mark.parametrize("replayed", [True, False])
-    def test_event_is_read_with_its_mark_of_a_replay(self, *, replayed: bool) -> None:
-        message = raw(assigned(), replayed=str(replayed).lower())
-
-        assert read_announcement(message) == Announcement(assigned(), replayed)
 
     @pytest.mark.parametrize(
         "body",
@@ -100,53 +83,6 @@ class TestAnnouncementsAreRead:
         assert read_announcement(raw(body)) is None
         assert line_of(raw(body)).plain.startswith("not an announcement: ")
 
-    @pytest.mark.parametrize(
-        ("event", "line"),
-        [
-            (assigned(), "P-42 P low Title"),
-            (
-                assigned(title="a\x1b[2J\nb", priority=None),
-                "P-42 P - a\N{REPLACEMENT CHARACTER}[2J b",
-            ),
-            (
-                {"id": "e", "type": VOIDED, "data": {"ticket_key": "P-1"}},
-                "P-1 voided: -",
-            ),
-            (
-                {
-                    "id": "refused/m/SequenceFullError/max_number",
-                    "type": REFUSED,
-                    "data": {
-                        "project_id": "P",
-                        "idempotency_key": "k-1",
-                        "error_type": "SequenceFullError",
-                        "field": "max_number",
-                    },
-                },
-                "refused P SequenceFullError: max_number k-1",
-            ),
-            (
-                {"id": "e", "type": REFUSED, "data": {"error_type": "\x1b[2J"}},
-                "refused - \N{REPLACEMENT CHARACTER}[2J: - -",
-            ),
-            ({"id": "e\x07", "type": "t"}, "e\N{REPLACEMENT CHARACTER} t"),
-            ({"id": "e", "type": "t", "data": [1]}, "e t"),
-            ({"id": "e", "type": ASSIGNED}, "e - - -"),
-        ],
-    )
-    def test_line_is_safe_and_complete_when_the_event_is_not(
-        self, event: dict[str, Any], line: str
-    ) -> None:
-        assert words(event) == line.split()
-        assert words(event, replayed="true") == [*line.split(), "(replay)"]
-
-    def test_titles_stand_below_one_another_whatever_the_priorities_are(self) -> None:
-        events = [assigned(priority=priority) for priority in (*PRIORITIES, None)]
-
-        lines = [line_of(raw(event)).plain for event in events]
-
-        assert len({line.index(" Title") for line in lines}) == 1
-
     def test_screen_shows_what_is_wanted_until_it_is_enough(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -158,28 +94,6 @@ class TestAnnouncementsAreRead:
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[0] for line in lines] == ["P-1", "P-2"]
         assert screen.left == 0
-
-    def test_screen_prints_whole_documents_when_json_is_wanted(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        Screen(as_json=True).show([raw(assigned(), replayed="true"), raw("nonsense")])
-
-        event, other = map(json.loads, capsys.readouterr().out.splitlines())
-        assert event == assigned() | {"replayed": True}
-        assert other == {"not_an_announcement": "nonsense"}
-
-
-@pytest.mark.parametrize(
-    ("options", "status"), [({}, Status.OK), ({"count": 5}, Status.FOUND)]
-)
-def test_watch_ends_with_status_1_for_ctrl_c_only_when_it_waits_for_a_count(
-    harness: Harness, options: dict[str, int], status: Status
-) -> None:
-    harness.services.sqs.before["create_queue"] = [failing(KeyboardInterrupt())]
-
-    ended = harness.call(watch, **options)
-
-    assert (ended.status, ended.out) == (status, "")
 
 
 class TestTemporaryQueue:
@@ -226,7 +140,7 @@ class TestTemporaryQueue:
         "refused", ["subscribe", "unsubscribe", "list_subscriptions_by_topic"]
     )
     def test_queue_is_deleted_when_something_else_is_refused(
-        self, refused: str, capsys: pytest.CaptureFixture[str]
+        self, refused: str
     ) -> None:
         """One failure does not leave two things behind; leftovers are no failure."""
         services = ModelServices()
@@ -241,8 +155,6 @@ class TestTemporaryQueue:
 
         assert services.sqs.requests["create_queue"]
         assert services.queues == others
-        is_told = "leftover queues are not removed" in capsys.readouterr().err
-        assert is_told == refused.startswith("list")
 
     @pytest.mark.parametrize("length", [1, 57, 128])
     def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
