@@ -151,7 +151,7 @@ def normal(text: str) -> str:
     """Return a text without what differs each time, and without trailing blanks."""
     text = _SALTED.sub(lambda found: "x" * len(found[0]), text)
     text = _VARYING.sub(_crossed, _TIME.sub(_recent_crossed, text))
-    spelled = (one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
+    spelled = (one if one.isprintable() else f"<U+{ord(one):04X}>" for one in text)
     return "".join(spelled).rstrip()
 
 
