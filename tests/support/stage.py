@@ -58,6 +58,7 @@ class Stage:
         self._file, self._has_worker = "", False
         patch.setattr("boto3.Session", lambda **_: self)
         patch.setattr("time.sleep", services.wait)
+        patch.setattr("time.monotonic", lambda: services.scheduler.now)
 
     # What boto3 is asked for.
 
