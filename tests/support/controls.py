@@ -136,7 +136,12 @@ class Controls:
 
     def _GetMetricStatistics(self) -> dict[str, Any]:  # noqa: N802
         points = [
-            {"Timestamp": SINCE + place * timedelta(minutes=1), "Maximum": age}
+            {
+                "Timestamp": SINCE + place * timedelta(minutes=1),
+                "SampleCount": 1.0,
+                "Average": age,
+                "Maximum": age,
+            }
             for place, age in enumerate(self.ages)
         ]
         return {"Datapoints": points[::-1]}

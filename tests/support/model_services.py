@@ -203,6 +203,7 @@ class OutsideTables(OutsideClient):
 
     def describe_table(self, TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
         """Return the table's key, and the count of its items."""
+        self._begin("describe_table", {"TableName": TableName})
         names = [{"AttributeName": name} for name in SCHEMA[TableName]]
         count = len(self._services.tables.items(TableName))
         return {"Table": {"KeySchema": names, "ItemCount": count}}

@@ -24,6 +24,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL, ORIGIN, RESERVED
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.worker.results import Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -57,6 +58,8 @@ class Stage:
         self.controls = Controls(outputs, parameters)
         self._file, self._has_worker, self._seen = "", False, 0
         patch.setattr("boto3.Session", lambda **_: self)
+        patch.setattr("time.sleep", services.wait)
+        patch.setattr("time.monotonic", lambda: services.scheduler.now)
 
     # What boto3 is asked for.
 
@@ -178,21 +181,33 @@ class Stage:
         number, chain = int(last.get("number", 0)), last.get("chain", "")
         self._harness.give(request, number + 1, chain)
 
+    def numbers(self, project_id: str, last: str) -> None:
+        """Let the worker number the requests k-1, k-2, ... up to a number."""
+        for number in range(1, int(last) + 1):
+            self.ticket(project_id, f"k-{number}")
+
     def item(self, fields: str) -> None:
         """Put an item past the worker, of either table, by its fields in JSON."""
         self._harness.write(serialized(json.loads(fields, parse_float=Decimal)))
 
-    def changes(self, project_id: str, number: str, *fields: str) -> None:
-        """Give a ticket other fields, past the worker."""
-        items = map(plain, self.services.tables.items("tickets"))
-        there = {(one["project_id"], str(one["number"])): one for one in items}
-        changed = dict(_unescaped(field).split("=", 1) for field in fields)
-        self._harness.write(serialized(there[project_id, number] | changed))
+    def changes(self, project_id: str, number: str, fields: str) -> None:
+        """Change fields of a ticket, in JSON, past the worker."""
+        self._change({"project_id": project_id, "number": int(number)}, fields)
+
+    def changes_key(self, project_id: str, key: str, fields: str) -> None:
+        """Change fields of an idempotency key's record, in JSON, past the worker."""
+        self._change({"id": f"{project_id}#{key}"}, fields)
 
     def loses(self, project_id: str, number: str) -> None:
         """Lose a ticket."""
         where = {"project_id": {"S": project_id}, "number": {"N": number}}
         self._harness.dynamodb.delete_item(TableName="tickets", Key=where)
+
+    def loses_text(self, project_id: str, number: str) -> None:
+        """Lose a ticket but for its hash, which a reserved item keeps."""
+        key = {"project_id": project_id, "number": int(number)}
+        marks = {"status": RESERVED, ORIGIN: EXTERNAL}
+        self._harness.write(serialized(key | marks) | {CHAIN: self._read(key)[CHAIN]})
 
     def loses_key(self, project_id: str, key: str) -> None:
         """Lose the record of an idempotency key."""
@@ -264,6 +279,14 @@ class Stage:
         for entry in entries[self._seen :]:
             yield entry["Message"]
         self._seen = len(entries)
+
+    def _change(self, key: dict[str, Any], fields: str) -> None:
+        self._harness.write(self._read(key) | serialized(json.loads(fields)))
+
+    def _read(self, key: dict[str, Any]) -> Any:
+        request = {"Key": serialized(key), "ConsistentRead": True}
+        table = "keys" if "id" in key else "tickets"
+        return self._harness.dynamodb.get_item(TableName=table, **request)["Item"]
 
     def _last(self, project_id: str) -> dict[str, Any]:
         items = map(plain, self.services.tables.items("tickets"))

@@ -54,7 +54,8 @@ _VARYING: Final = re.compile(
     r"|(?<=days, [0-9]:[0-9]{2}:)[0-9]{2}"  # The seconds of an age.
     r"|\b1[789][0-9]{11}\b"  # Milliseconds since 1970.
     r"|(?<=-watch-)[0-9]{10}-[0-9a-f]{8}"  # The name of a temporary queue.
-    r"|(?<=VERIFY-)[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"  # A project of `verify`.
+    r"|(?<=VERIFY-)[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"  # A project of `verify`,
+    r"|(?<=VERIFY-)[0-9]{7}(?= )|(?<= )[0-9]-[0-9]{6}-[0-9a-f]{4}(?= )"  # folded.
 )
 """What differs each time; an `x` for each sign keeps the tables in order."""
 

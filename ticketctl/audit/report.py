@@ -121,7 +121,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
 def _extent(plan: AuditPlan) -> Iterator[str]:
     """Yield the heads that were checked, and the checks that were not made."""
     if plan.heads:
-        yield f"{len(plan.heads):,} heads checked"
+        yield f"{counted(len(plan.heads), 'head')} checked"
     if plan.since:
         yield (
             "only tickets after the last heads were read: not those before, and no "

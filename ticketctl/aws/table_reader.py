@@ -60,7 +60,7 @@ class TableReader:
 
     dynamodb: Any
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     units: float = 0.0
 
     def check_key(self, table: str, *key: str) -> int:

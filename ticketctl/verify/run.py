@@ -40,7 +40,7 @@ class Run:
     """A queue that subscribes to the topic."""
     on_message: Callable[[Received], None] = lambda _: None
     """Called with each message of the topic, for other requests too."""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     sent: list[Sent] = field(default_factory=list)
     dead_letters: dict[str, Received] = field(default_factory=dict)
     """By the id of the message that was sent."""

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from simulation.scenarios.requests import VERSION_1, validator
-from tests.support.ctl_process import Ctl
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import InputError
@@ -97,12 +96,3 @@ class TestFileOfMessages:
 
         with pytest.raises(InputError, match=why):
             read_messages(path)
-
-    def test_run_ends_at_once_when_its_file_cannot_be_read(
-        self, tmp_path: Path
-    ) -> None:
-        ended = Ctl({})("run", str(tmp_path / "absent.jsonl"))
-
-        assert (ended.status, ended.out) == (2, "")
-        assert ended.err.count("\n") == 1
-        assert "absent.jsonl: cannot be read" in ended.err

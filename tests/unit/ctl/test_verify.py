@@ -1,10 +1,8 @@
 """The verdict of `verify` on the outcome of its messages."""
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,21 +21,17 @@ from tests.support.builders import (
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
 from tests.support.command_harness import Harness
-from tests.support.ctl_process import canned_stack, command_context, exit_status
+from tests.support.ctl_process import canned_stack, command_context
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
-from ticketctl.audit.audit import AuditReport, ProjectAudit
-from ticketctl.audit.reading import AuditPlan, AuditReading
-from ticketctl.audit.report import print_report
+from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.aws.stack import Stack
-from ticketctl.aws.table_reader import TableReader
-from ticketctl.cli.errors import InputError, Status
 from ticketctl.commands.verify import verify
 from ticketctl.evidence.findings import Finding, Kind
 from ticketctl.verify.database_times import database_times
@@ -351,28 +345,6 @@ class TestVerdict:
     def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
         assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
 
-    def test_verdict_is_told_to_scripts_with_all_that_it_is_about(self) -> None:
-        run = replace(run_of(WELL), replays=7)
-
-        assert as_json(run, judge(without(SECOND_ANNOUNCED))) == {
-            "clean": False,
-            "missing": ["A-2: stored, and not announced"],
-            "wrong": [],
-            "sent": 6,
-            "announced": 1,
-            "announced_again": 7,
-            "seconds_to_announced": {},
-            "dead_letters": [
-                {"error_type": "InvalidMessageError", "reason": "why 3"},
-                {"error_type": "IdempotencyMismatchError", "reason": "why 5"},
-            ],
-            "refusals": [
-                {"error_type": "IdempotencyMismatchError", "field": "body"},
-                {"error_type": "SequenceFullError", "field": "body"},
-            ],
-            "tickets_left_behind": {"A": 2},
-        }
-
     def test_verdict_shows_why_each_message_was_refused(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -493,18 +465,6 @@ def stack_on(services: ModelServices) -> Stack:
     return canned_stack(outputs, cloudwatch=cloudwatch, **clients)
 
 
-def test_verify_ends_with_status_1_when_no_worker_answers(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    stack = stack_on(ModelServices())
-
-    assert exit_status(verify, stack, timeout=1, yes=True) == Status.FOUND
-
-    out = capsys.readouterr().out
-    assert "neither number, refusal nor dead letter" in out
-    assert out.endswith("Verdict: NOT CLEAN\n")
-
-
 @pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
 def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_ends(
     error: BaseException, capsys: pytest.CaptureFixture[str]
@@ -524,40 +484,6 @@ def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_en
     assert "see: ticketctl dead-letters list" in capsys.readouterr().err
     assert services.sns.requests["subscribe"]
     assert (services.queues, services.subscriptions) == (others, {})
-
-
-def test_verify_sends_nothing_when_its_project_is_not_allowed() -> None:
-    stack = canned_stack({"AllowedProjects": "INV-.*"})
-
-    with pytest.raises(InputError, match=r"sample: .*VERIFY-.* AllowedProjects, INV-"):
-        verify(command_context(stack), yes=True)
-
-
-def test_verify_sends_nothing_when_there_is_no_terminal_to_ask_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Without other outputs, the stack would fail in another way."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    topic_arn = "arn:aws:sns:eu-west-1:123456789012:numbers"
-    outputs = {"AllowedProjects": ".*", "AssignmentsTopicArn": topic_arn}
-
-    with pytest.raises(InputError, match="--yes"):
-        verify(command_context(canned_stack(outputs)))
-
-
-def test_run_shows_projects_in_the_table_of_an_audit(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    found = project({1: FIRST}, GAP)
-    reading = AuditReading(TableReader(None), AuditPlan("t", "k"))
-    report = AuditReport(reading, (found.audit,), datetime.now(UTC))
-
-    print_report(report, "here")
-    table, _, _ = capsys.readouterr().out.partition("1 project: ")
-    print_run(Run(canned_stack({}), "u"), judge(replace(WELL, projects=[found])))
-
-    assert "A" in table
-    assert table in capsys.readouterr().out
 
 
 def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
@@ -584,14 +510,3 @@ def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
             "maximum_ms": 99.0,
         }
     ]
-
-
-def test_times_are_missing_when_the_right_is(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The verdict is there, and matters more."""
-    cloudwatch = Stubber(aws_client("cloudwatch"))
-    cloudwatch.add_client_error("get_metric_statistics", "AccessDenied")
-
-    assert database_times(canned_stack(TABLES, cloudwatch=cloudwatch)) == []
-    assert "cloudwatch:GetMetricStatistics" in capsys.readouterr().err
