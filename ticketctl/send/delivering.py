@@ -69,7 +69,8 @@ class Delivery:
 
     def _add(self, request: Request) -> None:
         if not request.message_id:
-            remark(f"line {request.line}: not sent: {visible(request.refusal)}")
+            place = f"line {request.line}: " if self.is_file else ""
+            remark(f"{place}not sent: {visible(request.refusal)}")
             self.status = Status.CLOUD
             return
         self.sent += 1

@@ -5,7 +5,6 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from itertools import count
@@ -50,29 +49,16 @@ def keyless(**fields: Any) -> dict[str, Any]:
     return {"project_id": "PROJ", "title": "t"} | fields
 
 
-@dataclass
-class Found(Problems):
-    """The problems of lines, and the requests of the others."""
-
-    problems: list[tuple[int, str]] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
-
-    def add(self, line: int, why: str) -> None:
-        super().add(line, why)
-        self.problems.append((line, why))
-
-
-def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> Found:
-    found = Found("my.jsonl")
+def checked(lines: Iterable[dict[str, Any]], **choice: Any) -> list[Request]:
+    """Return the requests of the good lines."""
     with Spool() as spool:
         numbered = (Line(*line) for line in enumerate(lines, 1))
-        Check(**choice).run(numbered, found, spool)
-        found.requests += spool
-    return found
+        Check(**choice).run(numbered, Problems("my.jsonl"), spool)
+        return [*spool]
 
 
 def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]:
-    requests = checked(lines, keys=DerivedKeys(prefix)).requests
+    requests = checked(lines, keys=DerivedKeys(prefix))
     return [request.fields["idempotency_key"] for request in requests]
 
 
@@ -189,16 +175,17 @@ def test_line_is_bad_when_it_is_too_long_for_sqs() -> None:
 
     The others are sent as they are, if they are not checked.
     """
-    found = checked([{"title": "x" * 2**20}, {"project_id": "no id"}], unchecked=True)
+    lines = [{"title": "x" * 2**20}, {"project_id": "no id"}]
 
-    assert [number for number, _ in found.problems] == [1]
-    [request] = found.requests
-    assert (json.loads(request.body), request.group) == ({"project_id": "no id"}, "-")
+    [request] = checked(lines, unchecked=True)
+
+    assert (request.line, json.loads(request.body)) == (2, lines[1])
+    assert request.group == "-"
 
 
 def requests(count: int, size: int = 1) -> list[Request]:
     lines = [ticket_fields(description="x" * size) for _ in range(count)]
-    return checked(lines, unchecked=size > 1).requests
+    return checked(lines, unchecked=size > 1)
 
 
 def services_failing(
@@ -344,15 +331,17 @@ class TestDelivery:
     """A producer learns which messages are on the queue."""
 
     def test_status_is_3_when_sqs_does_not_take_a_message(
-        self, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stack = stack_with(services_failing(0, status=400))
+        """Also when another one has no number."""
+        stack = Harness(tmp_path, services=services_failing(0, status=400))
 
-        status = Delivery(stack, is_file=True).run(requests(1))
+        status = Delivery(stack, timeout=0).run(requests(2))
 
         assert status == Status.CLOUD
-        remark, *_ = capsys.readouterr().err.splitlines()
-        assert remark == "line 1: not sent: Broken of no use"
+        refused, _, missing = capsys.readouterr().err.splitlines()
+        assert refused == "not sent: Broken of no use"
+        assert "no number after 0 s" in missing
 
     def test_memory_does_not_grow_when_the_file_is_large(
         self, harness: Harness
@@ -514,4 +503,5 @@ class TestWaiting:
 
         [answer] = self.answers([ticket])
 
-        assert "damaged" in answer.problem
+        assert answer.problem.startswith("damaged record")
+        assert answer.problem.endswith("; see: ticketctl dead-letters list")

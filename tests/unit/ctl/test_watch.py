@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from botocore.exceptions import ClientError
@@ -42,19 +42,14 @@ def deny() -> None:
     raise client_error("AuthorizationError")
 
 
-def assigned(number: int = 42, **data: Any) -> dict[str, Any]:
-    fields = {"project_id": "P", "ticket_key": f"P-{number}", "priority": "low"}
-    return {
-        "id": f"P-{number}",
-        "type": ASSIGNED,
-        "data": {**fields, "title": "Title", **data},
-    }
-
-
-def raw(event: Any, **attributes: str) -> Received:
+def raw(body: str) -> Received:
     """Return a message as SNS delivers it raw."""
-    body = event if isinstance(event, str) else json.dumps(event)
-    return Received("m-1", body, attributes)
+    return Received("m-1", body)
+
+
+def assigned(number: int, project_id: str = "P") -> Received:
+    data = {"project_id": project_id}
+    return raw(json.dumps({"id": f"P-{number}", "type": ASSIGNED, "data": data}))
 
 
 class TestAnnouncementsAreRead:
@@ -87,9 +82,9 @@ class TestAnnouncementsAreRead:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         screen = Screen(["P"], left=2)
-        others = [raw(assigned(project_id="Q")), raw("nonsense")]
+        others = [assigned(9, "Q"), raw("nonsense")]
 
-        screen.show([*others, *(raw(assigned(number)) for number in (1, 2, 3))])
+        screen.show([*others, *map(assigned, (1, 2, 3))])
 
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[0] for line in lines] == ["P-1", "P-2"]
