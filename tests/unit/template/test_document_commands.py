@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -35,7 +36,8 @@ def inert(command: Any) -> Any:
 
 @cache
 def parser() -> Any:
-    return inert(typer.main.get_command(app))
+    # A tree of its own: a test process keeps the built one for every call.
+    return inert(deepcopy(typer.main.get_command(app)))
 
 
 def check_ticketctl(shown: Shown) -> None:
