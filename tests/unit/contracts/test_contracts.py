@@ -243,7 +243,7 @@ def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
     assert unfilled == {"chain"}, "builders.py makes an announcement without one"
 
 
-@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("name", sorted(REPEATED))
 def test_member_has_the_bounds_of_its_field_when_an_announcement_repeats_it(
     name: str,
 ) -> None:
