@@ -87,6 +87,7 @@ class TestReading:
             (line(status="open"), "status: must be one of reserved, voided, erased"),
             (line(status=["voided"]), "status: must be one of"),
             (line(status="voided", voided_at=NOW), "status: voided, without its time"),
+            (line(status="erased", erased_reason="x"), "status: erased, without its"),
             ({"project_id": "PROJ"}, "number: "),
             (RESERVED_LINE | {"number": 0}, "number: "),
             (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
@@ -444,7 +445,7 @@ class TestImport:
 
         assert write(harness, existing()) == "written"
         harness.before("transact_write_items", *[conflict] * 3)
-        with pytest.raises(BusyError, match="3 times in a row; run it again"):
+        with pytest.raises(BusyError, match=r"kept writing it, 3 .*; run it again"):
             write(harness, existing(1), attempts=3)
 
     @pytest.mark.parametrize(

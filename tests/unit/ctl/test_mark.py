@@ -27,11 +27,6 @@ VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
 ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
 
 
-def delete_ticket(harness: Harness, number: int) -> None:
-    key = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
-    harness.dynamodb.delete_item(TableName="tickets", Key=key)
-
-
 class TestVoid:
     """Every recorded mark is announced, and nothing else is."""
 
@@ -54,17 +49,6 @@ class TestVoid:
         # SNS drops an id that it saw within five minutes.
         ids = {request["MessageDeduplicationId"] for request in harness.published}
         assert len(ids) == 3
-
-    def test_recorded_reason_stands_when_another_voids_it_in_between(
-        self, harness: Harness
-    ) -> None:
-        harness.put(42)
-        harness.before("update_item", partial(harness.put, 42, **VOIDED_BEFORE))
-
-        with pytest.raises(InputError, match="for another reason: spam"):
-            harness.call(sequences.void, "PROJ-42", reason="other")
-
-        assert harness.published == []
 
     @pytest.mark.parametrize(
         "wrong",
@@ -90,18 +74,6 @@ class TestVoid:
 
         assert harness.tickets() == before
         assert harness.published == []
-
-    def test_nothing_is_voided_when_the_ticket_is_gone_in_between(
-        self, harness: Harness
-    ) -> None:
-        """An update would make an item that it does not find."""
-        harness.put(3)
-        harness.before("update_item", partial(delete_ticket, harness, 3))
-
-        with pytest.raises(NotThereError, match="there is no ticket PROJ-3"):
-            harness.call(sequences.void, "PROJ-3", reason="spam")
-
-        assert not harness.tickets()
 
     def test_reason_is_taken_when_it_is_of_the_greatest_length(self) -> None:
         assert checked_reason(longest := "x" * MAX_REASON) == longest
@@ -185,17 +157,6 @@ class TestErase:
         ticket = harness.tickets()[42]
         assert ticket.keys() <= KEPT
         assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
-
-    def test_recorded_reason_stands_when_another_erases_it_in_between(
-        self, harness: Harness
-    ) -> None:
-        harness.put(42, **VOIDED_BEFORE)
-        harness.before(
-            "transact_write_items", partial(harness.put, 42, **ERASED_BEFORE)
-        )
-
-        with pytest.raises(InputError, match="for another reason: asked to"):
-            harness.call(sequences.erase, "PROJ-42", reason="other")
 
 
 REQUEST = create_ticket(
@@ -393,16 +354,44 @@ class TestErasedChain:
         assert "commitment" not in ticket
         assert ticket.keys() <= KEPT
 
-    def test_neither_is_erased_when_the_ticket_is_gone_in_between(
-        self, given: Harness
+
+RACES: dict[str, tuple[Callable[..., None], str, dict[str, str]]] = {
+    "void": (sequences.void, "update_item", VOIDED_BEFORE),
+    "erase": (sequences.erase, "transact_write_items", ERASED_BEFORE),
+}
+
+
+@pytest.mark.parametrize(("command", "operation", "marks"), cases(RACES))
+class TestMeanwhile:
+    """What others write in between stands, and nothing is announced."""
+
+    def test_recorded_reason_stands_when_another_marks_the_ticket(
+        self, given: Harness, command: Any, operation: str, marks: dict[str, str]
     ) -> None:
-        given.before("transact_write_items", partial(delete_ticket, given, 7))
-        before = given.records()
+        given.before(operation, partial(given.change_ticket, 7, **marks))
+
+        with pytest.raises(InputError, match="for another reason: "):
+            given.call(command, "PROJ-7", reason="other")
+
+        assert marks.items() <= given.tickets()[7].items()
+        assert not given.published
+
+    def test_nothing_is_written_when_another_deletes_the_ticket(
+        self, given: Harness, command: Any, operation: str, marks: dict[str, str]
+    ) -> None:
+        """An update would make an item that it does not find."""
+        before, key = (
+            given.records(),
+            {"project_id": {"S": "PROJ"}, "number": {"N": "7"}},
+        )
+        delete = partial(given.dynamodb.delete_item, TableName="tickets", Key=key)
+        given.before(operation, delete)
 
         with pytest.raises(NotThereError, match="there is no ticket PROJ-7"):
-            erased(given)
+            given.call(command, "PROJ-7", reason=next(iter(marks)))
 
-        assert given.records() == before
+        assert (given.tickets(), given.records()) == ({}, before)
+        assert not given.published
 
 
 @pytest.mark.parametrize(
