@@ -295,8 +295,3 @@ def test_clients_follow_region_and_endpoint_of_the_environment(
     for service, client in clients.items():
         aws = f"https://{service}.eu-west-1.amazonaws.com"
         assert client.meta.endpoint_url == (endpoint or aws)
-
-
-def test_bootstrap_needs_the_environment() -> None:
-    with pytest.raises(ValueError, match="TICKETS_TABLE"):
-        bootstrap()

@@ -439,17 +439,21 @@ class TestFifoOrder:
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
-        ("record", "last"),
+        ("record", "last", "numbers"),
         cases(
             {
-                "fifo": (fifo_record, NotAttemptedError),
-                "standard": (queue_record, "PROJ-2"),
-                "fair": (partial(queue_record, group_id="PROJ"), "PROJ-2"),
+                "fifo": (fifo_record, NotAttemptedError, [1]),
+                "standard": (queue_record, "PROJ-2", [1, 2]),
+                "fair": (partial(queue_record, group_id="PROJ"), "PROJ-2", [1, 2]),
             }
         ),
     )
     def test_later_requests_get_no_number_when_dynamodb_refuses_one_ticket_alone(
-        self, system: System, record: Callable[..., SQSRecord], last: Outcome
+        self,
+        system: System,
+        record: Callable[..., SQSRecord],
+        last: Outcome,
+        numbers: list[int],
     ) -> None:
         """Else they would have lower numbers than it in the end.
 
@@ -466,6 +470,7 @@ class TestFifoOrder:
         found = system.handle(*map(record, requests))
 
         assert found == ["PROJ-1", StoreRefusedError, last]
+        assert system.store.numbers() == numbers
 
     @pytest.mark.parametrize("is_sent", [True, False])
     def test_later_records_are_done_when_an_earlier_one_of_the_group_is_poison(
