@@ -30,7 +30,7 @@ PAGES: Final = (
     *("docs/producing.md", "docs/consuming.md", "docs/operations.md"),
     *("docs/evidence.md", "docs/examples/verify.py", "docs/proof.md"),
     *("docs/rights.md", "SECURITY.md"),
-    *("docs/on-call.md",),
+    *("docs/local.md", "docs/on-call.md", "docs/seeding.md"),
 )
 
 _PART: Final = re.compile(

@@ -51,7 +51,7 @@ _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?=Z)")
 _SALTED: Final = re.compile(r"(?<=v1:)[-\w]{43}(?![-\w])|\b[0-9a-f]{64}\b")
 _VARYING: Final = re.compile(
     r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # A random id.
-    r"|(?<=days, [0-9]:[0-9]{2}:)[0-9]{2}"  # The seconds of an age.
+    r"|(?<=days, [0-9]:)[0-9]{2}:[0-9]{2}"  # An age, to the hour.
     r"|\b1[789][0-9]{11}\b"  # Milliseconds since 1970.
     r"|(?<=-watch-)[0-9]{10}-[0-9a-f]{8}"  # The name of a temporary queue.
     r"|(?<=VERIFY-)[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"  # A project of `verify`,

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -45,36 +45,26 @@ def remark(line: str) -> None:
     notes().print(line, markup=False)
 
 
+@contextmanager
 def with_progress(
-    items: Iterable[Item],
-    text: str,
-    total: int,
-    *,
-    done: int = 0,
-) -> Generator[Item, None, None]:
+    items: Iterable[Item], text: str, total: int
+) -> Iterator[Iterable[Item]]:
     """Show the progress of an iteration: a bar on a terminal, a line at times else.
 
-    `total` includes `done` items that were done before. Close it if you stop early.
+    The bar goes at the end of the context, also at Ctrl-C.
     """
-    if not notes().is_terminal:
-        return _with_lines(items, text, total, done)
-    return _with_bar(items, text, total, done)
+    with _progress() as progress:
+        if notes().is_terminal:
+            yield progress.track(items, total, description=text)
+        else:
+            yield _with_lines(items, text, total)
 
 
-def _with_lines(
-    items: Iterable[Item], text: str, total: int, done: int
-) -> Generator[Item, None, None]:
-    for count, item in enumerate(items, done + 1):
+def _with_lines(items: Iterable[Item], text: str, total: int) -> Iterator[Item]:
+    for count, item in enumerate(items, 1):
         yield item
         if count % _STEP == 0:
             remark(f"{text}: {count} of {total}")
-
-
-def _with_bar(
-    items: Iterable[Item], text: str, total: int, done: int
-) -> Generator[Item, None, None]:
-    with _progress() as progress:
-        yield from progress.track(items, total, done, description=text)
 
 
 @contextmanager

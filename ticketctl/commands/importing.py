@@ -107,7 +107,8 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)
     reading = judge_all(stack, judge, tickets)
-    judged = [*with_progress(reading, "comparing", len(tickets.to_import))]
+    with with_progress(reading, "comparing", len(tickets.to_import)) as judging:
+        judged = [*judging]
     if verify:
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     new = [one.ticket for one in judged if one.is_due and not one.goes_back]

@@ -178,12 +178,13 @@ def import_all(
                 remark(f"{project}-{given} was given by workers meanwhile")
         # The highest first: the end of a seed guards the numbers below it.
         lines = sorted((one.known for one in due), key=lambda one: -one.ticket.number)
-        results = with_progress(target.write_all(lines), "importing", len(due))
-        for ticket, result in results:
-            is_refused = result not in {WRITTEN, RECORDED, ALREADY}
-            counts[REFUSED if is_refused else result] += 1
-            if is_refused:
-                refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
+        written = target.write_all(lines)
+        with with_progress(written, "importing", len(due)) as results:
+            for ticket, result in results:
+                is_refused = result not in {WRITTEN, RECORDED, ALREADY}
+                counts[REFUSED if is_refused else result] += 1
+                if is_refused:
+                    refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
     except BaseException:  # Ctrl-C as well.
         remark("not all is imported; run it again, and it goes on")
         raise

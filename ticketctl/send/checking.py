@@ -93,7 +93,9 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
         )
     if check.keys and check.keys.are_used:
         prefix = visible(check.keys.prefix)
-        remark(f"keys made from {prefix}; another file of that name shares them")
+        remark(
+            f"keys made from {prefix}; another file of that name or prefix shares them"
+        )
     return problems.number
 
 

@@ -1,6 +1,7 @@
 """Sends requests, waits for their numbers, and prints the outcomes."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,11 +57,12 @@ class Delivery:
             in_flight=_IN_FLIGHT,
         )
         outcomes: Iterable[Request] = sender.send(requests)
-        if self.is_file and not self.as_json:
-            outcomes = with_progress(outcomes, "sending", number)
+        has_progress = self.is_file and not self.as_json
+        shown = with_progress(outcomes, "sending", number) if has_progress else None
         try:
-            for request in outcomes:
-                self._add(request)
+            with shown or nullcontext(outcomes) as outcomes:
+                for request in outcomes:
+                    self._add(request)
         finally:  # After Ctrl-C as well.
             if self.is_file:
                 is_all = self.sent == number
@@ -79,12 +81,13 @@ class Delivery:
             self.awaited.append(CreateTicket.parse(request.body))
         key = request.fields.get("idempotency_key")
         if self.as_json and not waits:
+            line = {"line": request.line} if self.is_file else {}
             print_json_line(
                 {
                     "project_id": request.fields.get("project_id"),
                     "idempotency_key": key,
                     "message_id": request.message_id,
-                    "line": request.line,
+                    **line,
                 }
             )
         elif not self.is_file:

@@ -6,7 +6,6 @@ The ids and contents are those of the first time, as far as the tickets still ha
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice, takewhile
@@ -195,7 +194,7 @@ def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:
     """Publish the events, or count them without an announcer, and print the counts."""
     total = repeat.last - repeat.first + 1
     until = "nothing; run it again"
-    with closing(with_progress(repeat.tickets(), "announcing", total)) as tickets:
+    with with_progress(repeat.tickets(), "announcing", total) as tickets:
         if announcer:
             events = announcer.publish(repeat.groups(tickets, announcer.batch_size))
         else:
