@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -106,6 +106,15 @@ def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:
             stub.activate()
             clients[name] = stub.client
     return Stack("numbers", "eu-west-1", outputs, {}, boto3.Session(), clients)
+
+
+def registered(group: Any = None, *words: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command, those of groups too."""
+    for name, command in (group or _command_line()).commands.items():
+        if hasattr(command, "commands"):
+            yield from registered(command, *words, name)
+        else:
+            yield (*words, name)
 
 
 @cache

@@ -46,6 +46,9 @@ _PARTS: Final = re.compile(
 )
 
 _OPEN: Final = " (no end of line)"
+_KEPT: Final = re.compile("PATH|HOME|TZ|(LC|LANG|PY|COV|AWS_[ADES]).*")
+"""The variables that stay: a shell's others may name a stack, or colour the output."""
+
 _RECENT: Final = timedelta(days=4)
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?=Z)")
 _SALTED: Final = re.compile(r"(?<=v1:)[-\w]{43}(?![-\w])|\b[0-9a-f]{64}\b")
@@ -76,7 +79,7 @@ class Keyboard(io.TextIOWrapper):
 
     def __init__(self, terminal: int, person: int, lines: list[str]) -> None:
         """Type the lines, and at last Ctrl-D."""
-        super().__init__(io.FileIO(os.dup(terminal)))
+        super().__init__(io.FileIO(os.dup(terminal)), "utf-8")
         self._person, self._lines = person, lines
 
     def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
@@ -198,12 +201,12 @@ class Shell:
             out: Any = Path(files[">"]).open("w", encoding="utf-8")  # noqa: SIM115
         elif self.is_piped:
             end, start = os.pipe()
-            piped, out = Reader(end), io.TextIOWrapper(io.FileIO(start, "w"))
+            piped, out = Reader(end), io.TextIOWrapper(io.FileIO(start, "w"), "utf-8")
         else:
             marked: Any = Results(os.dup(terminal), "w")
-            out = io.TextIOWrapper(marked, write_through=True)
+            out = io.TextIOWrapper(marked, "utf-8", write_through=True)
         screen_end: Any = io.FileIO(terminal, "w")
-        remarks = io.TextIOWrapper(screen_end, write_through=True)
+        remarks = io.TextIOWrapper(screen_end, "utf-8", write_through=True)
         with keyboard, out, remarks:
             patch.setattr(sys, "stdin", keyboard)
             patch.setattr(sys, "stdout", out)
@@ -240,6 +243,8 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
         stage = Stage(folder, patch)
         shell = Shell(stage, is_piped=is_piped)
         patch.chdir(folder)
+        for name in [one for one in os.environ if not _KEPT.fullmatch(one)]:
+            patch.delenv(name)
         patch.setenv("COLUMNS", WIDTH)
         patch.setenv("TERM", "xterm")
         for line, following in zip(lines, [*lines[1:], ""], strict=True):

@@ -25,7 +25,7 @@ from botocore.stub import Stubber
 
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error, failing, unreachable
-from tests.support.ctl_process import Ctl
+from tests.support.ctl_process import Ctl, registered
 from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
@@ -525,20 +525,10 @@ class TestCommand:
         assert f"it has no output {NEEDED_OUTPUTS[0]}" in ended.err
 
 
-def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*words, name))
-        else:
-            yield (*words, name)
-
-
 class TestInstalled:
     """A person needs neither the source nor the worker's packages."""
 
-    @pytest.mark.parametrize(
-        "words", [*commands(typer.main.get_command(app))], ids=" ".join
-    )
+    @pytest.mark.parametrize("words", [*registered()], ids=" ".join)
     def test_help_has_an_example_of_each_command(self, words: tuple[str, ...]) -> None:
         ended = Ctl({"COLUMNS": "200", "NO_COLOR": "1"})(*words, "--help")
 
