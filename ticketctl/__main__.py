@@ -1,6 +1,7 @@
 """The command line: `ticketctl`, or `python -m ticketctl`."""
 
 import io
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) == signal.SIG_DFL:
             signal.signal(kind, signal.default_int_handler)
-    # A character that the output's encoding does not have is spelled.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    is_read = sys.stdout is not None
+    _mend_streams()
     try:
         app(arguments, prog_name="ticketctl")
+    except SystemExit as end:
+        # Nobody read the output.
+        sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
     except ToolError as error:
         _fail(str(error), error.status)
     except (BotoCoreError, ClientError, ResponseParserError) as error:
@@ -36,6 +38,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", Status.USAGE)
+
+
+def _mend_streams() -> None:
+    """Let every stream take what is written."""
+    # A service may be started with a closed stream, for which Python has None.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115
+            setattr(sys, name, nothing)
+    # A character that the output's encoding does not have is spelled.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _fail(line: str, status: Status) -> NoReturn:

@@ -87,6 +87,11 @@ class Stage:
         with (self._folder / self._file).open("a", encoding="utf-8") as file:
             file.write(_unescaped(line) + "\n" * (not is_last))
 
+    def encode(self, name: str, encoding: str) -> None:
+        """Write a file again as another program would."""
+        path = self._folder / name
+        path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+
     def types(self, *lines: str) -> None:
         """Let a person answer the questions that come; `^C` is Ctrl-C."""
         self.typed += lines

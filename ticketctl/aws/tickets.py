@@ -18,7 +18,7 @@ from ticketctl.aws.table_reader import query_of
 from ticketctl.cli.errors import InputError
 
 _PAGE: Final = 100
-_KEY_NUMBER: Final = re.compile("[1-9][0-9]{0,18}")
+_KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
 
 
 class Around(NamedTuple):
@@ -32,15 +32,16 @@ class Around(NamedTuple):
 
 
 def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
-    """Return project and number; a project's id may hold hyphens of its own.
+    """Return project and number; a project's id may hold hyphens, a number zeros.
 
     Raises:
         InputError: It is no ticket key.
     """
     project_id, _, number = ticket_key.rpartition("-")
-    if not (is_project_id(project_id) and _KEY_NUMBER.fullmatch(number)):
+    found = _KEY_NUMBER.fullmatch(number)
+    if not (found and is_project_id(project_id)):
         raise InputError(f"no ticket key: {ticket_key!r}; one looks like PROJ-42")
-    return project_id, int(number)
+    return project_id, int(found[1])
 
 
 def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:

@@ -1,17 +1,18 @@
 """The application without its commands: the stack, and the options they share."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from functools import partial
 from shlex import quote
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ticketctl import __version__
 from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
 
-Command = TypeVar("Command", bound=Callable[..., object])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 TICKETS: Final = "Tickets"
 SEQUENCES: Final = "Number sequences"
@@ -29,8 +30,32 @@ _STATUSES: Final = """
 """
 
 
+def _refuse_repeats(command: Any, ctx: Any, args: list[str]) -> None:
+    """Refuse an option that is given twice; the last would count, and nobody see it."""
+    if ctx.resilient_parsing:  # For completions, of unfinished lines.
+        return
+    _, _, given = command.make_parser(ctx).parse_args(args=[*args])
+    for option, number in Counter(given).items():
+        if number > 1 and not (option.multiple or option.is_flag):
+            ctx.fail(f"{option.opts[0]} is given {number} times, and takes one value")
+
+
+class Command(TyperCommand):
+    """A command that takes each option once, but for those that can be repeated."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments from the command line."""
+        _refuse_repeats(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
 class Group(TyperGroup):
     """Commands whose flags show no type in the help: they take no value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments up to the command from the command line."""
+        _refuse_repeats(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the group's own parameters."""
@@ -116,11 +141,18 @@ def called(ctx: typer.Context) -> str:
     return " ".join(["ticketctl", *named])
 
 
+def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:
+    """Return what completes the beginning of a word on Tab."""
+    return lambda incomplete: [one for one in words if one.startswith(incomplete)]
+
+
 def examples(*lines: str) -> str:
     """Return command lines as the end of a help shows them."""
     return "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in lines)
 
 
-def command(name: str, panel: str, *lines: str) -> Callable[[Command], Command]:
+def command(name: str, panel: str, *lines: str) -> Callable[[Function], Function]:
     """Declare a command of a panel of the help, whose own help ends with examples."""
-    return app.command(name, rich_help_panel=panel, epilog=examples(*lines))
+    return app.command(
+        name, cls=Command, rich_help_panel=panel, epilog=examples(*lines)
+    )

@@ -10,17 +10,19 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import (
     OPERATIONS,
+    Command,
     Group,
     Json,
     Yes,
     app,
+    completed_by,
     examples,
     stack_of,
 )
 from ticketctl.dead_letters.delete import delete_selected
 from ticketctl.dead_letters.edit import edit_dead_letter
 from ticketctl.dead_letters.redrive import MAX_RATE, redrive_selected
-from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.selection import REASONS, Selection, select
 from ticketctl.dead_letters.views import print_list, print_whole
 
 dead_letters = typer.Typer(
@@ -39,7 +41,9 @@ Project = Annotated[
 Reason = Annotated[
     str | None,
     typer.Option(
-        "--reason", help="Only those with this ErrorType, or received-too-often."
+        "--reason",
+        help="Only those with this ErrorType, or received-too-often.",
+        autocompletion=completed_by(REASONS),
     ),
 ]
 Save = Annotated[
@@ -54,7 +58,9 @@ All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
 
 @dead_letters.command(
-    "list", epilog=examples("ticketctl dead-letters list --reason InvalidMessageError")
+    "list",
+    cls=Command,
+    epilog=examples("ticketctl dead-letters list --reason InvalidMessageError"),
 )
 def list_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -79,7 +85,9 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
 
 
 @dead_letters.command(
-    "show", epilog=examples("ticketctl dead-letters show 1f6c --raw > body.json")
+    "show",
+    cls=Command,
+    epilog=examples("ticketctl dead-letters show 1f6c --raw > body.json"),
 )
 def show(
     ctx: typer.Context,
@@ -103,6 +111,7 @@ def show(
 
 @dead_letters.command(
     "redrive",
+    cls=Command,
     epilog=examples(
         "ticketctl dead-letters redrive --all --rate 50",
         "ticketctl dead-letters redrive --reason received-too-often --yes",
@@ -136,6 +145,7 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
 
 @dead_letters.command(
     "edit",
+    cls=Command,
     epilog=examples(
         "ticketctl dead-letters show 1f6c --raw > body.json",
         "ticketctl dead-letters edit 1f6c --body body.json",
@@ -148,7 +158,7 @@ def edit(
     body: Annotated[
         typer.FileText,
         typer.Option(
-            encoding="utf-8", help="Read the new body from this file; - is stdin."
+            encoding="utf-8-sig", help="Read the new body from this file; - is stdin."
         ),
     ],
     save: Save = None,
@@ -166,6 +176,7 @@ def edit(
 
 @dead_letters.command(
     "delete",
+    cls=Command,
     epilog=examples(
         "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl"
     ),

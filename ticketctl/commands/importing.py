@@ -10,24 +10,29 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, Yes, called, command, stack_of
-from ticketctl.commands.send import File, FileFormat
+from ticketctl.commands.send import Encoding, File, FileFormat
 from ticketctl.files.csv_columns import mapped
+from ticketctl.files.request_file import open_lines
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.lines import FIELDS, Defaults
 from ticketctl.importing.planning import judge_all
-from ticketctl.importing.run import (
+from ticketctl.importing.report import (
     REFUSED,
+    changes,
     counts_of,
-    import_all,
     left_out,
     plan,
     print_refused,
+    summary,
+)
+from ticketctl.importing.run import (
+    import_all,
     read_tickets,
     refuse_beyond,
-    summary,
     verify_all,
 )
 from ticketctl.importing.tickets import Import
+from ticketctl.importing.times import Times
 from ticketctl.show.lookup import checked_project
 
 
@@ -47,6 +52,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         str | None, typer.Option(help="The project of tickets that name none.")
     ] = None,
     file_format: FileFormat = None,
+    encoding: Encoding = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,9 +66,17 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="The form of assigned_at, such as '%d/%b/%y %I:%M %p' for Jira's; "
-            "UTC if it has no offset. Default: ISO 8601.",
+            "UTC if it has no offset. Default: ISO 8601, or JavaScript's form.",
         ),
     ] = None,
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit",
+            help="Change what a ticket cannot hold: characters become U+FFFD, "
+            "texts and lists are cut. The report names the lines.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -75,8 +89,9 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             "--verify",
-            help="Print the tickets that are missing, different or without a record of "
-            "their key, and write nothing; status 1 if there are any.",
+            help="Print the tickets that are missing, different, of another time or "
+            "without a record of their key, and write nothing; status 1 if there are "
+            "any.",
         ),
     ] = False,
     yes: Yes = False,
@@ -102,8 +117,10 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     """
     if project is not None:
         checked_project(project)
-    defaults = Defaults(timestamp_now(), project, date_format)
-    tickets = read_tickets(file, file_format, mapped(columns or (), FIELDS), defaults)
+    defaults = Defaults(timestamp_now(), project, Times(date_format), fit)
+    filled = mapped(columns or (), FIELDS)
+    with open_lines(file, file_format, filled, encoding) as lines:
+        tickets = read_tickets(lines, file, defaults)
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)
     reading = judge_all(stack, judge, tickets)
@@ -113,15 +130,16 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     new = [one.ticket for one in judged if one.is_due and not one.goes_back]
     refuse_beyond(limits_of(stack), new, file)
-    planned = "\n".join(filter(None, [plan(stack, tickets), counts_of(judged)]))
+    told = [*plan(stack, tickets), *counts_of(judged)]
+    changed = [*changes(tickets)]
     refused = print_refused(judged, file)
     if not dry_run:
-        question = f"{place_of(stack)}\n{planned}\nThis cannot be undone. Go on?"
-        confirm(question, yes=yes)
+        asked = [place_of(stack), *told, *changed, "This cannot be undone. Go on?"]
+        confirm("\n".join(asked), yes=yes)
         counts = import_all(Import(stack, judge), tickets, judged, file)
         refused += counts[REFUSED]
-        planned = summary(counts, len(judged), refused)
-    lines = [planned, *left_out(called(ctx), tickets, judged)]
-    console().print("\n".join(lines), markup=False)
+        told = [summary(counts, len(judged), refused)]
+    told += [*changed, *left_out(called(ctx), tickets, judged)]
+    console().print("\n".join(told), markup=False)
     if refused:
         raise typer.Exit(Status.FOUND)

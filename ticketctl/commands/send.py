@@ -10,7 +10,13 @@ from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.commands.application import TICKETS, Json, command, stack_of
+from ticketctl.commands.application import (
+    TICKETS,
+    Json,
+    command,
+    completed_by,
+    stack_of,
+)
 from ticketctl.files.request_file import Format, open_lines
 from ticketctl.send.checking import Check, check_file, checked_request, refuse_beyond
 from ticketctl.send.delivering import Delivery
@@ -23,6 +29,10 @@ File = Annotated[
 FileFormat = Annotated[
     Format | None,
     typer.Option("--format", help="File format; default: by suffix, else jsonl."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Of the file, such as cp1252 or utf-16; default: UTF-8."),
 ]
 
 Wait = Annotated[
@@ -60,7 +70,11 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     description: Annotated[str | None, typer.Option(help="Its description.")] = None,
     priority: Annotated[
-        str | None, typer.Option(help=f"Its priority: {', '.join(PRIORITIES)}.")
+        str | None,
+        typer.Option(
+            help=f"Its priority: {', '.join(PRIORITIES)}.",
+            autocompletion=completed_by(PRIORITIES),
+        ),
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="The reporter.")] = None,
     label: Annotated[
@@ -112,6 +126,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
     file_format: FileFormat = None,
+    encoding: Encoding = None,
     key_prefix: Annotated[
         str | None,
         typer.Option(
@@ -164,7 +179,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
     keys, status = keys_of(file, key_prefix), Status.OK
-    with open_lines(file, file_format) as lines, Spool() as spool:
+    with open_lines(file, file_format, encoding=encoding) as lines, Spool() as spool:
         stack = None if dry_run else stack_of(ctx)
         limits = limits_of(stack) if stack else Limits()
         check = Check(

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DEAD_LETTER_REASONS, DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
+
+REASONS: Final = [reason.replace(" ", "-") for reason in sorted(DEAD_LETTER_REASONS)]
+"""As a person types them."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,9 @@ class Selection:
         Raises:
             InputError: It may be misspelt: an empty list would hide that.
         """
-        known = {
-            _word(reason): reason.replace(" ", "-") for reason in DEAD_LETTER_REASONS
-        }
-        if self.reason is not None and _word(self.reason) not in known:
-            reasons = ", ".join(sorted(known.values()))
+        known = {None, *map(_word, REASONS)}
+        if (self.reason and _word(self.reason)) not in known:
+            reasons = ", ".join(REASONS)
             raise InputError(f"no reason: {self.reason!r}; there are {reasons}")
 
     def checked(self) -> "Selection":

@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 from ticket_numbering.contract.json_body import MAX_DIGITS
 from ticket_numbering.contract.messages import CreateTicket
@@ -20,7 +21,22 @@ from ticketctl.cli.output import visible
 _ATTRIBUTE: Final = "attributes."
 _LABELS: Final = "labels"
 _NUMBERS: Final = {"max_number", "number"}
+_WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
 _NAME_WIDTH: Final = 64
+
+
+def shown_value(value: Any) -> str:
+    """Return a value of a file for a remark."""
+    return visible(repr(value), _NAME_WIDTH)
+
+
+def whole(value: Any) -> Any:
+    """Return the number of a text of digits, also of `007` and `12.0`; else the value.
+
+    Spreadsheets write a column of numbers with an empty cell as 12.0.
+    """
+    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+    return int(found[1]) if found else value
 
 
 @dataclass(frozen=True)
@@ -29,7 +45,7 @@ class Columns:
 
     more: Collection[str] = ()
     """Fields beside those of a create-ticket message; a file has none without --map."""
-    mapping: Mapping[str, str] = field(default_factory=dict)
+    mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The fields of columns; columns that it does not name are left out.
 
     Without one, the names of the columns are those of the fields.
@@ -40,21 +56,23 @@ class Columns:
         """The names of the fields, but for the attributes."""
         return {*CreateTicket.model_fields, *self.more} - {"attributes"}
 
-    def fields_of(self, header: Sequence[str]) -> list[str | None]:
-        """Return the field of each column.
+    def fields_of(self, header: Sequence[str]) -> list[Sequence[str]]:
+        """Return the fields of each column.
 
         Raises:
             Error: The header does not fit.
         """
-        for column in self.mapping.keys() - {*header}:
-            raise csv.Error(f"the header has no column {_shown(column)}")
+        if missing := [name for name in self.mapping if name not in header]:
+            raise csv.Error(
+                f"the header has no column {', '.join(map(_shown, missing))}"
+            )
         if self.mapping:
-            names = [self.mapping.get(column) for column in header]
+            names = [self.mapping.get(column, ()) for column in header]
         else:
-            names = [self._checked(column) for column in header]
-        for name, number in Counter(names).items():
-            if number > 1 and name not in {None, _LABELS}:
-                raise csv.Error(f"the header names {name} twice")
+            names = [(self._checked(column),) for column in header]
+        for name, number in Counter(chain.from_iterable(names)).items():
+            if number > 1 and name != _LABELS:
+                raise csv.Error(f"{name} is filled by {number} columns")
         return names
 
     def _checked(self, name: str) -> str:
@@ -65,22 +83,22 @@ class Columns:
             remedy += f", or give --map {_shown(f'{name}=FIELD')}"
         raise csv.Error(f"no field {_shown(name)}; {_choice(self.known)}; {remedy}")
 
-    def values_of(self, names: Sequence[str | None], cells: Iterable[str]) -> Fields:
+    def values_of(self, names: Iterable[Sequence[str]], cells: Iterable[str]) -> Fields:
         """Return the fields of a row."""
         fields: Fields = {}
-        for name, cell in zip(names, cells, strict=False):
-            if not (name and cell):
-                continue
-            if name == _LABELS:
-                fields.setdefault(name, []).extend(self._labels(cell))
-            elif name.startswith(_ATTRIBUTE):
-                attributes = fields.setdefault("attributes", {})
-                attributes[name.removeprefix(_ATTRIBUTE)] = cell
-            else:
-                is_number = name in _NUMBERS and cell.isdecimal()
-                fits = is_number and len(cell) <= MAX_DIGITS
-                fields[name] = int(cell) if fits else cell
+        for filled, cell in zip(names, cells, strict=False):
+            for name in filled if cell else ():
+                self._fill(fields, name, cell)
         return fields
+
+    def _fill(self, fields: Fields, name: str, cell: str) -> None:
+        if name == _LABELS:
+            fields.setdefault(name, []).extend(self._labels(cell))
+        elif name.startswith(_ATTRIBUTE):
+            attributes = fields.setdefault("attributes", {})
+            attributes[name.removeprefix(_ATTRIBUTE)] = cell
+        else:
+            fields[name] = whole(cell) if name in _NUMBERS else cell
 
     def _labels(self, cell: str) -> list[str]:
         # Other systems separate them by commas.
@@ -94,7 +112,7 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
     Raises:
         InputError: A pair is malformed, or its field unknown.
     """
-    mapping: dict[str, str] = {}
+    mapping: dict[str, list[str]] = {}
     known = Columns(more).known
     for pair in pairs:
         column, _, name = pair.rpartition("=")
@@ -102,7 +120,7 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
             raise InputError(
                 f"--map: not COLUMN=FIELD: {_shown(pair)}; {_choice(known)}"
             )
-        mapping[column] = name
+        mapping.setdefault(column, []).append(name)
     return Columns(more, mapping)
 
 

@@ -1,23 +1,37 @@
 """Reads the lines of a file of requests, JSONL or CSV, one after the other."""
 
+import codecs
 import csv
+import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from shlex import quote
+from typing import Final, Literal
 
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import remark, visible
+from ticketctl.cli.output import counted, remark, visible
 from ticketctl.files.csv_columns import Columns
 
 Format = Literal["jsonl", "csv"]
 
 STANDARD_INPUT: Final = "-"
+
+_UTF_8: Final = "utf-8-sig"  # With a byte-order mark or without.
+_UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+_MAX_CELL: Final = 2**31 - 1
+"""Any size, because a field has its own bound; the library takes a C long."""
+
+_SEPARATORS: Final = ",;\t"
+_DECLARED: Final = re.compile("sep=(.)\r?\n", re.IGNORECASE)
+"""The first line with which Excel writes and reads the separator."""
 MOST_PROBLEMS: Final = 20
 """Bad lines that are named; the others are counted, so that a screen shows all."""
 
@@ -58,48 +72,83 @@ def shown_name(path: str) -> str:
 
 @contextmanager
 def open_lines(
-    path: str, file_format: Format | None = None, columns: Columns | None = None
+    path: str,
+    file_format: Format | None = None,
+    columns: Columns | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Iterator[Line]]:
     """Open a file, or standard input, and give its lines as they are read.
 
     The file's suffix says the format if none is given. Without `columns`, those of CSV
-    are the fields of a create-ticket message.
+    are the fields of a create-ticket message. The default encoding is UTF-8.
 
     Raises:
-        InputError: It cannot be read; its lines raise it if they are not UTF-8, or
-            if its CSV is broken.
+        InputError: It cannot be read; its lines raise it if they have another
+            encoding, or if its CSV is broken.
     """
-    if path == STANDARD_INPUT:
-        yield _lines(path, sys.stdin.buffer, file_format, columns)
-        return
-    try:
-        content = Path(path).open("rb")  # noqa: SIM115 - closed below.
-    except OSError as error:
-        raise InputError(
-            f"{shown_name(path)}: cannot be read: {error.strerror}"
-        ) from error
-    with content:
-        yield _lines(path, content, file_format, columns)
+    with ExitStack() as opened:
+        try:
+            content = (
+                sys.stdin.buffer
+                if path == STANDARD_INPUT
+                else opened.enter_context(Path(path).open("rb"))
+            )
+            text = io.TextIOWrapper(content, encoding or _UTF_8, newline="\n")
+        except OSError as error:
+            raise InputError(
+                f"{shown_name(path)}: cannot be read: {error.strerror}"
+            ) from error
+        except LookupError as error:
+            raise InputError(f"--encoding: unknown: {encoding!r}") from error
+        opened.callback(text.detach)  # It would close standard input.
+        yield _lines(path, _texts(path, text, encoding), file_format, columns)
 
 
 def _lines(
-    path: str, content: BinaryIO, file_format: Format | None, columns: Columns | None
+    path: str, texts: Iterator[str], file_format: Format | None, columns: Columns | None
 ) -> Iterator[Line]:
-    texts = _texts(path, content)
-    if (file_format or Path(path).suffix.lower().removeprefix(".")) == "csv":
+    if (file_format or Path(path).suffix.lower()[1:]) in {"csv", "tsv"}:
         return _rows(path, texts, columns or Columns())
     if columns and columns.mapping:
         raise InputError(f"{shown_name(path)}: --map is for CSV; see --format")
-    return json_lines(texts)
+    return json_lines(_objects(path, texts))
 
 
-def _texts(path: str, content: BinaryIO) -> Iterator[str]:
-    for number, line in enumerate(content, 1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{shown_name(path)}:{number}: not UTF-8") from error
-        yield text
+def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[str]:
+    number = 0
+    try:
+        for text in content:
+            yield text
+            number += 1
+    except UnicodeError as error:
+        line, remedy = number + 1, ""
+        if isinstance(error, UnicodeDecodeError):
+            line += error.object[: error.start].count(b"\n")
+            if error.object.startswith(_UTF_16_MARKS):
+                remedy = ", but UTF-16 by its mark: say --encoding utf-16"
+            elif not encoding:
+                remedy = "; --encoding reads others, such as cp1252 or latin-1"
+        raise InputError(
+            f"{shown_name(path)}:{line}: not {encoding or 'UTF-8'}{remedy}"
+        ) from error
+
+
+def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
+    """Refuse JSON that is not an object a line by how it begins."""
+    begin: list[str] = []
+    for text in texts:
+        begin.append(text)
+        if text.strip():
+            break
+    found = "".join(begin).strip()
+    if found == "{" or found.startswith("["):
+        command = "jq -c ." if found == "{" else "jq -c '.[]'"
+        if path != STANDARD_INPUT:
+            command += f" {visible(quote(path))}"
+        raise InputError(
+            f"{shown_name(path)}: not a JSON object a line, as this makes it: {command}"
+        )
+    yield from chain(begin, texts)
 
 
 def json_lines(texts: Iterable[str]) -> Iterator[Line]:
@@ -116,20 +165,62 @@ def _json_line(number: int, text: str) -> Line:
         return Line(number, {}, str(error))
 
 
+class _Table:
+    """The lines of a table, and how many were read."""
+
+    def __init__(self, texts: Iterator[str]) -> None:
+        self._texts = texts
+        self.number = 0
+        self.last = ""
+
+    def __iter__(self) -> "_Table":
+        return self
+
+    def __next__(self) -> str:
+        self.last = next(self._texts)
+        self.number += 1
+        return self.last
+
+
 def _rows(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
     """Read a header, and a ticket a row; empty rows ask for nothing."""
-    reader = csv.reader(texts, strict=True)
+    csv.field_size_limit(_MAX_CELL)
+    table, begin, short = _Table(texts), 1, 0
     try:
+        reader = _reader(table)
         names = columns.fields_of(next(reader, []))
-        first = reader.line_num + 1
+        needed = max((at for at, filled in enumerate(names, 1) if filled), default=0)
+        begin = table.number + 1
         for cells in reader:
-            number, first = first, reader.line_num + 1
+            number, begin = begin, table.number + 1
+            # A file that was cut can end within a cell.
+            is_cut = len(cells) < needed + (not table.last.endswith("\n"))
             if cells and len(cells) != len(names):
-                problem = f"not as many cells as the header has ({len(names)})"
-                yield Line(number, {}, f"body: {problem}")
-            elif fields := columns.values_of(names, cells):
+                if is_cut or len(cells) > len(names):
+                    problem = f"not as many cells as the header has ({len(names)})"
+                    yield Line(number, {}, f"body: {problem}")
+                    continue
+                short += 1
+            if fields := columns.values_of(names, cells):
                 yield Line(number, fields)
     except csv.Error as error:
         raise InputError(
-            f"{shown_name(path)}: not CSV as it must be: {error}"
+            f"{shown_name(path)}:{begin}: not CSV as it must be: {error}"
         ) from error
+    if short:
+        rows = counted(short, "row")
+        remark(f"{shown_name(path)}: {rows} without last cells that no --map names")
+
+
+def _reader(table: _Table) -> Iterator[list[str]]:
+    """Return the rows; the separator is declared, or makes the most of the header."""
+    header = next(table, "")
+    if declared := _DECLARED.fullmatch(header):
+        separator, header = declared[1], next(table, "")
+    else:
+        separator = max(
+            _SEPARATORS,
+            key=lambda sign: len(next(csv.reader([header], delimiter=sign), [])),
+        )
+    lines = chain([header], table)
+    return csv.reader(lines, delimiter=separator, strict=True)

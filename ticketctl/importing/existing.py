@@ -22,6 +22,15 @@ class Existing:
     """Each mark that it has, in the order of setting, and its command's arguments."""
     exported: Ticket | None = None
     """The whole item of an export, if it has a hash or an origin."""
+    is_dated: bool = False
+    """Whether the line tells `assigned_at`."""
+    is_changed: bool = False
+    """Whether its texts were made to fit."""
+
+    @property
+    def has_own_key(self) -> bool:
+        """Whether its idempotency key is not the one that an import makes."""
+        return self.idempotency_key != f"import:{self.ticket_key}"
 
     @property
     def chain(self) -> str:

@@ -1,8 +1,7 @@
 """Reads tickets that have their numbers already, one a line."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any, Final
 
@@ -26,17 +25,23 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id, timestamp
+from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
+from ticketctl.files.csv_columns import shown_value, whole
 from ticketctl.files.request_file import Line
 from ticketctl.importing.existing import Existing, Reserved
+from ticketctl.importing.fitting import fitted
+from ticketctl.importing.times import Times
 
 FIELDS: Final = ("key", "number", "assigned_at")
 """Beside those of a create-ticket message."""
+
+_KNOWN: Final = {*FIELDS, *CreateTicket.model_fields}
+"""Fields that are absent if they are null."""
 
 LEFT_BEHIND: Final = SEED_ATTRIBUTES | {
     *(CHAIN, SALT, COMMITMENT, ORIGIN, IMPORTED_BY, STATUS),
@@ -52,8 +57,6 @@ A hash covers the hash before it, of another table; void and erase set their mar
 _MARKS: Final = {VOIDED: "void", ERASED: "erase"}
 """The commands that set a status again."""
 
-_ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
-
 
 @dataclass(frozen=True)
 class Defaults:
@@ -61,8 +64,9 @@ class Defaults:
 
     now: str
     project: str | None = None
-    date_format: str | None = None
-    """As `strptime` knows it; ISO 8601 if None."""
+    times: Times = field(default_factory=Times)
+    fit: bool = False
+    """Whether texts are made to fit."""
 
 
 def check_lines(
@@ -98,19 +102,33 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
         return Reserved(line.number, project_id, number, valid_chain(placed.get(CHAIN)))
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
-    if "assigned_at" in fields:
-        assigned_at = _timestamp(fields.pop("assigned_at"), defaults.date_format)
+    if is_dated := "assigned_at" in fields:
+        assigned_at = defaults.times.read(fields.pop("assigned_at"))
     if defaults.project is not None:
         fields.setdefault("project_id", defaults.project)
     key = f"import:{fields.get('project_id')}-{number}"
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
-    request = CreateTicket.parse(body_of(fields))
+    # An export's hash covers its texts as they are.
+    wanted = fitted(fields) if defaults.fit and CHAIN not in placed else fields
+    request = _request(wanted)
     return Existing(
         *(line.number, number, request, assigned_at, status == ERASED),
         marks=tuple(_marks(placed, ticket_key(request.project_id, number))),
         exported=_exported(placed, request.project_id, number),
+        is_dated=is_dated,
+        is_changed=wanted != fields,
     )
+
+
+def _request(fields: Fields) -> CreateTicket:
+    try:
+        return CreateTicket.parse(body_of(fields))
+    except PoisonMessageError as error:
+        adapted = fitted(fields)
+        if adapted == fields:
+            raise
+        raise InvalidMessageError(f"{error}; --fit changes such texts") from error
 
 
 def _marks(fields: Fields, key: str) -> Iterator[tuple[str, str]]:
@@ -134,16 +152,20 @@ def _exported(fields: Fields, project_id: str, number: int) -> Ticket | None:
 
 def _placed(fields: Fields) -> Fields:
     """Return the fields with project and number in place of the ticket key."""
-    if "key" not in fields:
-        return {**fields}
-    if fields.keys() & {"project_id", "number"}:
+    placed = {
+        name: value
+        for name, value in fields.items()
+        if value is not None or name not in _KNOWN
+    }
+    if "key" not in placed:
+        return placed
+    if placed.keys() & {"project_id", "number"}:
         raise InvalidMessageError("key: stands in place of project_id and number")
-    rest = {name: value for name, value in fields.items() if name != "key"}
     try:
-        project_id, number = parse_ticket_key(str(fields["key"]))
+        project_id, number = parse_ticket_key(str(placed.pop("key")))
     except InputError as error:
         raise InvalidMessageError(f"key: {error}") from error
-    return rest | {"project_id": project_id, "number": number}
+    return placed | {"project_id": project_id, "number": number}
 
 
 def _refuse_repeats(
@@ -159,28 +181,13 @@ def _refuse_repeats(
             raise InvalidMessageError(f"{name}: line {first} has it, too")
 
 
-def _number(value: Any) -> int:
+def _number(given: Any) -> int:
     """Return a whole number; JSON is read with floats, exact up to far more."""
+    if given is None:
+        raise InvalidMessageError("number: is missing")
+    value = whole(given)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (is_number and 1 <= value <= MAX_NUMBER and value == int(value)):
-        raise InvalidMessageError(f"number: must be a whole number, 1 to {MAX_NUMBER}")
+        why = f"must be a whole number, 1 to {MAX_NUMBER}, not {shown_value(given)}"
+        raise InvalidMessageError(f"number: {why}")
     return int(value)
-
-
-def _timestamp(value: Any, date_format: str | None) -> str:
-    try:
-        if date_format:
-            return timestamp(_read(value, date_format))
-        time = datetime.fromisoformat(value.upper())
-        if time.tzinfo:
-            return timestamp(time)
-    except (AttributeError, TypeError, ValueError, OverflowError):
-        pass
-    form = f"of the form {date_format}" if date_format else _ISO
-    raise InvalidMessageError(f"assigned_at: not a time {form}")
-
-
-def _read(value: Any, date_format: str) -> datetime:
-    """Read a time; one without an offset is of UTC."""
-    time = datetime.strptime(value, date_format)  # noqa: DTZ007 - just below.
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import ERASED, TIMES
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED, TIMES
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
@@ -59,6 +59,8 @@ class Judged:
     """The external number above it up to which a seed is to be finished first."""
     marks: tuple[str, ...] = ()
     """Arguments of the commands that set its remaining marks, once it is there."""
+    has_other_time: bool = False
+    """Whether the ticket is there with another time than the line tells."""
 
     @property
     def ticket(self) -> Existing:
@@ -119,8 +121,14 @@ def _judge_project(
 def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
     """Return a verdict without the items, for a file may have many lines."""
     marks = _marks_left(known.ticket, verdict, around)
+    own, there = known.ticket, None
+    if isinstance(verdict, str) and verdict in {ALREADY, UNRECORDED}:
+        there = around.there
+    has_other_time = bool(
+        there and own.is_dated and there.fields.get(ASSIGNED_AT) != own.assigned_at
+    )
     if isinstance(verdict, str):
-        return Judged(Known(known.ticket), verdict, marks=marks)
+        return Judged(Known(own), verdict, marks=marks, has_other_time=has_other_time)
     result = MISSING if verdict.ticket else NO_RECORD
     nearest = around.there or around.above
     unfinished = 0
@@ -153,9 +161,7 @@ def _without_rivals(
     numbers = {
         one.ticket.idempotency_key: one.ticket.number
         for one in judged
-        if one.is_due
-        and not one.known.record
-        and one.ticket.idempotency_key != f"import:{one.ticket.ticket_key}"
+        if one.is_due and not one.known.record and one.ticket.has_own_key
     }
     rivals: dict[str, str] = {}
     reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"

@@ -1,13 +1,18 @@
 """A new command is imported, named like its work, and tested end to end."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
 import typer
 
 from tests.support.markdown_commands import ROOT
 from ticketctl import commands
+from ticketctl.cli.errors import Status
 
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
 
@@ -53,3 +58,25 @@ def test_command_is_called_by_an_end_to_end_test() -> None:
     nodes = [node for test in tests for node in ast.walk(ast.parse(test))]
 
     assert names <= {*map(called, nodes)}
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("import - <&-", Status.USAGE),
+        ("sample 1 >&-", Status.FOUND),
+        ("sample 1 2>&-", Status.OK),
+        ("import - <&- >&- 2>&-", Status.USAGE),
+    ],
+)
+def test_command_has_its_status_when_a_stream_is_closed(
+    line: str, status: Status
+) -> None:
+    shell = ["sh", "-c", f'"$0" -m ticketctl {line}', sys.executable]
+    path = os.pathsep.join(sys.path)
+    ended = subprocess.run(  # noqa: S603 - the lines above.
+        shell, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": path}
+    )
+
+    assert ended.returncode == status
+    assert b"Traceback" not in ended.stderr

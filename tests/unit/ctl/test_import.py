@@ -24,6 +24,7 @@ from ticketctl.files.request_file import MOST_PROBLEMS, json_lines
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Known
 from ticketctl.importing.lines import Defaults, check_lines
+from ticketctl.importing.times import Times
 
 SAMPLES = ROOT / "tests" / "support" / "samples"
 
@@ -40,7 +41,9 @@ def read(
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     tickets: list[Existing] = []
     wrong: list[tuple[int, str]] = []
-    for found in check_lines(json_lines(texts), Defaults(NOW, project, date_format)):
+    for found in check_lines(
+        json_lines(texts), Defaults(NOW, project, Times(date_format))
+    ):
         if isinstance(found, Existing):
             tickets.append(found)
         elif isinstance(found, tuple):
@@ -64,12 +67,12 @@ class TestReading:
         [
             *[
                 (line(number), "number: ")
-                for number in (None, "1", True, 0, 1.5, 10**15 + 1, 10**400)
+                for number in (None, "x1", "1.5", True, 0, 1.5, 10**15 + 1, 10**400)
             ],
             *[
                 (line(assigned_at=time), "assigned_at: ")
                 for time in (
-                    *(None, 1, "", "2019-05-04", "2019-05-04T10:00:00"),
+                    *(1, "", "2019-05-04", "2019-05-04T10:00:00"),
                     *("2019-13-04T10:00:00Z", "0001-01-01T00:00:00+14:00"),
                 )
             ],

@@ -118,7 +118,7 @@ class TestLines:
             ("titel\nx\n", "csv", "'titel'"),
             ("title,\nx,\n", "csv", "no field ''"),
             ("attributes\n{}\n", "csv", "'attributes'"),
-            ("title,title\nx,y\n", "csv", "twice"),
+            ("title,title\nx,y\n", "csv", "title is filled by 2"),
             ("\x1b[2J\nx\n", "csv", "no field"),
             ('title\n"He said "hi"\n', "csv", "expected"),
             ('title\n"a\nb\n', "csv", "unexpected end"),

@@ -1,0 +1,44 @@
+"""Makes the texts of another system fit the bounds of a create-ticket message."""
+
+import re
+from typing import Any, Final
+
+from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
+from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.request_fields import Fields
+
+_BOUNDS: Final = CreateTicket.model_json_schema()["properties"]
+_BREAK: Final = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
+_REPLACEMENT: Final = "\ufffd"
+
+
+def fitted(fields: Fields) -> Fields:
+    """Return the fields with texts that fit; ids, numbers and names stay as they are.
+
+    A character that is not allowed becomes U+FFFD, and a line break or tab in a text of
+    one line a blank; texts and lists are cut.
+    """
+    return {
+        name: _fitted(value, _BOUNDS.get(name, {})) for name, value in fields.items()
+    }
+
+
+def _fitted(value: Any, schema: dict[str, Any]) -> Any:
+    bounds = schema.get("anyOf", [schema])[0]
+    if isinstance(value, list) and "items" in bounds:
+        kept = value[: bounds["maxItems"]]
+        return [_fitted(item, bounds["items"]) for item in kept]
+    if isinstance(value, dict) and "additionalProperties" in bounds:
+        of_values = bounds["additionalProperties"]
+        return {name: _fitted(item, of_values) for name, item in value.items()}
+    is_text = isinstance(value, str) and "not" in bounds and "pattern" not in bounds
+    return _fitted_text(value, bounds) if is_text else value
+
+
+def _fitted_text(text: str, bounds: dict[str, Any]) -> str:
+    if bounds["not"] == NOT_ONE_LINE:
+        text = _BREAK.sub(" ", text)
+    text = text[: bounds["maxLength"]]
+    for refused in (bounds["not"]["pattern"], FORBIDDEN_CHARACTERS):
+        text = re.sub(refused, _REPLACEMENT, text)
+    return text

@@ -1,0 +1,124 @@
+"""What an import tells a person: the plan, the counts, what it leaves out."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import last_number
+from ticketctl.cli.output import counted
+from ticketctl.files.request_file import MOST_PROBLEMS, Problems
+from ticketctl.importing.existing import Existing
+from ticketctl.importing.judging import UNRECORDED
+from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.planning import MISSING, NO_RECORD, Judged, Tickets
+from ticketctl.importing.tickets import RECORDED, WRITTEN
+
+REFUSED: Final = "refused"
+
+
+def plan(stack: System, tickets: Tickets) -> Iterator[str]:
+    """Describe the effect of an import: each project's numbers, and the dates."""
+    counts = Counter(ticket.project_id for ticket in tickets.to_import)
+    follows = False
+    for project, number in tickets.highest_numbers().items():
+        last = last_number(stack, project)
+        then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
+        follows = follows or last < number
+        yield (
+            f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
+            f"the last number is {last or 'none yet'}, the next {then}"
+        )
+    if follows:
+        yield (
+            "if the old system gave higher numbers than its file has, first: "
+            "ticketctl seed PROJECT --last NUMBER"
+        )
+    days = sorted(one.assigned_at[:10] for one in tickets.to_import if one.is_dated)
+    if days:
+        yield f"dates: {days[0]} to {days[-1]}"
+    if undated := len(tickets.to_import) - len(days):
+        yield f"without a date, so with that of now: {counted(undated, 'ticket')}"
+
+
+def changes(tickets: Tickets) -> Iterator[str]:
+    """Yield lines about the tickets whose texts were made to fit."""
+    changed = [one for one in tickets.to_import if one.is_changed]
+    if changed:
+        yield f"changed to fit: {_listed(changed)}; their whole texts are kept nowhere"
+    if own := [one for one in changed if one.has_own_key]:
+        yield (
+            f"changed, with an idempotency_key of their own: {_listed(own)}; a repeat "
+            "of such a request will be refused as a different ticket"
+        )
+
+
+def _listed(tickets: Sequence[Existing]) -> str:
+    """Count tickets, and name the first of their lines."""
+    lines = sorted(ticket.line for ticket in tickets)
+    named = [str(line) for line in lines[:MOST_PROBLEMS]]
+    if more := len(lines) - len(named):
+        named.append(f"and {more} more")
+    word = "line" if len(lines) == 1 else "lines"
+    return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"
+
+
+def counts_of(judged: Sequence[Judged]) -> list[str]:
+    """Count the tickets by what an import does about them, a line for each project."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in judged:
+        result = REFUSED if one.is_refused else one.result
+        counts[one.ticket.project_id][result] += 1
+    return [
+        f"{project}: there already {found[ALREADY] + found[UNRECORDED]}, "
+        f"missing {found[MISSING]}{_if_any('without a record', found[NO_RECORD])}, "
+        f"refused {found[REFUSED]}"
+        for project, found in counts.items()
+    ]
+
+
+def summary(counts: Counter[str], total: int, refused: int) -> str:
+    """Return the results of an import in a line."""
+    there = total - counts[WRITTEN] - refused
+    return (
+        f"imported {counts[WRITTEN]}, there already {there}"
+        f"{_if_any('records written', counts[RECORDED])}, refused {refused}; "
+        "not announced"
+    )
+
+
+def _if_any(what: str, number: int) -> str:
+    """Return a count that most imports do not have."""
+    return f", {what} {number}" if number else ""
+
+
+def print_refused(judged: Sequence[Judged], file: str) -> int:
+    """Print the first lines that an import leaves out, and return their count."""
+    refused = Problems(file)
+    for one in sorted(judged, key=lambda one: one.ticket.line):
+        if one.is_refused:
+            refused.add(one.ticket.line, f"{one.ticket.ticket_key}: {one.result}")
+    refused.end()
+    return refused.number
+
+
+def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield lines about what an import leaves out: numbers, texts, marks.
+
+    `program` is the call of `ticketctl`, with the options before a command.
+    """
+    if tickets.reserved:
+        skipped = counted(len(tickets.reserved), "reserved number")
+        yield f"skipped: {skipped}, which count as used"
+    by_line = sorted(judged, key=lambda one: one.ticket.line)
+    there = [one for one in by_line if not one.is_refused]
+    if erased := sum(one.ticket.is_erased and not one.goes_back for one in there):
+        yield f"without text: {counted(erased, 'erased ticket')}; the keys are known"
+    if over := sum(one.result == UNRECORDED for one in there):
+        yield f"without a record: {counted(over, 'key')}, whose time is over"
+    if other := [one.ticket for one in there if one.has_other_time]:
+        yield f"there with another assigned_at, which stays: {_listed(other)}"
+    marks = [mark for one in there for mark in one.marks]
+    if marks:
+        yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
+        yield from (f"{program} {mark}" for mark in marks)
