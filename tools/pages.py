@@ -115,7 +115,7 @@ def _value(schema: Mapping[str, Any]) -> str:
     """Return the values that a field's schema allows, in words."""
     match schema:
         case {"anyOf": [kind, {"type": "null"}]}:
-            return _value(kind)
+            return _value({"default": schema["default"], **kind})
         case {"enum": values, "default": default}:
             return _names(values).replace(f"`{default}`", f"`{default}` (the default)")
         case {"type": "array", "items": items, "maxItems": most}:

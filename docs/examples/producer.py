@@ -6,7 +6,8 @@ The queue's URL is the stack's output CreateTicketQueueUrl. Choose the key from 
 system, such as an order's number. If in doubt, run it again: a key has one ticket.
 
 With --answers it waits: a queue of this program alone, subscribed to its own keys as
-docs/consuming.md shows. Status 0: a number; 1: refused; 3: no answer came.
+docs/consuming.md shows. Status 0: a number; 3: no answer came; 4: refused. Any other
+is that of an error.
 """
 
 import argparse
@@ -51,19 +52,25 @@ def send() -> str:
 
 
 def event_of(body: str) -> dict[str, Any]:
-    """Return the CloudEvents object, delivered raw or in the envelope of SNS."""
-    event: dict[str, Any] = json.loads(body)
-    if event.get("Type") == "Notification":
-        event = json.loads(event["Message"])
-    return event
+    """Return the CloudEvents object, delivered raw or in the envelope of SNS.
+
+    A message of anything else, such as a SubscriptionConfirmation, is no event.
+    """
+    try:
+        event: dict[str, Any] = json.loads(body)
+        if event.get("Type") == "Notification":
+            event = json.loads(event["Message"])
+        return event if isinstance(event.get("data"), dict) else {}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return {}
 
 
 def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
     """Print an answer to the request; return the exit status, None if it is none."""
-    if event["type"] not in {ASSIGNED, REFUSED}:  # New types may come.
+    if event.get("type") not in {ASSIGNED, REFUSED}:  # New types may come.
         return None
     data = event["data"]
-    if (data["project_id"], data["idempotency_key"]) != KEY:
+    if (data.get("project_id"), data.get("idempotency_key")) != KEY:
         return None
     if event["type"] == ASSIGNED:
         print(arguments.key, data["ticket_key"])
@@ -71,7 +78,7 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
     # Whoever may send can get any key refused: believe refusals of your own messages.
     if data["message_id"] in message_ids:
         print(arguments.key, "refused:", data["error_type"], data["field"])
-        return 1
+        return 4
     return None
 
 

@@ -7,7 +7,11 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from tests.support.markdown_commands import ROOT
-from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.field_types import (
+    IDEMPOTENCY_KEY_RULE,
+    PRIORITIES,
+    PROJECT_ID_RULE,
+)
 from ticket_numbering.contract.messages import CreateTicket
 
 VERSION_1: Final = json.loads(
@@ -58,7 +62,7 @@ SAMPLES: Final[Mapping[str, Samples]] = {
             *("s3cret\u0663", "s3cret\uff21", "s3cret\u0430", "s3cret\u00e9"),
             *("s3cret\u200b", "s3cret\x00", "s3cret\ud800", 1),
         ],
-        too_long=[("p" * 65, "at most 64 characters")],
+        too_long=[("p" * 65, PROJECT_ID_RULE)],
         changes=["OTHER"],
     ),
     "idempotency_key": Samples(
@@ -67,7 +71,7 @@ SAMPLES: Final[Mapping[str, Samples]] = {
             *("", " ", "s3cret 1", "s3cret\n", "s3cret\t", "s3cret\x7f", "s3cret\x00"),
             *("s3cret\u00e9", "s3cret\ud800"),
         ],
-        too_long=[("k" * 129, "at most 128 characters")],
+        too_long=[("k" * 129, IDEMPOTENCY_KEY_RULE)],
         changes=["order-8"],
     ),
     "title": Samples(
@@ -97,8 +101,8 @@ SAMPLES: Final[Mapping[str, Samples]] = {
         changes=[f"{FULL['description']}\n", "", None],
     ),
     "priority": Samples(
-        accepted=PRIORITIES,
-        refused=["", SECRET, "High", "HIGH", "high\n", None],
+        accepted=[None, *PRIORITIES],
+        refused=["", SECRET, "High", "HIGH", "high\n"],
         changes=["low", "medium"],
     ),
     "reporter": Samples(
@@ -108,8 +112,8 @@ SAMPLES: Final[Mapping[str, Samples]] = {
         changes=["Ada@example.com", None],
     ),
     "labels": Samples(
-        accepted=[[], ["l"] * 20, [DOOR * 64] * 20],
-        refused=[SECRET, None, {"a": "b"}],
+        accepted=[None, [], ["l"] * 20, [DOOR * 64] * 20],
+        refused=[SECRET, {"a": "b"}],
         refused_within=[
             *("", "  ", "s3cret\n", "s3cret\x00", "s3cret\ud800", 1, None, True),
             *([SECRET], {}),
@@ -128,10 +132,10 @@ SAMPLES: Final[Mapping[str, Samples]] = {
     ),
     "attributes": Samples(
         accepted=[
-            *({}, {"a": ""}, {"#": "line\nbreak"}),
+            *(None, {}, {"a": ""}, {"#": "line\nbreak"}),
             {f"{number:0128}": "v" * 1024 for number in range(50)},
         ],
-        refused=[None, [], [[SECRET, SECRET]]],
+        refused=[[], [[SECRET, SECRET]]],
         refused_within=[
             *("s3cret\x00", "s3cret\x1b", "s3cret\ud800"),
             *(1, None, [SECRET], {}, {SECRET: SECRET}),

@@ -44,7 +44,7 @@ class DerivedKeys:
         asked = {
             name: value
             for name, value in fields.items()
-            if name not in _DEFAULTS or value != _DEFAULTS[name]
+            if value is not None and value != _DEFAULTS.get(name, ...)
         }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()

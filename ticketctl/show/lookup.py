@@ -7,7 +7,12 @@ from itertools import islice
 from shlex import quote
 
 from ticket_numbering.contract.dynamodb_items import record_id
-from ticket_numbering.contract.field_types import is_idempotency_key, is_project_id
+from ticket_numbering.contract.field_types import (
+    IDEMPOTENCY_KEY_RULE,
+    PROJECT_ID_RULE,
+    is_idempotency_key,
+    is_project_id,
+)
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
@@ -22,10 +27,7 @@ def checked_project(project_id: str) -> str:
         InputError: It is invalid.
     """
     if not is_project_id(project_id):
-        raise InputError(
-            f"no project id: {project_id!r}; it has 1 to 64 letters, digits, '.', "
-            "'_' and '-'"
-        )
+        raise InputError(f"no project id: {project_id!r}; it {PROJECT_ID_RULE}")
     return project_id
 
 
@@ -60,8 +62,7 @@ def request_key(project_id: str, idempotency_key: str) -> RequestKey:
     """
     if not is_idempotency_key(idempotency_key):
         raise InputError(
-            f"no idempotency key: {idempotency_key!r}; "
-            "it has 1 to 128 visible ASCII characters"
+            f"no idempotency key: {idempotency_key!r}; it {IDEMPOTENCY_KEY_RULE}"
         )
     return RequestKey(checked_project(project_id), idempotency_key)
 

@@ -10,8 +10,10 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from ticket_numbering.contract.chain import CHAIN_PATTERN
 
@@ -50,8 +52,10 @@ def _allowed(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    if re.search(NOT_ONE_LINE["pattern"], text):
+    if found := re.search(NOT_ONE_LINE["pattern"], text):
         problem = "must be one line that is not blank"
+        if text.strip():
+            problem = f"character U+{ord(found[0]):04X} is not allowed in one line"
         raise PydanticCustomError(NOT_ALLOWED, problem)
     return text
 
@@ -59,6 +63,17 @@ def _one_line(text: str) -> str:
 def _whole(value: Any) -> Any:
     """Return 5 for 5.0, which JSON Schema and JavaScript do not tell apart."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _given(value: Any) -> Any:
+    if value is None:
+        raise PydanticUseDefault
+    return value
+
+
+def or_null(kind: Any) -> BeforeValidator:
+    """Let null mean that an optional field is absent, as many serializers write it."""
+    return BeforeValidator(_given, json_schema_input_type=kind | None)
 
 
 # They stand after the bounds of a field, so that a bound is reported in its own words.
@@ -71,11 +86,34 @@ def _without(refused: dict[str, str], **bounds: Any) -> Any:
     return Field(json_schema_extra={"not": {**refused}}, **bounds)
 
 
+def _in_words(rule: str) -> WrapValidator:
+    """Tell a rule in words, in place of a pattern."""
+
+    def validated(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            raise PydanticCustomError(NOT_ALLOWED, rule) from None
+
+    return WrapValidator(validated)
+
+
+_PROJECT_ID_LENGTH: Final = 64
+_KEY_LENGTH: Final = 128
+PROJECT_ID_RULE: Final = (
+    f"must be 1 to {_PROJECT_ID_LENGTH} letters, digits, '.', '_' or '-'"
+)
+IDEMPOTENCY_KEY_RULE: Final = f"must be 1 to {_KEY_LENGTH} visible ASCII characters"
+
 ProjectId = Annotated[
-    str, _without(_LINE_BREAK, pattern=r"^[A-Za-z0-9._-]+$", max_length=64)
+    str,
+    _without(_LINE_BREAK, pattern=r"^[A-Za-z0-9._-]+$", max_length=_PROJECT_ID_LENGTH),
+    _in_words(PROJECT_ID_RULE),
 ]
 IdempotencyKey = Annotated[
-    str, _without(_LINE_BREAK, pattern=r"^[!-~]+$", max_length=128)
+    str,
+    _without(_LINE_BREAK, pattern=r"^[!-~]+$", max_length=_KEY_LENGTH),
+    _in_words(IDEMPOTENCY_KEY_RULE),
 ]
 Title = Annotated[str, _without(NOT_ONE_LINE, min_length=1, max_length=200), ONE_LINE]
 Label = Annotated[str, _without(NOT_ONE_LINE, min_length=1, max_length=64), ONE_LINE]

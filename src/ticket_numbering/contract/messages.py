@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +27,7 @@ from ticket_numbering.contract.field_types import (
     Title,
     is_idempotency_key,
     is_project_id,
+    or_null,
 )
 from ticket_numbering.contract.json_body import json_object, problems
 
@@ -36,6 +37,20 @@ MAX_BODY_BYTES: Final = 256 * 1024
 MAX_LABELS: Final = 20
 MAX_ATTRIBUTES: Final = 50
 """Ours; `MAX_BODY_BYTES` bounds the bytes of both."""
+
+Labels = Annotated[list[Label], Field(max_length=MAX_LABELS)]
+Attributes = Annotated[
+    dict[AttributeName, AttributeValue], Field(max_length=MAX_ATTRIBUTES)
+]
+
+_ENVELOPES: Final = {
+    ("Type", "TopicArn"): "the envelope of SNS: set RawMessageDelivery on the "
+    "subscription",
+    ("detail-type", "detail"): "an event of EventBridge: give the target the input "
+    "path $.detail",
+    ("specversion", "type"): "a CloudEvent: send its data alone",
+}
+"""The members by which an envelope is known, and what its producer must set."""
 
 FINGERPRINT_VERSION: Final = "v1"
 
@@ -93,7 +108,7 @@ class CreateTicket(BaseModel):
         description="Text; line breaks and tabs are kept.",
         examples=["Export the customers.\n\tAddresses are then on one line."],
     )
-    priority: Priority = Field(
+    priority: Annotated[Priority, or_null(Priority)] = Field(
         default="medium", description="How urgent the ticket is.", examples=["high"]
     )
     reporter: Reporter | None = Field(
@@ -101,15 +116,13 @@ class CreateTicket(BaseModel):
         description="Who reports it: a name or an address, on one line.",
         examples=["ada@example.com"],
     )
-    labels: list[Label] = Field(
+    labels: Annotated[Labels, or_null(Labels)] = Field(
         default=[],
-        max_length=MAX_LABELS,
         description="Words to find the ticket by, in order.",
         examples=[["export", "all customers"]],
     )
-    attributes: dict[AttributeName, AttributeValue] = Field(
+    attributes: Annotated[Attributes, or_null(Attributes)] = Field(
         default={},
-        max_length=MAX_ATTRIBUTES,
         description="A flat object of strings for the producer's own use.",
         examples=[{"customer_id": "C-311", "channel": "email"}],
     )
@@ -175,9 +188,13 @@ class CreateTicket(BaseModel):
         if size > MAX_BODY_BYTES:
             problem = f"body: {size} bytes, at most {MAX_BODY_BYTES} are allowed"
             raise TicketTooLargeError(problem)
+        fields = json_object(body)
         try:
-            return cls.model_validate(json_object(body))
+            return cls.model_validate(fields)
         except ValidationError as error:
+            for members, remedy in _ENVELOPES.items():
+                if fields.keys() >= {*members}:
+                    raise InvalidMessageError(f"body: {remedy}") from error
             raise InvalidMessageError(problems(error), cls._field(error)) from error
 
     @classmethod

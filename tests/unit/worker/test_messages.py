@@ -91,7 +91,8 @@ class TestAccepted:
         for value in SAMPLES[field].accepted:
             request = CreateTicket.parse(body(**{field: value}))
 
-            assert request.model_dump(mode="json")[field] == value
+            expected = DEFAULTS[field] if value is None else value
+            assert request.model_dump(mode="json")[field] == expected
 
     @pytest.mark.parametrize("spelling", ["5", "5.0", "0.5E1", "50e-1"])
     def test_parse_reads_a_whole_number_however_it_is_written(
@@ -127,7 +128,7 @@ class TestRefused:
         ("fields", "reason"),
         [
             ({"title": " "}, "title: must be one line that is not blank"),
-            ({"title": "a\nb"}, "title: must be one line that is not blank"),
+            ({"title": "a\nb"}, "title: character U+000A is not allowed in one line"),
             ({"description": "a\x0bb"}, "description: character U+000B is not allowed"),
             *(
                 ({name: SECRET}, f"{name}: Extra inputs are not permitted")
@@ -142,6 +143,21 @@ class TestRefused:
         self, fields: dict[str, Any], reason: str
     ) -> None:
         assert refusal(body(**fields)).startswith(reason)
+
+    @pytest.mark.parametrize(
+        ("envelope", "remedy"),
+        [
+            ({"Type": "Notification", "TopicArn": "t", "Message": "{}"}, "RawMessage"),
+            ({"Type": "SubscriptionConfirmation", "TopicArn": "t"}, "RawMessage"),
+            ({"detail-type": "t", "source": "s", "detail": {}}, "input path $.detail"),
+            ({"specversion": "1.0", "type": "t", "data": REQUIRED}, "its data alone"),
+        ],
+        ids=plain_id,
+    )
+    def test_parse_says_what_to_set_when_the_request_is_in_an_envelope(
+        self, envelope: dict[str, Any], remedy: str
+    ) -> None:
+        assert remedy in refusal(json.dumps(envelope))
 
     @pytest.mark.parametrize("field", REQUIRED)
     def test_parse_refuses_a_missing_field(self, field: str) -> None:
