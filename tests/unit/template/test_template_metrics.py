@@ -11,7 +11,6 @@ import pytest
 from simulation.aws.lambda_service import Context
 from tests.support.alarms import is_on, metrics_of
 from tests.support.builders import sqs_event, sqs_record
-from tests.support.markdown_commands import ROOT, commands
 from tests.support.template_loader import (
     deployed,
     deployment_type,
@@ -233,13 +232,6 @@ class TestAlarms:
                 assert len(seen) >= alarm["DatapointsToAlarm"]
 
 
-def test_page_shows_an_alarm_on_the_metric_of_late_announcements() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    [shown] = [one for one in commands("aws", page) if "put-metric-alarm" in one.words]
-
-    assert {OURS, SECONDS, "Name=service,Value=$TICKETCTL_STACK"} <= {*shown.words}
-
-
 class TestPoisonShare:
     """A release that refuses valid messages is noticed, and rolled back."""
 
@@ -262,27 +254,3 @@ class TestPoisonShare:
     @pytest.mark.parametrize("answer", ANSWERS)
     def test_alarm_is_off_when_others_were_answered(self, answer: Metric) -> None:
         assert not self.is_on(9, **{answer: 991})
-
-
-COLD_START_METRICS = 1
-FREE = 10
-"""Metrics and alarms that each account has free of charge."""
-METRICS = len(Metric) + COLD_START_METRICS
-METRICS_OF_ALARMS = sum(len([*watched(alarm)]) for alarm in ALARMS)
-"""AWS bills an alarm by its metrics."""
-
-
-@pytest.mark.parametrize(
-    ("item", "number", "dollars"),
-    [
-        ("metrics of the worker", METRICS, 0.3),
-        ("metrics of the alarms", METRICS_OF_ALARMS, 0.1),
-    ],
-)
-def test_page_counts_metrics_and_their_dollars(
-    item: str, number: int, dollars: float
-) -> None:
-    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
-
-    beyond = max(0, number - FREE) * dollars
-    assert f"| {item} | {number} | {number * dollars:.2f} | {beyond:.2f} |" in page
