@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, get_args
 
@@ -68,6 +69,23 @@ def emitted(
     }
 
 
+# The services' guides; a count adds up, a level does not. Not DynamoDB's
+# ThrottledRequests: it needs the dimension Operation too.
+LEVELS = {
+    Metric.ATTEMPTS,
+    "ApproximateAgeOfOldestMessage",
+    *(f"ApproximateNumberOfMessages{x}" for x in ("Delayed", "NotVisible", "Visible")),
+}
+COUNTS = {
+    *({*Metric} - {Metric.ATTEMPTS, SECONDS}),
+    *("Invocations", "Errors", "Throttles", "RecursiveInvocationsDropped"),
+    *("ReadThrottleEvents", "WriteThrottleEvents", "TransactionConflict"),
+    "NumberOfMessagesPublished",
+    *(f"NumberOfNotifications{x}" for x in ("Delivered", "Failed", "RedrivenToDlq")),
+    "NumberOfNotificationsFailedToRedriveToDlq",
+}
+
+
 class TestMetrics:
     """A misspelt metric would draw an empty curve and never raise an alarm."""
 
@@ -80,12 +98,23 @@ class TestMetrics:
         assert {name for _, name, *_ in emitted} == {*Metric}
         assert emitted >= {curve[:4] for curve in curves if curve.namespace == OURS}
 
-    def test_dashboard_has_every_alarm_and_metric_of_the_worker(self) -> None:
+    def test_dashboard_has_every_alarm_and_adds_up_what_counts(self) -> None:
         body = the_only("AWS::CloudWatch::Dashboard")["DashboardBody"]
 
-        assert json.loads(body)
-        for name in (*Metric, *(f"${{{alarm}.Arn}}" for alarm in ALARMS)):
-            assert f'"{name}"' in body
+        found, name = defaultdict[str, set[str]](set), ""
+        for widget in json.loads(body)["widgets"]:
+            for metric in (shown := widget["properties"]).get("metrics", ()):
+                # A dot repeats the name of the metric before.
+                name = metric[1] if metric[1] != "." else name
+                own = metric[-1] if isinstance(metric[-1], dict) else {}
+                found[own.get("stat", shown["stat"])].add(name)
+        assert found == {
+            "Maximum": LEVELS,
+            "Sum": COUNTS,
+            "p50": {SECONDS},
+            "p99": {SECONDS, "Duration"},
+        }
+        assert all(f'"${{{alarm}.Arn}}"' in body for alarm in ALARMS)
 
 
 ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
