@@ -1,6 +1,7 @@
 """The templates and policies beside the stack's fit it; cfn-lint checks the rest."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,14 +9,13 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
 from tests.support.builders import announcement
-from tests.support.markdown_commands import EXAMPLES, ROOT, blocks
-from tests.support.template_loader import Json, properties
+from tests.support.markdown_commands import EXAMPLES
+from tests.support.template_loader import Json, parameters, properties, source
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
 from ticketctl.aws.announcements import ASSIGNED, REFUSED
 from ticketctl.aws.topic import topic_may_send
-from ticketctl.commands.verify import PROJECT_START
 
 
 def example(name: str) -> Json:
@@ -74,24 +74,23 @@ class TestSubscription:
         assert statement["Action"] == tools["Action"]
         assert list(statement["Condition"]["ArnEquals"]) == ["aws:SourceArn"]
 
-    def test_filters_name_what_is_announced(self) -> None:
-        page = (ROOT / "docs" / "consuming.md").read_text(encoding="utf-8")
-        shown = [yaml_parse(one)["FilterPolicy"] for one in blocks(page, "yaml")]
+    def test_filter_names_what_is_announced(self) -> None:
         [found] = of_type("subscription.yaml", "AWS::SNS::Subscription")
-        of_a_producer, without_tests = shown
-        *_, of_a_pipe = map(json.loads, blocks(page, "json"))
-        body = of_a_pipe["body"]
+        names = found["Properties"]["FilterPolicy"]
 
-        assert of_a_producer["event_type"] == [ASSIGNED, REFUSED]
-        assert without_tests["project_id"] == [
-            {"anything-but": {"prefix": PROJECT_START}}
-        ]
-        for names in (found["Properties"]["FilterPolicy"], *shown):
-            assert names.keys() <= announcement().attributes.keys()
-            assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
-            assert {*names.get("priority", ())} <= {*PRIORITIES}
-        assert body["type"] == [ASSIGNED]
-        assert {*body["data"]["priority"]} <= {*PRIORITIES}
+        assert names.keys() <= announcement().attributes.keys()
+        assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
+        assert {*names.get("priority", ())} <= {*PRIORITIES}
+
+
+@pytest.mark.parametrize("name", ["stack.tf", "cdk_app.py"])
+def test_example_names_parameters_and_outputs_that_exist(name: str) -> None:
+    snippet = (EXAMPLES / name).read_text(encoding="utf-8")
+    [given] = re.findall(r"parameters *= *\{(.*?)\}", snippet, re.DOTALL)
+
+    assert {*re.findall(r'"?(\w+)"? *[=:] *"', given)} <= parameters().keys()
+    outputs = re.findall(r'[Oo]utputs(?:\["|\.)(\w+)', snippet)
+    assert {*outputs} <= source()["Outputs"].keys()
 
 
 WRITES = ("BatchWrite", "Delete", "Put", "Update")
