@@ -61,6 +61,37 @@ def test_data_outlives_the_stack(name: str, kind: str) -> None:
         assert resource["UpdateReplacePolicy"] == "Retain"
 
 
+def test_trail_shows_writes_and_who_gave_themselves_the_right_to_them() -> None:
+    """Selectors replace the management events that a trail has by default."""
+    management, data = (
+        {field["Field"]: field["Equals"] for field in selector["FieldSelectors"]}
+        for selector in policy("write-events.json")
+    )
+
+    assert management == {"eventCategory": ["Management"]}
+    assert (data["eventCategory"], data["readOnly"]) == (["Data"], ["false"])
+
+
+@pytest.mark.parametrize("service", ["logs.eu-west-1", "cloudwatch", "sns"])
+def test_key_admits_a_service_of_this_account_for_its_calls(service: str) -> None:
+    [statement] = [
+        one
+        for one in policy("key-policy.json")["Statement"]
+        if one["Principal"].get("Service") == f"{service}.amazonaws.com"
+    ]
+    [condition] = statement["Condition"].values()
+
+    decrypts = {"kms:Decrypt", "kms:Decrypt*"} & {*statement["Action"]}
+    assert "kms:GenerateDataKey*" in statement["Action"]
+    assert decrypts
+    context = "kms:EncryptionContext:aws:logs:arn"
+    assert condition.keys() <= {"aws:SourceAccount", context}
+
+
+def test_copies_are_kept_as_long_as_point_in_time_recovery_reaches() -> None:
+    assert example("backup.yaml")["Parameters"]["RetentionDays"]["Default"] == 35
+
+
 class TestSubscription:
     """A subscriber gets what it asks for; SNS drops whatever no filter lets through."""
 
@@ -120,7 +151,8 @@ def test_denied_writes_are_all_that_change_a_table_or_its_items() -> None:
     assert {*denied["Action"]} == (operations - HARMLESS) | partiql
 
 
-def test_heartbeat_is_a_valid_request_in_its_projects_group() -> None:
+def test_heartbeat_is_a_valid_request_in_its_group_and_may_use_the_key() -> None:
+    [role] = of_type("heartbeat.yaml", "AWS::IAM::Role")
     [schedule] = of_type("heartbeat.yaml", "AWS::Scheduler::Schedule")
     target = schedule["Properties"]["Target"]
 
@@ -128,6 +160,8 @@ def test_heartbeat_is_a_valid_request_in_its_projects_group() -> None:
 
     _, group, _ = target["SqsParameters"]["Fn::If"]
     assert group == {"MessageGroupId": request.project_id}
+    _, on_key = role["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    assert {*on_key["Fn::If"][1]["Action"]} == {"kms:GenerateDataKey", "kms:Decrypt"}
 
 
 def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:
