@@ -361,18 +361,24 @@ class TestOneBadMessageHarmsOnlyItself:
         assert new == "PROJ-901"
 
     @pytest.mark.parametrize("receive_count", [1, 2])
-    def test_neighbours_are_numbered_when_a_recorded_number_is_none(
-        self, system: System, receive_count: int
+    @pytest.mark.parametrize(
+        "reason", ["damaged", "the recorded assignment cannot be announced"]
+    )
+    def test_neighbours_are_numbered_when_a_key_record_is_damaged(
+        self, system: System, receive_count: int, reason: str
     ) -> None:
         """Found by the lookup or by the write, it harms its own request."""
         request = create_ticket()
-        system.store.keys[request.key] = Assignment(0, request.fingerprint, "then")
+        if reason == "damaged":
+            system.store.damaged.add(request.key)
+        else:
+            system.store.keys[request.key] = Assignment(0, request.fingerprint, "then")
         damaged = queue_record(request, receive_count=receive_count)
 
         found = system.handle(queue_record(), damaged, queue_record())
 
         assert found == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
-        assert system.reasons[1] == "the recorded assignment cannot be announced"
+        assert system.reasons[1] == reason
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
 
