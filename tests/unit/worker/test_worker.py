@@ -379,6 +379,7 @@ class TestOneBadMessageHarmsOnlyItself:
 
         assert found == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
         assert system.reasons[1] == reason
+        assert system.dead_letters.sent == []
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
 
