@@ -325,8 +325,9 @@ class TestMetrics:
         function.publisher.refused = {"PROJ-2", refusal}
         full = create_ticket(max_number=1)
         asked = (request, request, None, None, full, "{")
+        records = [*map(sqs_record, asked), unsent]
 
-        function(*map(sqs_record, asked), unsent)
+        assert function(*records) == failed(records[2], unsent)
 
         assert function.metrics("Count") == [
             {
