@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -91,24 +90,6 @@ class TestRun:
         assert one["cancellations"]["failed_conditions"] > 0 < one["reads"]["queries"]
         assert report["transactional_read"]["tickets"] > 0
         assert owner.client("dynamodb").list_tables()["TableNames"] == []
-
-    def test_tables_are_deleted_when_it_is_interrupted(
-        self, environment: Mapping[str, str], owner: Clients, tmp_path: Path
-    ) -> None:
-        list_tables = owner.client("dynamodb").list_tables
-        path = tmp_path / "report.json"
-
-        with start(environment, "--yes", "--report", str(path)) as process:
-            assert process.stderr
-            while "workers: 1" not in process.stderr.readline():
-                assert process.poll() is None
-            assert len(list_tables()["TableNames"]) == 2
-            process.send_signal(signal.SIGINT)
-            process.stderr.read()
-
-        assert process.returncode == 130
-        assert list_tables()["TableNames"] == []
-        assert not path.exists()
 
     def test_nothing_is_created_when_nobody_agrees(
         self, environment: Mapping[str, str], owner: Clients, tmp_path: Path

@@ -14,7 +14,6 @@ from tests.e2e.conftest import System
 from tests.sam.conftest import Invocation, look_until
 from tests.support.markdown_commands import ROOT
 from tests.unit.worker.test_events import EXPECTED
-from ticket_numbering.contract.messages import CreateTicket
 from tools import events
 
 Invoke = Callable[[Path], Invocation]
@@ -93,21 +92,3 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     assert ids == ["PROJ-1", "PROJ-1", "PROJ-1", "PROJ-2"]
     assert system.replays("PROJ") == [False, True, True, False]
     assert system.audit("PROJ").numbers == (1, 2)
-
-
-def test_event_of_the_page_holds_a_ticket_of_ones_own() -> None:
-    """By the command as it stands there, but for the file that it writes."""
-    page = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
-    [line] = [line for line in page.splitlines() if "generate-event sqs" in line]
-    command = line.removeprefix("$ ").rpartition(" > ")[0]
-
-    printed = subprocess.run(  # noqa: S603 - a page of ours.
-        ["/bin/sh", "-c", command],
-        check=True,
-        capture_output=True,
-        cwd=ROOT,
-        env=os.environ | {"SAM_CLI_TELEMETRY": "0"},
-    ).stdout
-
-    [record] = json.loads(printed)["Records"]
-    assert CreateTicket.model_validate_json(record["body"]).project_id == "PROJ"

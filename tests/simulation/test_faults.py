@@ -58,7 +58,6 @@ def test_call_is_applied_and_answered_as_its_fault_says_when_it_is_treated(
 
 
 def test_every_fault_has_an_effect_when_it_is_in_a_deck() -> None:
-    """A batch that fails in part is answered by the emulator, in part."""
     drawn = {fault for _, faults in DECKS.values() for fault in faults}
 
-    assert drawn == EFFECTS.keys() | {Fault.PARTIAL}
+    assert drawn == EFFECTS.keys()

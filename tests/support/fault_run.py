@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from threading import Event
 from typing import Any, Final
 
@@ -45,46 +44,26 @@ QUIET_SECONDS: Final = 15
 """A worker waits for less: for a third of its time, at most."""
 
 
-@dataclass(frozen=True)
-class Load:
-    """The messages to send."""
+def messages_of(seed: int, poison: Sequence[str]) -> list[str]:
+    """Return all bodies, shuffled; the seed says which tickets have rivals.
 
-    tickets: list[dict[str, Any]]
-    repeats: list[dict[str, Any]]
-    """Tickets once more, in other words: a default is spelled out."""
-    rivals: list[dict[str, Any]]
-    """Other tickets under the same keys; the first to be numbered wins."""
-    poison: list[str]
-    """Bodies that can never be numbered."""
-
-    @classmethod
-    def of(cls, seed: int) -> "Load":
-        """Make one; the seed says which tickets have repeats and rivals."""
-        dice = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret.
-        tickets = [
-            ticket_fields(project, title=f"Ticket {serial} ✓")
-            for project, count in TICKETS.items()
-            for serial in range(count)
-        ]
-        return cls(
-            tickets,
-            [
-                ticket | {"priority": "medium"}
-                for ticket in dice.sample(tickets, REPEATS)
-            ],
-            [ticket | {"title": "Rival"} for ticket in dice.sample(tickets, RIVALS)],
-            _poison(),
-        )
-
-    def bodies(self, seed: int) -> list[str]:
-        """Return all bodies, shuffled."""
-        valid = chain(self.tickets, self.repeats, self.rivals)
-        bodies = [*map(json.dumps, valid), *self.poison]
-        random.Random(seed).shuffle(bodies)  # noqa: S311 - see above.
-        return bodies
+    A repeat is a ticket in other words: a default is spelled out. A rival is another
+    ticket under the same key; the first to be numbered wins.
+    """
+    dice = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret.
+    tickets = [
+        ticket_fields(project, title=f"Ticket {serial} ✓")
+        for project, count in TICKETS.items()
+        for serial in range(count)
+    ]
+    repeats = [one | {"priority": "medium"} for one in dice.sample(tickets, REPEATS)]
+    rivals = [one | {"title": "Rival"} for one in dice.sample(tickets, RIVALS)]
+    bodies = [*map(json.dumps, [*tickets, *repeats, *rivals]), *poison]
+    dice.shuffle(bodies)
+    return bodies
 
 
-def _poison() -> list[str]:
+def poison_bodies() -> list[str]:
     """Return the bodies of poison events, in the hot project."""
     return [
         record["body"].replace("PROJ", "HOT")
@@ -153,7 +132,8 @@ class Run:
     """The messages sent, and their observed outcome."""
 
     seed: int
-    load: Load
+    poison: list[str]
+    """Bodies that can never be numbered."""
     system: System
     proxy: FaultProxy
     watch: Watch = field(default_factory=Watch)
@@ -164,7 +144,7 @@ class Run:
         """Send everything, and look on until nothing is left; calm for the rest."""
         start = time.monotonic()
         with self.watch.during(self.system), ThreadPoolExecutor(4) as producers:
-            bodies = self.load.bodies(self.seed)
+            bodies = messages_of(self.seed, self.poison)
             parts = [bodies[part::4] for part in range(4)]
             [*producers.map(lambda part: self.system.send(*part), parts)]
             self._look_on(FAULT_SECONDS, lambda: self._left() <= TAIL)
@@ -213,16 +193,10 @@ class Run:
         return [line for line in map(json.loads, lines) if "outcome" in line]
 
     def summary(self) -> str:
-        """Return a report of one screen."""
-        system, proxy = self.system, self.proxy
+        """Return a report of one line, for the page of the proof."""
         outcomes = Counter(line["outcome"] for line in self.outcomes)
-        most = max(line["receive_count"] for line in self.outcomes)
-        faults = Counter(fault.name for _, fault in proxy.faults.elements())
-        return f"""
-{SEED_VARIABLE}={self.seed}, {self.seconds:.0f} s, {self.watch.looks} looks at the table
-{len(system.sent)} messages, {len(self.observed.stored)} tickets
-{len(system.announced)} announcements, {len(system.dead_letters)} dead letters
-outcomes {dict(outcomes)}, a message received {most} times at most
-{proxy.kills} workers killed, late writes {dict(proxy.late_writes)}
-{proxy.calls.total()} calls, faults {dict(faults)}
-"""
+        return (
+            f"{self.seconds:.0f} s, {len(self.system.sent)} messages, "
+            f"{self.proxy.faults.total()} faults in {self.proxy.calls.total()} calls, "
+            f"{self.proxy.kills} workers killed, outcomes {dict(outcomes)}"
+        )

@@ -3,14 +3,11 @@
 import json
 import random
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from http import HTTPStatus
-from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
+from typing import Final
 
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Effect, Fault, Kind
@@ -61,16 +58,18 @@ _CANCELLED: Final[Cards] = {
 _DURING: Final[Cards] = {Fault.KILLED_DURING: 1}
 _AFTERWARDS: Final[Cards] = {Fault.FAILED_AFTER: 2, Fault.KILLED_AFTER: 1}
 _CUT: Final[Cards] = {Fault.GARBLED: 2}
-_IN_PART: Final[Cards] = {Fault.PARTIAL: 6, Fault.GARBLED: 1}
 
 DECKS: Final[Mapping[str, tuple[int, Cards]]] = {
     QUERY: (300, _usual(4) | _CUT),
-    LOOKUP: (30, _usual(1) | _IN_PART),
+    LOOKUP: (30, _usual(1) | _CUT),
     WRITE: (320, _usual(5) | _AFTERWARDS | _CANCELLED | _CUT | _DURING),
-    PUBLISH: (100, _usual(2) | _AFTERWARDS | _IN_PART),
-    DEAD_LETTER: (50, _usual(1) | _AFTERWARDS | _IN_PART),
+    PUBLISH: (100, _usual(2) | _AFTERWARDS | _CUT),
+    DEAD_LETTER: (50, _usual(1) | _AFTERWARDS | _CUT),
 }
-"""The cards of each operation's deck, and how many of them are which fault."""
+"""The cards of each operation's deck, and how many of them are which fault.
+
+Batches that fail in part are for the histories: no process and no time is in it.
+"""
 
 STUBBORN: Final = 0.5
 """Share of faults that fail the SDK's own retry too, so that the worker sees them."""
@@ -107,13 +106,10 @@ def worded(call: Call, fault: Met) -> Answer | None:
     if fault in VARIED:
         error = VARIED[fault](call)
     if call.operation == PUBLISH:
-        return _xml(error.status, f"<Error><Code>{error.code}</Code></Error>")
+        text = f"<Response><Error><Code>{error.code}</Code></Error></Response>"
+        return Answer(error.status, text.encode(), "text/xml")
     content = json.dumps({"__type": f"aws#{error.code}"} | error.members)
     return Answer(error.status, content.encode())
-
-
-def _xml(status: int, content: str) -> Answer:
-    return Answer(status, f"<Response>{content}</Response>".encode(), "text/xml")
 
 
 def _throttled(call: Call) -> ServiceError:
@@ -161,70 +157,8 @@ def treated(
         sleep(least + (most - least) * call.dice.random() ** 3)
     if effect is Effect.BEFORE:
         return worded(call, fault)
-    if effect is Effect.PARTLY:
-        return apply_in_part(call, apply)
     answer = apply(call.body)
     if kills and effect is Effect.AFTER:
         kill()
     is_answered = effect is Effect.NONE or fault is Fault.GARBLED
     return answer if is_answered else worded(call, fault)
-
-
-def apply_in_part(call: Call, apply: Apply) -> Answer:
-    """Withhold one or more entries from the emulator, and report them as AWS does."""
-    parts = {PUBLISH: _publish_in_part, DEAD_LETTER: _send_in_part}
-    return parts.get(call.operation, _look_up_in_part)(call, apply)
-
-
-def _split(call: Call, entries: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the entries to pass on and those to withhold; all can be withheld."""
-    withheld = call.dice.sample(entries, call.dice.randint(1, len(entries)))
-    return [entry for entry in entries if entry not in withheld], withheld
-
-
-def _look_up_in_part(call: Call, apply: Apply) -> Answer:
-    [(table, wanted)] = json.loads(call.body)["RequestItems"].items()
-    passed, withheld = _split(call, wanted["Keys"])
-    found: dict[str, Any] = {"Responses": {}}
-    if passed:
-        request = {"RequestItems": {table: wanted | {"Keys": passed}}}
-        found = json.loads(apply(json.dumps(request).encode()).content)
-    unprocessed = {"UnprocessedKeys": {table: wanted | {"Keys": withheld}}}
-    return Answer(HTTPStatus.OK, json.dumps(found | unprocessed).encode())
-
-
-def _send_in_part(call: Call, apply: Apply) -> Answer:
-    request = json.loads(call.body)
-    passed, withheld = _split(call, request["Entries"])
-    sent: dict[str, Any] = {"Successful": []}
-    if passed:
-        body = json.dumps(request | {"Entries": passed})
-        sent = json.loads(apply(body.encode()).content)
-    failed = [
-        {"Id": entry["Id"], "Code": "InternalError", "SenderFault": False}
-        for entry in withheld
-    ]
-    return Answer(HTTPStatus.OK, json.dumps(sent | {"Failed": failed}).encode())
-
-
-def _publish_in_part(call: Call, apply: Apply) -> Answer:
-    prefix = "PublishBatchRequestEntries.member."
-    form, entries = {}, defaultdict[str, dict[str, str]](dict)
-    for name, value in parse_qsl(call.body.decode(), keep_blank_values=True):
-        position, _, member = name.removeprefix(prefix).partition(".")
-        if name.startswith(prefix):
-            entries[position][member] = value
-        else:
-            form[name] = value
-    passed, withheld = _split(call, [*entries.values()])
-    for place, entry in enumerate(passed, 1):
-        form |= {f"{prefix}{place}.{name}": entry[name] for name in entry}
-    if passed:
-        apply(urlencode(form).encode())
-    sent = "".join(f"<member><Id>{entry['Id']}</Id></member>" for entry in passed)
-    failed = "".join(
-        f"<member><Id>{entry['Id']}</Id><Code>InternalError</Code></member>"
-        for entry in withheld
-    )
-    result = f"<Successful>{sent}</Successful><Failed>{failed}</Failed>"
-    return _xml(HTTPStatus.OK, f"<PublishBatchResult>{result}</PublishBatchResult>")

@@ -11,7 +11,13 @@ import pytest
 
 from tests.e2e.conftest import System
 from tests.support.fault_proxy import fault_proxy
-from tests.support.fault_run import REPEATS, SEED_VARIABLE, TICKETS, Load, Run
+from tests.support.fault_run import (
+    REPEATS,
+    SEED_VARIABLE,
+    TICKETS,
+    Run,
+    poison_bodies,
+)
 from tests.support.faults import DECKS
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.worker.results import Replayed, Retry
@@ -37,7 +43,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     parameters = {"MaximumConcurrency": str(DELIVERIES_AT_ONCE)}
     with local_stack(parameters) as stack, fault_proxy(stack, seed) as proxy:
         system = System(stack, subscribe(stack, "faults"))
-        run = Run(seed, Load.of(seed), system, proxy)
+        run = Run(seed, poison_bodies(), system, proxy)
         policy = system.redrive_policy(after=MAX_RECEIVES)
         with (
             system.queue_attributes(
@@ -73,7 +79,7 @@ def test_outcomes_keep_the_promises_when_the_queue_has_drained(run: Run) -> None
 def test_poison_is_dead_lettered_whatever_the_judge_holds_for_poison(run: Run) -> None:
     """The judge reads bodies as the worker does."""
     letters = Counter(letter.body for letter in run.system.dead_letters)
-    assert letters.keys() >= {*run.load.poison}
+    assert letters.keys() >= {*run.poison}
 
 
 # These tests prove as much as their faults are many.

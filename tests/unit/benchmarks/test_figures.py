@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import function
 from benchmarks.costs import SUM, dollars
 from benchmarks.counting import Figures, mean_of
 from benchmarks.report import digits
 from benchmarks.targets import Target
-from ticket_numbering.function.settings import Settings
 
 
 def figures(**members: float) -> Figures:
@@ -19,73 +17,36 @@ def figures(**members: float) -> Figures:
     return Figures(**zeros | members)
 
 
-class TestTarget:
-    """A bound is the most or the least, and within itself."""
+@pytest.mark.parametrize(
+    ("measured", "is_least", "is_met"),
+    [(2.0, False, True), (2.1, False, False), (2.0, True, True), (1.9, True, False)],
+)
+def test_target_is_met_when_the_figure_is_within_the_bound(
+    measured: float, *, is_least: bool, is_met: bool
+) -> None:
+    target = Target("requests", 2.0, lambda _: measured, is_least)
 
-    @pytest.mark.parametrize(
-        ("measured", "is_least", "is_met"),
-        [
-            (2.0, False, True),
-            (2.1, False, False),
-            (2.0, True, True),
-            (1.9, True, False),
-        ],
+    assert target.is_met(measured) is is_met
+
+
+def test_figure_has_two_digits_when_it_is_shown() -> None:
+    """The model is not more exact."""
+    shown = {446.2: "450", 9.99: "10", 4.004: "4.0", 0.0449: "0.045", 0.0: "0.0"}
+
+    assert {figure: digits(figure) for figure in shown} == shown
+
+
+def test_losses_are_summed_when_runs_are_combined() -> None:
+    """A mean would hide the one run that lost something."""
+    found = mean_of([figures(attempts=1.0), figures(attempts=2.0, starved=10)])
+
+    assert (found.attempts, found.starved) == (1.5, 10)
+
+
+def test_million_tickets_cost_what_the_price_list_says() -> None:
+    """By hand, from AWS's pricing pages."""
+    found = figures(
+        publishes=0.1, write_units=4.0, read_units=0.1, batches=0.1, batch_seconds=0.04
     )
-    def test_target_is_met_when_the_figure_is_within_the_bound(
-        self, measured: float, *, is_least: bool, is_met: bool
-    ) -> None:
-        target = Target("requests", 2.0, lambda _: measured, is_least)
 
-        assert target.is_met(measured) is is_met
-
-
-class TestDigits:
-    """The model is not more exact than two digits."""
-
-    @pytest.mark.parametrize(
-        ("figure", "shown"),
-        [
-            (446.2, "450"),
-            (9.99, "10"),
-            (4.004, "4.0"),
-            (0.0449, "0.045"),
-            (0.0, "0.0"),
-            (0, "0"),
-        ],
-    )
-    def test_figure_has_two_digits_when_it_is_shown(
-        self, figure: float, shown: str
-    ) -> None:
-        assert digits(figure) == shown
-
-
-class TestMeans:
-    """Several seeds make one figure."""
-
-    def test_losses_are_summed_when_runs_are_combined(self) -> None:
-        """A mean would hide the one run that lost something."""
-        found = mean_of([figures(attempts=1.0), figures(attempts=2.0, starved=10)])
-
-        assert (found.attempts, found.starved) == (1.5, 10)
-
-
-class TestCosts:
-    """Counted requests and units times list prices."""
-
-    def test_million_tickets_cost_what_the_price_list_says(self) -> None:
-        """By hand, from AWS's pricing pages."""
-        found = figures(
-            publishes=0.1,
-            write_units=4.0,
-            read_units=0.1,
-            batches=0.1,
-            batch_seconds=0.04,
-        )
-
-        assert dollars(found)[SUM] == pytest.approx(3.59, abs=0.01)
-
-
-def test_function_is_measured_with_every_setting_that_it_needs() -> None:
-    settings = Settings.from_environ(function.ENVIRONMENT)
-
-    assert settings.tickets_table == function.ENVIRONMENT["TICKETS_TABLE"]
+    assert dollars(found)[SUM] == pytest.approx(3.59, abs=0.01)

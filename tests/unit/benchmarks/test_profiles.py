@@ -1,17 +1,13 @@
 """The latency profiles: what the model's calls take is what a profile says."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from benchmarks.profiles import (
-    FEW_MS,
-    MANY_MS,
     MEASURED,
     PROFILES,
-    TRANSACTION_CLIENT_MS,
     USUAL_ITEMS,
     Distribution,
     ProfileLatency,
@@ -21,46 +17,13 @@ from benchmarks.workloads import FIFO, Workload
 from simulation.engine.choices import Choices
 
 SHARES = (0.5, 0.9, 0.99)
+NAMES = ("p50", "p90", "p99")
 RUNS = 4_000
 
 
 def quantiles(times: Distribution) -> list[float]:
     """Return p50, p90 and p99 in milliseconds."""
     return [1000 * times.at(share) for share in SHARES]
-
-
-def report(directory: Path, latencies: Mapping[str, Sequence[float]]) -> str:
-    """Write a report of times that somebody measured; return its path."""
-    content = {
-        operation: dict(zip(("p50", "p90", "p99"), times, strict=True))
-        for operation, times in latencies.items()
-    }
-    path = directory / "report.json"
-    path.write_text(json.dumps({"latencies_ms": content, "region": "eu-west-1"}))
-    return str(path)
-
-
-class TestMeasured:
-    """The published quantiles, less the client's part, and a line between the sizes."""
-
-    @pytest.mark.parametrize(("items", "measured"), [(5, FEW_MS), (25, MANY_MS)])
-    def test_transaction_takes_the_published_time_when_its_size_was_measured(
-        self, items: int, measured: Sequence[float]
-    ) -> None:
-        times = MEASURED.transaction(items)
-
-        expected = [(value - TRANSACTION_CLIENT_MS) / 1000 for value in measured]
-        assert times.values == pytest.approx(expected)
-
-    def test_transaction_takes_longer_when_it_has_more_items(self) -> None:
-        p50 = [MEASURED.transaction(items).at(0.5) for items in (2, 5, 20, 25, 100)]
-
-        assert p50 == sorted(p50)
-
-    def test_slow_times_are_twice_the_measured_ones(self) -> None:
-        slow, measured = PROFILES["slow"].transaction(20), MEASURED.transaction(20)
-
-        assert quantiles(slow) == pytest.approx([2 * t for t in quantiles(measured)])
 
 
 class TestLatency:
@@ -97,24 +60,22 @@ class TestLatency:
 class TestOwnTimes:
     """Times that a user measured take the place of the published ones."""
 
-    def test_block_of_ten_takes_the_given_times(self) -> None:
-        profile = profile_of("measured", "25,34,87")
+    def test_calls_take_the_given_times(self, tmp_path: Path) -> None:
+        times = {"Query": [4, 6, 9], "PublishBatch": [11, 15, 40]}
+        content = {one: dict(zip(NAMES, times[one], strict=True)) for one in times}
+        path = tmp_path / "report.json"
+        path.write_text(json.dumps({"latencies_ms": content, "region": "eu-west-1"}))
 
-        assert quantiles(profile.transaction(USUAL_ITEMS)) == pytest.approx(
+        by_report = profile_of("measured", str(path))
+        by_hand = profile_of("measured", "25,34,87")
+
+        assert quantiles(by_report.call) == pytest.approx(times["Query"])
+        assert quantiles(by_report.publish) == pytest.approx(times["PublishBatch"])
+        assert by_report.transaction(20) == MEASURED.transaction(20)
+        assert quantiles(by_hand.transaction(USUAL_ITEMS)) == pytest.approx(
             [25, 34, 87]
         )
-        assert profile.call == MEASURED.call
-
-    def test_operations_take_the_given_times_when_a_report_has_them(
-        self, tmp_path: Path
-    ) -> None:
-        path = report(tmp_path, {"Query": (4, 6, 9), "PublishBatch": (11, 15, 40)})
-
-        profile = profile_of("measured", path)
-
-        assert quantiles(profile.call) == pytest.approx([4, 6, 9])
-        assert quantiles(profile.publish) == pytest.approx([11, 15, 40])
-        assert profile.transaction(20) == MEASURED.transaction(20)
+        assert by_hand.call == MEASURED.call
 
     @pytest.mark.parametrize(
         ("name", "times", "message"),
@@ -150,15 +111,3 @@ class TestBound:
         assert Workload(1).bound(fast) == pytest.approx(10 / 0.045)
         assert Workload(10, queue=FIFO).bound(fast) == Workload(1).bound(fast)
         assert Workload(2).bound(fast) == pytest.approx(20 / 0.045)
-
-    def test_bound_is_the_sequence_when_many_workers_wait_for_it(self) -> None:
-        """Each block takes a read's answer and a write, however many workers wait."""
-        slow = PROFILES["slow"]
-
-        assert Workload(10).bound(slow) == Workload(100).bound(slow)
-        assert Workload(10).bound(slow) < 10 / slow.transaction(20).mean * 1.2
-
-    def test_bound_is_lower_when_texts_are_long(self) -> None:
-        real = Workload(10, batch_size=35, has_real_texts=True)
-
-        assert 320 < real.bound(PROFILES["fast"]) < 370

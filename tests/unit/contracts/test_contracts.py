@@ -23,7 +23,7 @@ from tests.support.builders import (
 )
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
-from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.sample_messages import SAMPLES
 from tests.support.schema_values import ANYTHING, REQUESTS
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -31,7 +31,6 @@ from ticket_numbering.contract import errors
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     REPEATED,
-    AssignedTicket,
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
@@ -229,18 +228,6 @@ class TestEvents:
         self, name: str, announced: Any, *, replayed: bool
     ) -> None:
         check_headers(name, announced(replayed=replayed))
-
-
-def test_every_member_is_filled_when_a_full_request_is_announced() -> None:
-    """One that nobody fills would be documented, and never there."""
-    data = event_of(published(announcement(create_ticket(**FULL), 42)))["data"]
-
-    unfilled = {
-        name
-        for name, member in AssignedTicket.model_fields.items()
-        if data.get(name) == member.get_default()
-    }
-    assert unfilled == {"chain"}, "builders.py makes an announcement without one"
 
 
 @pytest.mark.parametrize("name", sorted(REPEATED))

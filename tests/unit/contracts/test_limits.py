@@ -120,14 +120,6 @@ class TestEveryLimit:
         texts = [text for field, text in refused.items() if field != "project_id"]
         assert not any(str(text) in reason for text in texts)
 
-    def test_default_of_the_template_refuses_as_little_as_that_of_the_limits(
-        self, name: str
-    ) -> None:
-        """A stack without the output is of a release that did not know the limit."""
-        value = str(parameters()[to_pascal(name)]["Default"])
-
-        assert limits_of(canned_stack({to_pascal(name): value})) == Limits()
-
 
 def test_every_valid_request_is_allowed_by_default() -> None:
     """An update of the stack refuses nothing that was accepted before."""

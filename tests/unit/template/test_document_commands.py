@@ -1,6 +1,5 @@
 """The commands of every page parse, and its links lead somewhere."""
 
-import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,10 +14,8 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
-    EXAMPLES,
     ROOT,
     Shown,
-    blocks,
     on_all_pages,
     pages,
     tokens,
@@ -82,17 +79,6 @@ CHECKS = {
 )
 def test_program_knows_the_command_and_its_options(program: str, shown: Shown) -> None:
     CHECKS[program](shown)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(block for page in pages() for block in blocks(page.read_text(), "json")),
-        *(path.read_text() for path in EXAMPLES.glob("*.json")),
-    ],
-)
-def test_json_of_a_page_or_an_example_can_be_parsed(text: str) -> None:
-    assert json.loads(text)
 
 
 def anchors(page: Path) -> set[str]:

@@ -1,6 +1,7 @@
 """The templates and policies beside the stack's fit it; cfn-lint checks the rest."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,14 +9,13 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
 from tests.support.builders import announcement
-from tests.support.markdown_commands import EXAMPLES, ROOT, blocks
-from tests.support.template_loader import Json, properties
+from tests.support.markdown_commands import EXAMPLES
+from tests.support.template_loader import Json, parameters, properties, source
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import NAMESPACE, Metric
 from ticketctl.aws.announcements import ASSIGNED, REFUSED
 from ticketctl.aws.topic import topic_may_send
-from ticketctl.commands.verify import PROJECT_START
 
 
 def example(name: str) -> Json:
@@ -61,6 +61,37 @@ def test_data_outlives_the_stack(name: str, kind: str) -> None:
         assert resource["UpdateReplacePolicy"] == "Retain"
 
 
+def test_trail_shows_writes_and_who_gave_themselves_the_right_to_them() -> None:
+    """Selectors replace the management events that a trail has by default."""
+    management, data = (
+        {field["Field"]: field["Equals"] for field in selector["FieldSelectors"]}
+        for selector in policy("write-events.json")
+    )
+
+    assert management == {"eventCategory": ["Management"]}
+    assert (data["eventCategory"], data["readOnly"]) == (["Data"], ["false"])
+
+
+@pytest.mark.parametrize("service", ["logs.eu-west-1", "cloudwatch", "sns"])
+def test_key_admits_a_service_of_this_account_for_its_calls(service: str) -> None:
+    [statement] = [
+        one
+        for one in policy("key-policy.json")["Statement"]
+        if one["Principal"].get("Service") == f"{service}.amazonaws.com"
+    ]
+    [condition] = statement["Condition"].values()
+
+    decrypts = {"kms:Decrypt", "kms:Decrypt*"} & {*statement["Action"]}
+    assert "kms:GenerateDataKey*" in statement["Action"]
+    assert decrypts
+    context = "kms:EncryptionContext:aws:logs:arn"
+    assert condition.keys() <= {"aws:SourceAccount", context}
+
+
+def test_copies_are_kept_as_long_as_point_in_time_recovery_reaches() -> None:
+    assert example("backup.yaml")["Parameters"]["RetentionDays"]["Default"] == 35
+
+
 class TestSubscription:
     """A subscriber gets what it asks for; SNS drops whatever no filter lets through."""
 
@@ -74,24 +105,23 @@ class TestSubscription:
         assert statement["Action"] == tools["Action"]
         assert list(statement["Condition"]["ArnEquals"]) == ["aws:SourceArn"]
 
-    def test_filters_name_what_is_announced(self) -> None:
-        page = (ROOT / "docs" / "consuming.md").read_text(encoding="utf-8")
-        shown = [yaml_parse(one)["FilterPolicy"] for one in blocks(page, "yaml")]
+    def test_filter_names_what_is_announced(self) -> None:
         [found] = of_type("subscription.yaml", "AWS::SNS::Subscription")
-        of_a_producer, without_tests = shown
-        *_, of_a_pipe = map(json.loads, blocks(page, "json"))
-        body = of_a_pipe["body"]
+        names = found["Properties"]["FilterPolicy"]
 
-        assert of_a_producer["event_type"] == [ASSIGNED, REFUSED]
-        assert without_tests["project_id"] == [
-            {"anything-but": {"prefix": PROJECT_START}}
-        ]
-        for names in (found["Properties"]["FilterPolicy"], *shown):
-            assert names.keys() <= announcement().attributes.keys()
-            assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
-            assert {*names.get("priority", ())} <= {*PRIORITIES}
-        assert body["type"] == [ASSIGNED]
-        assert {*body["data"]["priority"]} <= {*PRIORITIES}
+        assert names.keys() <= announcement().attributes.keys()
+        assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
+        assert {*names.get("priority", ())} <= {*PRIORITIES}
+
+
+@pytest.mark.parametrize("name", ["stack.tf", "cdk_app.py"])
+def test_example_names_parameters_and_outputs_that_exist(name: str) -> None:
+    snippet = (EXAMPLES / name).read_text(encoding="utf-8")
+    [given] = re.findall(r"parameters *= *\{(.*?)\}", snippet, re.DOTALL)
+
+    assert {*re.findall(r'"?(\w+)"? *[=:] *"', given)} <= parameters().keys()
+    outputs = re.findall(r'[Oo]utputs(?:\["|\.)(\w+)', snippet)
+    assert {*outputs} <= source()["Outputs"].keys()
 
 
 WRITES = ("BatchWrite", "Delete", "Put", "Update")
@@ -121,7 +151,8 @@ def test_denied_writes_are_all_that_change_a_table_or_its_items() -> None:
     assert {*denied["Action"]} == (operations - HARMLESS) | partiql
 
 
-def test_heartbeat_is_a_valid_request_in_its_projects_group() -> None:
+def test_heartbeat_is_a_valid_request_in_its_group_and_may_use_the_key() -> None:
+    [role] = of_type("heartbeat.yaml", "AWS::IAM::Role")
     [schedule] = of_type("heartbeat.yaml", "AWS::Scheduler::Schedule")
     target = schedule["Properties"]["Target"]
 
@@ -129,6 +160,8 @@ def test_heartbeat_is_a_valid_request_in_its_projects_group() -> None:
 
     _, group, _ = target["SqsParameters"]["Fn::If"]
     assert group == {"MessageGroupId": request.project_id}
+    _, on_key = role["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    assert {*on_key["Fn::If"][1]["Action"]} == {"kms:GenerateDataKey", "kms:Decrypt"}
 
 
 def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:

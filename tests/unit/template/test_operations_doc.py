@@ -13,11 +13,10 @@ from tests.support.markdown_commands import (
     EXAMPLES,
     ROOT,
     Shown,
-    blocks,
     commands,
     in_comments,
 )
-from tests.support.template_loader import ids_of, source
+from tests.support.template_loader import ids_of
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TicketNumberingError,
@@ -25,11 +24,9 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Numbered, Result
-from ticketctl.aws.outputs import variable_of
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 from ticketctl.evidence.findings import Kind
-from ticketctl.status.variables import UNSET
 from tools.rights import Grant, tasks
 
 PAGES = {
@@ -48,20 +45,6 @@ def with_examples(text: str) -> str:
     """Return a part of the page with the commands of the examples that it links."""
     names = re.findall(r"\(examples/([\w.]+)\)", text)
     return "\n".join([text, *(in_comments(EXAMPLES / name) for name in names)])
-
-
-class TestVariables:
-    """The commands of the page find what their variables name."""
-
-    def test_every_variable_is_an_output_or_set_or_explained(self) -> None:
-        code = "\n".join(blocks(with_examples(TEXT), "console"))
-        outputs = {*map(variable_of, source()["Outputs"]), "TICKETCTL_STACK", UNSET}
-        named = {*re.findall(r"`\$(\w+)`", TEXT)}
-        assigned = {*re.findall(r"\b([A-Z_]+)=", code)}
-
-        used = {*re.findall(r"\$\{?([A-Z_]+)", code)}
-        known = outputs | named | assigned
-        assert used <= known
 
 
 def names_below(base: type[Exception]) -> set[str]:

@@ -67,12 +67,14 @@ class TestNothingLost:
     def test_visibility_timeout_outlasts_six_invocations_and_window(
         self, window: str
     ) -> None:
-        """As Lambda asks of a queue that it polls."""
+        """As Lambda asks; and a failing message is a dead letter before it expires."""
         queue = properties("CreateTicketQueue", MaximumBatchingWindow=window)
+        most = parameters()["MaxReceiveCount"]["MaxValue"] * queue["VisibilityTimeout"]
 
         assert queue["VisibilityTimeout"] >= 6 * worker()["Timeout"] + int(window)
         waits = mapping(MaximumBatchingWindow=window)["MaximumBatchingWindowInSeconds"]
         assert waits == window
+        assert most <= queue["MessageRetentionPeriod"] - DAY
 
     def test_mapping_brings_the_live_version_all_messages_and_reports_failures(
         self,
@@ -101,18 +103,6 @@ class TestNothingLost:
 
         deliveries = int(queue["RedrivePolicy"]["maxReceiveCount"])
         assert (deliveries - 1) * queue["VisibilityTimeout"] >= 4 * HOUR
-
-    @pytest.mark.parametrize(
-        "window", parameters()["MaximumBatchingWindow"]["AllowedValues"]
-    )
-    def test_failing_message_is_dead_lettered_before_it_expires(
-        self, window: str
-    ) -> None:
-        """A message that expires on the queue is lost."""
-        queue = properties("CreateTicketQueue", MaximumBatchingWindow=window)
-
-        most = parameters()["MaxReceiveCount"]["MaxValue"] * queue["VisibilityTimeout"]
-        assert most <= queue["MessageRetentionPeriod"] - DAY
 
     def test_dead_letter_is_kept_longer_than_a_message(self) -> None:
         """It keeps its age, and a person needs days to look."""
@@ -410,20 +400,15 @@ class TestLandingZone:
         assert KEY not in str(deployed())
 
     def test_data_is_encrypted_with_the_key_that_is_chosen(self) -> None:
-        found = {
-            name: properties(name, KmsKeyArn=KEY)
-            for name in [*QUEUES, *TABLES, TOPIC, LOG]
-        }
+        chosen = deployed(KmsKeyArn=KEY, AlarmEmail="a@b.example")
+        found = {name: resource["Properties"] for name, resource in chosen.items()}
 
-        for name in QUEUES:
-            assert found[name]["SqsManagedSseEnabled"] is False
+        assert not any(found[name]["SqsManagedSseEnabled"] for name in QUEUES)
+        for name in (*QUEUES, TOPIC, "AlarmTopic"):
             assert found[name]["KmsMasterKeyId"] == KEY
         for name in TABLES:
             assert found[name]["SSESpecification"]["KMSMasterKeyId"] == KEY
-        assert found[TOPIC]["KmsMasterKeyId"] == KEY
         assert found[LOG]["KmsKeyId"] == KEY
-        alarms = properties("AlarmTopic", KmsKeyArn=KEY, AlarmEmail="a@b.example")
-        assert alarms["KmsMasterKeyId"] == KEY
 
     def test_queue_lets_the_chosen_accounts_send_and_nothing_else(self) -> None:
         policy = properties("CreateTicketQueuePolicy", ProducerAccounts=ACCOUNTS)

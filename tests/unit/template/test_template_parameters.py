@@ -13,6 +13,7 @@ from tests.support.template_loader import (
     ids_of,
     parameters,
     refusals,
+    source,
 )
 
 TOPIC = {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"}
@@ -110,11 +111,13 @@ def test_parameters_are_refused_with_a_sentence_that_says_what_to_do(
         assert any(remedy in sentence for sentence in refusals(**chosen))
 
 
-def test_bound_has_a_sentence_of_its_refusal() -> None:
+def test_all_is_described_and_a_bound_has_a_sentence_of_its_refusal() -> None:
     bounds = {"MinValue", "MaxValue", "MinLength", "MaxLength", "AllowedPattern"}
 
     for name, rule in parameters().items():
         assert "ConstraintDescription" in rule or not bounds & rule.keys(), name
+    for entry in (*parameters().values(), *source()["Outputs"].values()):
+        assert entry["Description"]
 
 
 class TestGradualDeployment:

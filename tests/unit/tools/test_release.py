@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -74,6 +75,17 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (function / "lambda_function.py").write_text("code")
     write(wheel, function, folder / "release")
     return folder / "release"
+
+
+def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None:
+    """Its API reference has the pattern of an author, and the length."""
+    metadata = source()["Metadata"]["AWS::ServerlessRepo::Application"]
+
+    assert re.fullmatch("[a-z0-9](-?[a-z0-9]){0,126}", metadata["Author"])
+    assert len(metadata["Description"]) <= 256
+    assert all(
+        (ROOT / metadata[f"{one}Url"]).is_file() for one in ("License", "Readme")
+    )
 
 
 class TestFiles:

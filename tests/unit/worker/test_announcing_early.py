@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from threading import Event
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -11,37 +11,23 @@ from tests.support.builders import (
     block_of,
     create_ticket,
     create_tickets,
-    fifo_record,
     queue_record,
     ticket_fields,
 )
-from tests.support.fakes import (
-    FakePublisher,
-    FakeTime,
-    Fault,
-    everywhere,
-    held,
-    in_project,
-)
+from tests.support.fakes import FakeTime, Fault, everywhere, in_project
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.store import Cancelled, Reason, TimeLeft
-from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.allocation.store import Reason
 from ticket_numbering.contract.errors import (
-    AnnouncementError,
     IdempotencyMismatchError,
-    NotAttemptedError,
     SequenceFullError,
-    StoreThrottledError,
 )
 from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.turns import Turns, Work
 from ticket_numbering.worker.worker import BatchReport
 
 START = FakeTime().left
-
-DEADLOCK_SECONDS = 20
-"""Ends a test that hangs; no right order takes so long."""
 
 THROTTLED = in_project("HOT", everywhere(Reason.THROTTLED))
 
@@ -56,11 +42,13 @@ class System(WorkerOnFakes):
 
     max_attempts: int = 25
 
-    def handle(self, *records: SQSRecord, faults: Sequence[Fault]) -> BatchReport:
+    def handle(
+        self, *records: SQSRecord, faults: Sequence[Fault], **options: Any
+    ) -> BatchReport:
         """Process a batch, with faults of the first writes."""
         self.store.faults += faults
         # A single thread, so that the order is the same every time.
-        return self.report(*records, pool=lambda _: ThreadPoolExecutor(1))
+        return self.report(*records, pool=lambda _: ThreadPoolExecutor(1), **options)
 
 
 @pytest.fixture
@@ -142,61 +130,32 @@ class TestAnswersSoFar:
         ]
 
 
-@dataclass
-class Meeting(FakePublisher):
-    """Two projects on two threads; each step waits for one of the other thread."""
+def test_nothing_is_announced_within_the_look_for_idle_work(system: System) -> None:
+    """No task runs or starts meanwhile: SNS that hangs would stop every project."""
+    announced: list[int] = []
 
-    asleep: Event = field(default_factory=Event)
-    publishing: Event = field(default_factory=Event)
-    numbered: Event = field(default_factory=Event)
-    missing: list[Event] = field(default_factory=list)
-    """The steps that never came."""
+    class Turning(Turns):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            look = self.idle_work
 
-    def write(self, block: Block) -> Cancelled | None:
-        """Hold HOT back once; let QUIET be numbered when HOT sleeps."""
-        if block.project_id == "QUIET":
-            self.wait_for(self.asleep)
-        elif not self.asleep.is_set():
-            return held(block)
-        else:
-            self.numbered.set()
-        return None
+            def looked() -> Work | None:
+                work = look()
+                announced.append(len(system.publisher.calls))
+                return work
 
-    def sleep(self, seconds: float) -> None:
-        """Sleep until the number of QUIET is being published."""
-        del seconds
-        self.asleep.set()
-        self.wait_for(self.publishing)
+            self.idle_work = looked
 
-    def publish(
-        self, announcements: Sequence[Envelope], time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        """Publish once HOT had its second turn."""
-        self.publishing.set()
-        self.wait_for(self.numbered)
-        return super().publish(announcements, time_left)
+    quiet = queue_record(create_ticket("QUIET"))
 
-    def wait_for(self, step: Event) -> None:
-        """Wait for a step of the other thread."""
-        if not step.wait(DEADLOCK_SECONDS):
-            self.missing.append(step)
+    system.handle(*hot(), quiet, faults=[THROTTLED, THROTTLED], turns=Turning)
 
-
-def test_project_is_numbered_while_the_answer_of_another_is_published() -> None:
-    """Else a call to SNS that hangs would stop every project of the batch."""
-    meeting = Meeting()
-    system = WorkerOnFakes(publisher=meeting)
-    system.time.sleep = meeting.sleep  # type: ignore[method-assign]
-    system.store.faults += [meeting.write] * 3
-
-    system.report(*(queue_record(create_ticket(name)) for name in ("QUIET", "HOT")))
-
-    assert meeting.missing == []
-    assert meeting.ids == ["QUIET-1", "HOT-1"]
+    assert announced[0] == 0
+    assert [ids for _, ids in system.publisher.calls] == [["QUIET-1"], ["HOT-1"]]
 
 
 class TestFailure:
-    """A failed event is tried again at the end; a held-back number comes again."""
+    """A failed event is tried again at the end."""
 
     def test_failed_event_is_announced_at_the_end_and_nothing_else_early(
         self, system: System
@@ -217,19 +176,3 @@ class TestFailure:
         assert last == [*[f"HOT-{number}" for number in range(1, 61)], "QUIET-1"]
         assert all(isinstance(result, Assigned) for result in report.results)
         assert report.announcements_failed == 0
-
-    def test_announced_number_comes_again_when_its_group_is_held_back(
-        self, system: System
-    ) -> None:
-        system.max_attempts = 2
-        later = fifo_record(create_ticket("QUIET"), "one")
-
-        report = system.handle(
-            fifo_record(create_ticket("HOT"), "one"), later, faults=[THROTTLED] * 3
-        )
-        again = system.handle(later, faults=[])
-
-        errors = [getattr(result, "error", None) for result in report.results]
-        assert [*map(type, errors)] == [StoreThrottledError, NotAttemptedError]
-        assert isinstance(again.results[0], Replayed)
-        assert system.publisher.ids == ["QUIET-1"] * 2

@@ -44,6 +44,7 @@ from ticket_numbering.allocation.store import (
     Slot,
 )
 from ticket_numbering.contract.dynamodb_items import (
+    HEAD_ATTRIBUTES,
     key_id,
     key_item,
     ticket_id,
@@ -216,6 +217,8 @@ class TestHead:
         assert store.head("PROJ") == head
         [request] = dynamodb.requests["query"]
         assert (request["Limit"], request["ConsistentRead"]) == (1, True)
+        assert {*request["ExpressionAttributeNames"].values()} == {*HEAD_ATTRIBUTES}
+        assert request["ProjectionExpression"].count("#") == len(HEAD_ATTRIBUTES)
 
 
 class TestRecorded:

@@ -165,15 +165,6 @@ class TestResponse:
 
         assert response == failed(*[RAW_RECORD] * is_named)
 
-    def test_response_names_the_failed_records_of_its_own_batch_in_their_order(
-        self, function: Function
-    ) -> None:
-        function.publisher.refused = {"PROJ-2", "PROJ-3"}
-        records = [sqs_record() for _ in range(4)]
-
-        assert function(*records) == failed(records[1], records[2])
-        assert function(sqs_record()) == failed()
-
     @pytest.mark.parametrize(("left", "fails"), [(9_999, True), (10_000, False)])
     def test_response_names_records_when_less_time_than_the_reserve_is_left(
         self, function: Function, left: int, *, fails: bool
@@ -334,8 +325,9 @@ class TestMetrics:
         function.publisher.refused = {"PROJ-2", refusal}
         full = create_ticket(max_number=1)
         asked = (request, request, None, None, full, "{")
+        records = [*map(sqs_record, asked), unsent]
 
-        function(*map(sqs_record, asked), unsent)
+        assert function(*records) == failed(records[2], unsent)
 
         assert function.metrics("Count") == [
             {

@@ -94,23 +94,6 @@ class TestAccepted:
             expected = DEFAULTS[field] if value is None else value
             assert request.model_dump(mode="json")[field] == expected
 
-    @pytest.mark.parametrize("spelling", ["5", "5.0", "0.5E1", "50e-1"])
-    def test_parse_reads_a_whole_number_however_it_is_written(
-        self, spelling: str
-    ) -> None:
-        """JSON has one kind of number."""
-        written = body(max_number=5).replace(": 5}", f": {spelling}}}")
-
-        cap = CreateTicket.parse(written).max_number
-
-        assert (cap, type(cap)) == (5, int)
-
-    def test_parse_accepts_a_body_of_exactly_the_limit(self) -> None:
-        text = json.dumps(ticket_fields(description=DOOR), ensure_ascii=False)
-        longest = text + " " * (MAX_BODY_BYTES - len(text.encode()))
-
-        assert CreateTicket.parse(longest).description == DOOR
-
 
 class TestRefused:
     """Every other body is poison, with exactly one clear reason."""
@@ -236,10 +219,8 @@ class TestTooLarge:
         cases(
             {
                 "valid-but-for-padding": body().ljust(MAX_BODY_BYTES + 1),
-                "not-json": "{" * (MAX_BODY_BYTES + 1),
                 "surrogates": "\ud800" * (MAX_BODY_BYTES // 3 + 1),
                 "four-byte-characters": DOOR * (MAX_BODY_BYTES // 4 + 1),
-                "largest-of-sqs": "x" * 1024 * 1024,
             }
         ),
     )
@@ -299,8 +280,6 @@ class TestFingerprint:
                 "attributes-reordered": json.dumps(
                     FULL | {"attributes": dict(reversed(FULL["attributes"].items()))}
                 ),
-                "whitespace": json.dumps(FULL, indent=4) + "\r\n",
-                "not-escaped": json.dumps(FULL, ensure_ascii=False),
                 "escaped-more": json.dumps(FULL).replace("export", "\\u0065xport"),
             }
         ),
@@ -311,15 +290,6 @@ class TestFingerprint:
         original = CreateTicket.parse(json.dumps(FULL))
 
         assert CreateTicket.parse(text).fingerprint == original.fingerprint
-
-    @pytest.mark.parametrize("field", DEFAULTS)
-    def test_fingerprint_is_the_same_when_a_default_is_explicit(
-        self, field: str
-    ) -> None:
-        silent = create_ticket("PROJ", "order-7")
-        explicit = create_ticket("PROJ", "order-7", **{field: DEFAULTS[field]})
-
-        assert explicit.fingerprint == silent.fingerprint
 
     @pytest.mark.parametrize("field", SAMPLES)
     def test_fingerprint_differs_when_the_request_does(self, field: str) -> None:

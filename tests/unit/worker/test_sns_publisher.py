@@ -9,7 +9,6 @@ import pytest
 from simulation.aws.errors import ServiceError
 from tests.support.builders import announcement, create_ticket, plenty
 from tests.support.model_services import ModelServices
-from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
 from ticket_numbering.contract.envelope import Envelope, text_attribute
 from ticket_numbering.contract.errors import AnnouncementError
@@ -64,6 +63,7 @@ class TestEntries:
             title="Caf\u00e9 \U0001f6aa",
         )
         assert topic.publish(announced) == {}
+        assert MAX_PUBLISH_BYTES == 262_144
         [call] = topic.sns.requests["publish_batch"]
         assert call["TopicArn"] == TOPIC
         assert topic.sns.entries == [
@@ -82,25 +82,6 @@ class TestEntries:
                 "MessageGroupId": "A.b-1",
             }
         ]
-
-    def test_publish_fits_ten_of_the_largest_events_into_a_call(
-        self, topic: Topic
-    ) -> None:
-        largest: dict[str, Any] = {
-            "project_id": "p" * 64,
-            "idempotency_key": "\\" * 128,
-            "title": "\U0001f6aa" * 200,
-        }
-
-        topic.publish(*[assigned(10**20, **largest)] * 10)
-
-        assert len(topic.sns.batches) == 1
-        size = sum(
-            len(entry["Message"].encode()) + attributes_size(entry["MessageAttributes"])
-            for entry in topic.sns.entries
-        )
-        assert size < MAX_PUBLISH_BYTES / 4
-        assert MAX_PUBLISH_BYTES == 262_144
 
     def test_publish_tells_the_event_that_sns_did_not_take(self, topic: Topic) -> None:
         def refuse(event: Any) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import ticket_numbering
 from tests.support.environment import ENVIRONMENT
 
 SOURCE = Path(__file__).parents[3] / "src"
@@ -63,19 +62,3 @@ def test_start_loads_no_needless_module() -> None:
 def test_module_uses_no_resource_api(module: Path) -> None:
     """It builds its classes again at each start, and shares them with no thread."""
     assert not re.search(r"\.resource\(|boto3\.resources", module.read_text())
-
-
-def test_reading_order_names_each_module_in_its_room() -> None:
-    _, *rooms = re.split(
-        r"^ {4}(\w+)/$", ticket_numbering.__doc__ or "", flags=re.MULTILINE
-    )
-    named = [
-        f"{room}/{module}"
-        for room, modules in zip(rooms[::2], rooms[1::2], strict=True)
-        for module in re.findall(r"^ {6}(\w+)", modules, re.MULTILINE)
-    ]
-
-    modules = {path.relative_to(SOURCE / "ticket_numbering") for path in MODULES}
-    assert sorted(named) == sorted(
-        str(module.with_suffix("")) for module in modules if module.match("*/[!_]*")
-    )

@@ -19,8 +19,6 @@ from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
     FakeTicketStore,
-    held,
-    in_project,
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
@@ -35,7 +33,6 @@ from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     InvalidMessageError,
     NotAttemptedError,
-    SequenceContentionError,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -113,16 +110,6 @@ class TestGaplessAndInOrder:
         records = [queue_record(sent_at=moment) for moment in (3000, 1000, 2000)]
 
         assert system.handle(*records) == ["PROJ-3", "PROJ-1", "PROJ-2"]
-
-    def test_projects_are_numbered_apart_when_they_share_a_batch_and_keys(
-        self, system: System
-    ) -> None:
-        requests = [create_ticket(*pair) for pair in ("A1", "B1", "A2", "B2", "C1")]
-
-        found = system.handle(*map(queue_record, requests))
-
-        assert found == ["A-1", "B-1", "A-2", "B-2", "C-1"]
-        assert sorted(len(block.requests) for block in system.store.blocks) == [1, 2, 2]
 
     @pytest.mark.parametrize(
         ("projects", "threads"), [(2, 2), (40, MAX_PROJECTS_SIDE_BY_SIDE)]
@@ -226,16 +213,6 @@ class TestOncePerKey:
             "idempotency_key: already used for PROJ-1, a different ticket"
         ]
         assert system.dead_letters.sent[0].error.field == "idempotency_key"
-
-    def test_first_sent_wins_when_one_batch_holds_two_tickets_of_one_key(
-        self, system: System
-    ) -> None:
-        early, late = (
-            queue_record(create_ticket(idempotency_key="k", title=f"{at}"), sent_at=at)
-            for at in (1000, 2000)
-        )
-
-        assert system.handle(late, early) == [IdempotencyMismatchError, "PROJ-1"]
 
     def test_highest_cap_counts_when_a_batch_holds_a_request_with_several(
         self, system: System
@@ -383,15 +360,6 @@ class TestOneBadMessageHarmsOnlyItself:
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
 
-    def test_other_projects_are_numbered_when_one_is_contended(
-        self, system: System
-    ) -> None:
-        system.store.faults += [in_project("A", held)] * 99
-        records = [queue_record(create_ticket(project)) for project in "ABAB"]
-
-        error = SequenceContentionError
-        assert system.handle(*records) == [error, "B-1", error, "B-2"]
-
     @pytest.mark.parametrize("receive_count", [1, 2])
     @pytest.mark.parametrize(
         "reason", ["damaged", "the recorded assignment cannot be announced"]
@@ -411,6 +379,7 @@ class TestOneBadMessageHarmsOnlyItself:
 
         assert found == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
         assert system.reasons[1] == reason
+        assert system.dead_letters.sent == []
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
 
