@@ -1,10 +1,9 @@
 """The command line, called as a person would, on the deployed system."""
 
-import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +16,6 @@ from typer.testing import CliRunner
 
 from ticketctl.__main__ import main
 from ticketctl.aws.stack import Stack
-from ticketctl.cli.errors import Status
 from ticketctl.commands import app
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
@@ -44,13 +42,6 @@ class Ended:
     def json_lines(self) -> list[Any]:
         """The result, where it is a JSON document a line."""
         return [json.loads(line) for line in self.out.splitlines()]
-
-
-class Terminal(io.StringIO):
-    """A person, who types."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True)
@@ -83,22 +74,6 @@ class Ctl:
             return Ended(status, out.getvalue().decode(), err.getvalue().decode())
 
 
-def command_context(stack: Any) -> typer.Context:
-    """Return the context of a command whose options name this stack."""
-    return typer.Context(_command_line(), obj=lambda: stack)
-
-
-def exit_status(
-    command: Callable[..., None], stack: Any, *arguments: str, **options: Any
-) -> Status:
-    """Call a command on a stack; return the status with which it ends."""
-    try:
-        command(command_context(stack), *arguments, **options)
-    except typer.Exit as ended:
-        return Status(ended.exit_code)
-    return Status.OK
-
-
 def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:
     """Return a stack with these outputs, and clients or their stubs by service."""
     for name, stub in clients.items():
@@ -115,6 +90,14 @@ def registered(group: Any = None, *words: str) -> Iterator[tuple[str, ...]]:
             yield from registered(command, *words, name)
         else:
             yield (*words, name)
+
+
+def command_of(words: Sequence[str]) -> Any:
+    """Return the command with whose words a line begins."""
+    command = _command_line()
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
 
 
 @cache

@@ -1,73 +1,86 @@
-"""The stage of a transcript: a stack on the laboratory's model, and steps on it."""
+"""The stage of a test of the command line: a stack on the laboratory's model."""
 
-import base64
 import json
-import re
 import time
-from collections.abc import Iterator, Sequence
-from datetime import timedelta
-from decimal import Decimal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from simulation.aws.clients import AlteredClient
-from simulation.aws.faults import Fault
 from simulation.aws.messages import EPOCH_SECONDS, record_of
-from tests.support.builders import create_ticket, plenty, ticket_fields
-from tests.support.canned_aws import failing
-from tests.support.command_harness import Harness
-from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, Controls, alarm
+from simulation.aws.queues import Queue
+from tests.support.builders import CALLER, SOURCE, block_of, plenty, ticket_fields
+from tests.support.canned_aws import client_error, failing
+from tests.support.controls import Controls
+from tests.support.ctl_process import WIDTH, Ctl, Ended, command_of
 from tests.support.model_services import InTurn, ModelServices
+from tests.support.seed_items import Item, block_items, ticket_item
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
-from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL, ORIGIN, RESERVED
 from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.results import Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import Worker
 from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.outputs import NEEDED_OUTPUTS
+from ticketctl.aws.retry import RetryPolicy
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.importing.judging import Judge
+from ticketctl.importing.tickets import Import
+from ticketctl.sequences.seeding import Seed
 
 PAST_SECONDS: Final = (2 * 24 + 3) * 3600
 """How long ago the stage was set: two days and three hours."""
 
-_SHORT: Final = re.compile(r"([\w.-]+)/(\S+)")
+_ARN: Final = "arn:aws:{}:eu-west-1:123456789012:{}"
 
 
 class Stage:
-    """A stack of empty tables, queues and a topic; each public method is a step.
+    """A stack of empty tables, queues and a topic, to which boto3 can be led."""
 
-    A step's arguments are texts; it may return lines to show.
-    """
+    name = "numbers"
+    region = "eu-west-1"
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        """Set the stage, and lead boto3 to it."""
-        self.typed: list[str] = []
-        """What a person will type, line by line."""
-        self._faults: dict[str, list[Fault | None]] = {}
-        self.services = services = ModelServices(faults=InTurn(self._faults))
-        services.wait(max(0, time.time() - PAST_SECONDS - EPOCH_SECONDS))
-        self._harness = Harness(folder, services=services)
-        self._folder, self._patch = folder, patch
-        outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {**self._harness.outputs}
+    def __init__(self, folder: Path) -> None:
+        """Set the stage; files go into the folder."""
+        self.folder = folder
+        self.faults = dict[str, list[Any]]()
+        """Of the next calls, by operation."""
+        self.services = ModelServices(faults=InTurn(self.faults))
+        self.services.wait(max(0, time.time() - PAST_SECONDS - EPOCH_SECONDS))
+        self.has_worker = False
+        """Whether the worker numbers at once whatever is sent."""
+        outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {
+            "TicketsTableName": "tickets",
+            "IdempotencyKeysTableName": "keys",
+            "AssignmentsTopicArn": _ARN.format("sns", "assignments"),
+            "CreateTicketQueueUrl": "source",
+            "CreateTicketQueueArn": _ARN.format("sqs", "source"),
+            "DeadLetterQueueUrl": "dead",
+            "DeadLetterQueueArn": _ARN.format("sqs", "dead"),
+            "EventSource": SOURCE,
+        }
         parameters = {"IdempotencyRetentionDays": "0", "NumberPadding": "0"}
         self.controls = Controls(outputs, parameters)
-        self._file, self._has_worker, self._seen = "", False, 0
-        patch.setattr("boto3.Session", lambda **_: self)
-        patch.setattr("time.sleep", services.wait)
-        patch.setattr("time.monotonic", lambda: services.scheduler.now)
 
-    # What boto3 is asked for.
+    @property
+    def dynamodb(self) -> Any:
+        return self.services.dynamodb
 
-    def client(self, service: str, **_: Any) -> Any:
+    @property
+    def outputs(self) -> dict[str, str]:
+        return self.controls.outputs
+
+    def client(self, service_name: str, **_: Any) -> Any:
         """Return a client of the model, or of the stack's controls."""
-        modelled: Any = getattr(self.services, service, None)
-        client = self.controls.client(service, modelled)
-        if service == "sqs" and self._has_worker:
+        modelled: Any = getattr(self.services, service_name, None)
+        client = self.controls.client(service_name, modelled)
+        if service_name == "sqs" and self.has_worker:
             return AlteredClient(
                 client,
                 send_message=self._sent(modelled.send_message),
@@ -75,247 +88,30 @@ class Stage:
             )
         return client
 
-    # Steps.
+    def lead(self, patch: pytest.MonkeyPatch) -> None:
+        """Lead boto3 here, and let no time pass but that of the services."""
+        patch.setattr("boto3.Session", lambda **_: self)
+        patch.setattr("time.sleep", self.services.wait)
+        patch.setattr("time.monotonic", lambda: self.services.scheduler.now)
 
-    def file(self, name: str) -> None:
-        """Begin a file, whose lines follow."""
-        self._file = name
-        (self._folder / name).write_text("", encoding="utf-8")
+    def call(self, *words: str) -> Ended:
+        """Call a command as a script does, with `--yes` if it knows it."""
+        knows = any(one.name == "yes" for one in command_of(words).params)
+        with pytest.MonkeyPatch.context() as patch:
+            self.lead(patch)
+            return Ctl({"COLUMNS": WIDTH, "TICKETCTL_STACK": None})(
+                *words, *["--yes"] * knows
+            )
 
-    def write(self, line: str, *, is_last: bool) -> None:
-        """Add a line to the file; the last has no end, as many editors leave it."""
-        with (self._folder / self._file).open("a", encoding="utf-8") as file:
-            file.write(_unescaped(line) + "\n" * (not is_last))
-
-    def encode(self, name: str, encoding: str) -> None:
-        """Write a file again as another program would."""
-        path = self._folder / name
-        path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
-
-    def types(self, *lines: str) -> None:
-        """Let a person answer the questions that come; `^C` is Ctrl-C."""
-        self.typed += lines
-
-    def passes(self, hours: str) -> None:
-        """Let hours pass on the queues."""
-        self.services.wait(float(hours) * 3600)
-
-    def output(self, name: str, value: str) -> None:
-        """Give the stack another output."""
-        self.controls.outputs[name] = value
-
-    def parameter(self, name: str, value: str) -> None:
-        """Give the stack another parameter."""
-        self.controls.parameters[name] = value
-
-    def refuses(self, service: str, code: str = "AccessDenied") -> None:
-        """Let a service refuse every call."""
-        self.controls.refused[service] = code
-
-    def silent(self, *services: str) -> None:
-        """Let no connection be made to services."""
-        self.controls.silent |= {*services}
-
-    def alarm(self, name: str, state: str = "OK", *more: str) -> None:
-        """Give the stack an alarm.
-
-        Further arguments are `off`, `notifies-nobody`, or the reason of its state; a
-        state of `MISSING` is that of a deleted alarm.
-        """
-        later = len(self.controls.alarms) * timedelta(minutes=1)
-        members: dict[str, Any] = {"StateUpdatedTimestamp": SINCE + later}
-        for word in more:
-            match word:
-                case "off":
-                    members["ActionsEnabled"] = False
-                case "notifies-nobody":
-                    members["AlarmActions"] = []
-                case _:
-                    members["StateReason"] = _unescaped(word)
-        found = None if state == "MISSING" else alarm(state, **members)
-        self.controls.alarms[name] = found
-
-    def removed(self, name: str) -> None:
-        """Let an update have removed an alarm from the stack."""
-        self.controls.removed.add(name)
-
-    def alarm_address(self, address: str, arn: str = f"{ALARM_TOPIC}:1") -> None:
-        """Subscribe an address to the alarm topic, which the stack then has."""
-        self.controls.has_alarm_topic = True
-        self.services.subscriptions[arn] = address
-
-    def mapping(self, state: str, leads_to: str = ALIAS) -> None:
-        """Give the event source mapping a state, and the function that it invokes."""
-        self.controls.mapping, self.controls.leads_to = state, leads_to
-
-    def waiting(self, count: str) -> None:
-        """Put messages on the queue that nobody receives."""
-        for _ in range(int(count)):
-            self.services.queues["source"].send("{}")
-
-    def alarm_topic(self) -> None:
-        """Give the stack an alarm topic without a subscription."""
-        self.controls.has_alarm_topic = True
-
-    def canary(self, version: str, share: str) -> None:
-        """Let the alias lead a share of the batches to another version."""
-        self.controls.weights[version] = float(share)
-
-    def oldest(self, *seconds: str) -> None:
-        """Let the oldest message have had these ages, a minute apart."""
-        self.controls.ages = [*map(float, seconds)]
-
-    def fails(self, operation: str, *faults: str) -> None:
-        """Let the next calls of an operation of SQS, SNS or DynamoDB meet faults.
-
-        They are members of `Fault`; `-` is none.
-        """
-        found = [None if name == "-" else Fault[name] for name in faults]
-        self._faults.setdefault(operation, []).extend(found)
-
-    def interrupts(self, operation: str, after: str = "0") -> None:
-        """Let a person press Ctrl-C at a call of an operation, after some others."""
-        first = [lambda: None] * int(after)
-        self._harness.before(operation, *first, failing(KeyboardInterrupt()))
-
-    def ticket(self, project_id: str, key: str, *fields: str) -> None:
-        """Let the worker number a request; `name=value` is a further field."""
-        text = dict(field.split("=", 1) for field in fields)
-        request = create_ticket(project_id, key, **text)
-        last = self._last(project_id)
-        number, chain = int(last.get("number", 0)), last.get("chain", "")
-        self._harness.give(request, number + 1, chain)
-
-    def numbers(self, project_id: str, last: str) -> None:
-        """Let the worker number the requests k-1, k-2, ... up to a number."""
-        for number in range(1, int(last) + 1):
-            self.ticket(project_id, f"k-{number}")
-
-    def item(self, fields: str) -> None:
-        """Put an item past the worker, of either table, by its fields in JSON."""
-        self._harness.write(serialized(json.loads(fields, parse_float=Decimal)))
-
-    def changes(self, project_id: str, number: str, fields: str) -> None:
-        """Change fields of a ticket, in JSON, past the worker."""
-        self._change({"project_id": project_id, "number": int(number)}, fields)
-
-    def changes_key(self, project_id: str, key: str, fields: str) -> None:
-        """Change fields of an idempotency key's record, in JSON, past the worker."""
-        self._change({"id": f"{project_id}#{key}"}, fields)
-
-    def loses(self, project_id: str, number: str) -> None:
-        """Lose a ticket."""
-        where = {"project_id": {"S": project_id}, "number": {"N": number}}
-        self._harness.dynamodb.delete_item(TableName="tickets", Key=where)
-
-    def loses_text(self, project_id: str, number: str) -> None:
-        """Lose a ticket but for its hash, which a reserved item keeps."""
-        key = {"project_id": project_id, "number": int(number)}
-        marks = {"status": RESERVED, ORIGIN: EXTERNAL}
-        self._harness.write(serialized(key | marks) | {CHAIN: self._read(key)[CHAIN]})
-
-    def loses_key(self, project_id: str, key: str) -> None:
-        """Lose the record of an idempotency key."""
-        where = {"id": {"S": f"{project_id}#{key}"}}
-        self._harness.dynamodb.delete_item(TableName="keys", Key=where)
-
-    def dead(self, body: str, *attributes: str) -> None:
-        """Put a dead letter; `PROJECT/key` is the body of a short request.
-
-        `name=text` is an attribute, `name:=base64` a binary one. A terminal shows
-        `dead-001` of the id `dead-001-0000`.
-        """
-        if match := _SHORT.fullmatch(body):
-            body = json.dumps(ticket_fields(*match.groups(), title="t"))
-        queue = self._harness.dead
-        message = queue.send(_unescaped(body), dict(map(_attribute, attributes)))
-        del queue.messages[message.id]
-        message.id = f"dead-{len(queue.arrived):03}-0000"
-        queue.messages[message.id] = message
-
-    def holds(self, *starts: str) -> None:
-        """Let another consumer hold dead letters for an hour."""
-        self._harness.hold(*starts)
-
-    def worker(self) -> None:
-        """Let the worker number whatever is sent from now on."""
-        self._has_worker = True
-
-    def meanwhile(self, body: str, *pairs: str) -> None:
-        """Let a message come when a command looks at a queue; steps do so in turn.
-
-        `PROJECT/key name=value` is a request, which the worker numbers and announces;
-        any other body is published as it is, with attributes.
-        """
-        services, values = self.services, _values(pairs)
-        short = _SHORT.fullmatch(body)
-
-        def come() -> None:
-            if short:
-                request = ticket_fields(*short.groups(), **values)
-                services.queues["source"].send(json.dumps(request))
-                self._number()
-                return
-            attributes = {name: text_attribute(values[name]) for name in values}
-            for endpoint in services.subscriptions.values():
-                name = endpoint.rpartition(":")[2]
-                services.queues[name].send(_unescaped(body), attributes)
-
-        services.sqs.before.setdefault("receive_message", []).append(come)
-
-    # What is there afterwards.
-
-    def queues(self) -> Iterator[str]:
-        """Show what lies on the source queue and in the dead-letter queue."""
-        for name in ("source", "dead"):
-            for message in self.services.queues[name].messages.values():
-                attributes = message.attributes.items()
-                texts = [f" {one}={it.get('StringValue')}" for one, it in attributes]
-                yield f"{name}: {message.body}{''.join(texts)}"
-
-    def tickets(self) -> Iterator[str]:
-        """Show the tickets' items."""
-        for item in self.services.tables.items("tickets"):
-            yield json.dumps(plain(item), default=str, sort_keys=True)
-
-    def published(self) -> Iterator[str]:
-        """Show the events that were published since the last time."""
-        entries = self.services.sns.entries
-        for entry in entries[self._seen :]:
-            yield entry["Message"]
-        self._seen = len(entries)
-
-    def _change(self, key: dict[str, Any], fields: str) -> None:
-        self._harness.write(self._read(key) | serialized(json.loads(fields)))
-
-    def _read(self, key: dict[str, Any]) -> Any:
-        request = {"Key": serialized(key), "ConsistentRead": True}
-        table = "keys" if "id" in key else "tickets"
-        return self._harness.dynamodb.get_item(TableName=table, **request)["Item"]
-
-    def _last(self, project_id: str) -> dict[str, Any]:
-        items = map(plain, self.services.tables.items("tickets"))
-        own = [item for item in items if item["project_id"] == project_id]
-        return max(own, key=lambda item: item["number"], default={})
-
-    def _sent(self, send: Any) -> Any:
-        """Return what sends messages, and lets the worker number them."""
-
-        def send_and_number(**request: Any) -> Any:
-            answer = send(**request)
-            self._number()
-            return answer
-
-        return send_and_number
-
-    def _number(self) -> None:
+    def work(self) -> None:
+        """Let the worker number what lies on the queue."""
         services = self.services
         store = DynamoDBTicketStore(services.dynamodb, "tickets", "keys")
         worker = Worker(
             Allocator(store, 3, 10.0),
-            SNSPublisher(services.sns, self.controls.outputs["AssignmentsTopicArn"]),
+            SNSPublisher(services.sns, self.outputs["AssignmentsTopicArn"]),
             SQSDeadLetters(services.sqs, "dead"),
-            source=self.controls.outputs["EventSource"],
+            source=self.outputs["EventSource"],
         )
         queue = services.queues["source"]
         while records := [record_of(message) for message in queue.receive(10)]:
@@ -324,19 +120,161 @@ class Stage:
                 if not isinstance(result, Retry):
                     queue.messages.pop(result.record.message_id, None)
 
+    def _sent(self, send: Any) -> Any:
+        """Return what sends messages, and lets the worker number them."""
 
-def _attribute(text: str) -> tuple[str, dict[str, Any]]:
-    name, _, value = text.partition("=")
-    if name.endswith(":"):
-        binary = base64.b64decode(value)
-        return name[:-1], {"DataType": "Binary", "BinaryValue": binary}
-    return name, text_attribute(_unescaped(value))
+        def send_and_number(**request: Any) -> Any:
+            answer = send(**request)
+            self.work()
+            return answer
+
+        return send_and_number
+
+    @property
+    def published(self) -> list[dict[str, Any]]:
+        """The entries that were published."""
+        entries: list[dict[str, Any]] = self.services.sns.entries
+        return entries
+
+    def seed(self, last: int, reason: str = "", **retry: Any) -> Seed:
+        return Seed(self, "PROJ", last, CALLER, reason, without_sleep(**retry))
+
+    def importer(self, **retry: Any) -> Import:
+        return Import(self, Judge(CALLER), without_sleep(**retry))
+
+    def tickets(self) -> dict[int, dict[str, Any]]:
+        items = map(plain, self.services.tables.items("tickets"))
+        return {int(item["number"]): item for item in items}
+
+    def give(self, request: CreateTicket, number: int = 1, previous: str = "") -> None:
+        """Write a chained ticket and the record of its key, as a worker does."""
+        self.write(*block_items(block_of([request], number, previous=previous)))
+
+    def write(self, *items: Item) -> None:
+        """Write items to their tables."""
+        self.dynamodb.put(*items)
+
+    def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
+        """Write no more than the record of a key: its number, and for what."""
+        record = {"id": name, "number": number, "fingerprint": fingerprint}
+        self.write(serialized(record))
+
+    def change_ticket(self, number: int, **fields: Any) -> None:
+        self.write(serialized(self.tickets()[number] | fields))
+
+    def lose(self, project_id: str, number: int) -> None:
+        """Delete a ticket."""
+        where = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
+        self.dynamodb.delete_item(TableName="tickets", Key=where)
+
+    def change_record(self, key: str, **fields: Any) -> None:
+        """Change the record of a key, or delete it if nothing is given."""
+        where = {"id": {"S": f"PROJ#{key}"}}
+        if fields:
+            self.write(serialized(self.records()[key] | fields))
+        else:
+            self.dynamodb.delete_item(TableName="keys", Key=where)
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the records by their idempotency keys."""
+        items = map(plain, self.services.tables.items("keys"))
+        return {item["idempotency_key"]: item for item in items}
+
+    def recorded(self) -> list[int]:
+        """Return the numbers that the records of keys name."""
+        return sorted(int(item["number"]) for item in self.records().values())
+
+    def given(self) -> list[int]:
+        """Return the numbers that have a ticket, not only a reservation."""
+        tickets = self.tickets().items()
+        return sorted(n for n, item in tickets if item.get("status") != "reserved")
+
+    def put(self, *numbers: int, **fields: str) -> None:
+        """Write tickets as a worker does."""
+        for number in numbers:
+            self.write(ticket_item("PROJ", number, f"key-{number}", **fields))
+
+    def interrupt_seed(self, last: int, after: int) -> None:
+        """Leave the tables as a seed does that is killed after its first step."""
+        self.write(self.seed(last).item(last, reserved_after=after))
+
+    def before(self, operation: str, *acts: Callable[[], object]) -> None:
+        """Let something happen before the next calls of an operation."""
+        for client in (self.dynamodb, self.services.sns, self.services.sqs):
+            client.before[operation] = [*acts]
+
+    @property
+    def dead(self) -> Queue:
+        return self.services.queues["dead"]
+
+    def bury(self, *dead_letters: DeadLetter) -> list[str]:
+        """Put dead letters into their queue; return the ids that SQS gives them."""
+        return [self.dead.send(one.body, one.attributes).id for one in dead_letters]
+
+    @property
+    def left(self) -> list[str]:
+        """The bodies of the dead letters."""
+        return [message.body for message in self.dead.messages.values()]
+
+    @property
+    def sent(self) -> list[str]:
+        """The bodies on the create-ticket queue, in the order of their arrival."""
+        return [message.body for message in self.services.queues["source"].arrived]
+
+    @property
+    def hidden(self) -> list[str]:
+        """The ids of the dead letters that a consumer holds."""
+        now = self.services.scheduler.now
+        messages = self.dead.messages.items()
+        return [one for one, message in messages if message.visible_at > now]
+
+    def hold(self, *starts: str, seconds: float = 3600.0) -> None:
+        """Let another consumer hold dead letters whose ids begin so."""
+        for message_id, message in self.dead.messages.items():
+            if message_id.startswith(starts):
+                message.visible_at = self.services.scheduler.now + seconds
+
+    def file(self, *tickets: int | dict[str, Any]) -> str:
+        """Write a file of tickets; a number alone is a ticket of the project."""
+        path = self.folder / "tickets.jsonl"
+        lines = [line(one) if isinstance(one, int) else one for one in tickets]
+        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return str(path)
 
 
-def _values(fields: Sequence[str]) -> dict[str, Any]:
-    pairs = (_unescaped(field).split("=", 1) for field in fields)
-    return {name: int(v) if v.isdecimal() else v for name, v in pairs}
+def without_sleep(
+    attempts: int = 40, sleep: Callable[[float], None] = lambda _: None
+) -> RetryPolicy:
+    """Return a policy that waits for nobody."""
+    return RetryPolicy(attempts, sleep=sleep)
 
 
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text)
+def dead_letter(
+    project_id: str = "PROJ", body: str = "", **attributes: str
+) -> DeadLetter:
+    return DeadLetter(
+        "00000001-0000-4000-8000-000000000000",
+        body or json.dumps(ticket_fields(project_id)),
+        {name: text_attribute(value) for name, value in attributes.items()},
+    )
+
+
+def dead_letters(count_of: int) -> list[DeadLetter]:
+    return [dead_letter() for _ in range(count_of)]
+
+
+def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
+    return {"project_id": "PROJ", "number": number, "title": "t"} | fields
+
+
+def cancelled(*reasons: str | dict[str, Any]) -> Callable[[], None]:
+    """Return an act that fails as boto3 does when DynamoDB cancels a transaction.
+
+    Args:
+        reasons: The reason of each action, or its code alone.
+    """
+    named = [
+        {"Code": reason} if isinstance(reason, str) else reason for reason in reasons
+    ]
+    error = client_error("TransactionCanceledException", CancellationReasons=named)
+    return failing(error)

@@ -32,6 +32,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.stage import Stage
+from tests.support.steps import Steps
 from ticketctl.__main__ import main
 from ticketctl.cli.output import notes
 
@@ -171,9 +172,9 @@ def _recent_crossed(found: re.Match[str]) -> str:
 class Shell:
     """Runs the commands of a transcript on one stage."""
 
-    def __init__(self, stage: Stage, *, is_piped: bool) -> None:
+    def __init__(self, typed: list[str], *, is_piped: bool) -> None:
         """Run them with a terminal, but for the results if they are piped."""
-        self.stage, self.is_piped = stage, is_piped
+        self.typed, self.is_piped = typed, is_piped
 
     def run(self, line: str) -> Shown:
         """Run a command to its end."""
@@ -193,7 +194,7 @@ class Shell:
     ) -> Shown:
         person, terminal = pty.openpty()
         screen, piped = Reader(os.dup(person)), None
-        keyboard: Any = Keyboard(terminal, person, self.stage.typed)
+        keyboard: Any = Keyboard(terminal, person, self.typed)
         if "<" in files:
             keyboard.close()
             keyboard = Path(files["<"]).open(encoding="utf-8")  # noqa: SIM115 - below.
@@ -240,8 +241,10 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
     folder.mkdir()
     lines = [line for line in text.splitlines() if line[:2] in {"> ", "$ ", "< "}]
     with pytest.MonkeyPatch.context() as patch:
-        stage = Stage(folder, patch)
-        shell = Shell(stage, is_piped=is_piped)
+        stage = Stage(folder)
+        stage.lead(patch)
+        steps = Steps(stage)
+        shell = Shell(steps.typed, is_piped=is_piped)
         patch.chdir(folder)
         for name in [one for one in os.environ if not _KEPT.fullmatch(one)]:
             patch.delenv(name)
@@ -252,10 +255,10 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
                 yield line, shell.run(line[2:])
             elif line.startswith("> "):
                 name, *arguments = shlex.split(line[2:])
-                said = getattr(stage, name.replace("-", "_"))(*arguments)
+                said = getattr(steps, name.replace("-", "_"))(*arguments)
                 yield line, [f"  {normal(row)}" for row in said or ()]
             else:
-                stage.write(line[2:], is_last=not following.startswith("< "))
+                steps.write(line[2:], is_last=not following.startswith("< "))
                 yield line, []
 
 

@@ -22,10 +22,10 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import aws_client
 from tests.support.cases import cases
-from tests.support.command_harness import Harness, without_sleep
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import block_items, ticket_item
+from tests.support.stage import Stage, without_sleep
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticketctl.aws.items import serialized
@@ -33,7 +33,6 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.tickets import around_each, tickets_above, tickets_below
 from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError
-from ticketctl.commands.sequences import announce_again, erase, void
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.repeating import Repeat, publish_again
 
@@ -41,12 +40,10 @@ CHAIN = "v1:gOOHIFxyNeCqZVUr8GYmZ8jNFYW-Qa4bUWRJ9P8bCxQ"
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
 
-def announce(
-    harness: Harness, first: int = 1, last: int | None = None, **options: Any
-) -> Any:
-    harness.services.sns.requests.clear()
-    options = {"project": "PROJ", "rate": 10**6} | options
-    return harness.call(announce_again, first=first, last=last, **options)
+def announce(stage: Stage, first: int = 1, last: int | None = None) -> Any:
+    stage.services.sns.requests.clear()
+    words = ["announce", "--project", "PROJ", "--from", str(first), "--rate", "999999"]
+    return stage.call(*words, *(["--to", str(last)] if last else []))
 
 
 def ids(entries: Iterable[Any]) -> list[str]:
@@ -62,19 +59,19 @@ class TestEvents:
     """A subscriber gets what it lost, and can drop it if it did not."""
 
     def test_event_is_that_of_the_worker_but_marked_as_replayed(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.number_padding = 6
-        harness.give(REQUEST, 7, "v1:lost")
+        stage.controls.parameters["NumberPadding"] = "6"
+        stage.give(REQUEST, 7, "v1:lost")
         [new] = block_of([REQUEST], 7, previous="v1:lost").tickets
         event = TicketNumberAssigned.of(
             REQUEST, new.assignment, source=SOURCE, padding=6
         )
         first = Envelope.of_ticket(event, REQUEST.key, priority="high", replayed=False)
 
-        announce(harness, 7)
+        announce(stage, 7)
 
-        [entry] = harness.published
+        [entry] = stage.published
         assert entry["Message"] == first.message
         assert event.data.chain
         assert attributes(entry) == {**first.attributes, "replayed": "true"}
@@ -82,16 +79,16 @@ class TestEvents:
         assert "MessageDeduplicationId" not in entry
 
     def test_fifo_topic_gets_one_at_a_time_with_ids_that_it_does_not_drop(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """It drops an id that it saw within five minutes."""
-        harness.topic += ".fifo"
-        harness.put(1, 2, 3)
+        stage.outputs["AssignmentsTopicArn"] += ".fifo"
+        stage.put(1, 2, 3)
 
-        announce(harness)
+        announce(stage)
 
-        assert {entry["Id"] for entry in harness.published} == {"0"}
-        deduplicated = {entry["MessageDeduplicationId"] for entry in harness.published}
+        assert {entry["Id"] for entry in stage.published} == {"0"}
+        deduplicated = {entry["MessageDeduplicationId"] for entry in stage.published}
         assert len(deduplicated) == 3
         assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
 
@@ -105,10 +102,10 @@ MALFORMED: list[dict[str, Any]] = [
 class TestRange:
     """The numbers of a range, each accounted for."""
 
-    def test_range_is_read_once_when_none_is_missing(self, harness: Harness) -> None:
-        harness.put(1, 2, 3, 4)
+    def test_range_is_read_once_when_none_is_missing(self, stage: Stage) -> None:
+        stage.put(1, 2, 3, 4)
         slept: list[float] = []
-        repeat = Repeat(harness, "PROJ", 2, 3, sleep=slept.append)
+        repeat = Repeat(stage, "PROJ", 2, 3, sleep=slept.append)
 
         assert [ticket.number for ticket in repeat.tickets()] == [2, 3]
 
@@ -116,12 +113,12 @@ class TestRange:
 
     @pytest.mark.parametrize("last", [3, 4])
     def test_number_is_read_again_when_a_query_saw_half_of_its_block(
-        self, harness: Harness, last: int
+        self, stage: Stage, last: int
     ) -> None:
         """The others of its block come after it all the same."""
-        harness.put(1, 4)
-        late = partial(harness.put, 2, 3)
-        repeat = Repeat(harness, "PROJ", 1, last, sleep=lambda _: late())
+        stage.put(1, 4)
+        late = partial(stage.put, 2, 3)
+        repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: late())
 
         found = [ticket.number for ticket in repeat.tickets()]
 
@@ -140,14 +137,14 @@ class TestRange:
     )
     def test_missing_numbers_are_told_when_they_stay_missing(
         self,
-        harness: Harness,
+        stage: Stage,
         last: int,
         numbers: tuple[int, ...],
         remark: str,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        harness.put(1, 4)
-        repeat = Repeat(harness, "PROJ", 1, last, sleep=lambda _: None)
+        stage.put(1, 4)
+        repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: None)
 
         assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
 
@@ -156,24 +153,24 @@ class TestRange:
 
     @pytest.mark.parametrize("wrong", MALFORMED, ids=str)
     def test_malformed_ticket_is_told_and_the_others_announced(
-        self, harness: Harness, wrong: dict[str, Any]
+        self, stage: Stage, wrong: dict[str, Any]
     ) -> None:
-        harness.put(1, 2, 3)
-        fields = (harness.tickets()[2] | wrong).items()
-        harness.write(serialized({name: value for name, value in fields if value}))
+        stage.put(1, 2, 3)
+        fields = (stage.tickets()[2] | wrong).items()
+        stage.write(serialized({name: value for name, value in fields if value}))
 
-        ended = announce(harness)
+        ended = announce(stage)
 
-        assert ids(harness.published) == ["PROJ-1", "PROJ-3"]
+        assert ids(stage.published) == ["PROJ-1", "PROJ-3"]
         assert ended.err.startswith("PROJ-2 is malformed; ")
 
     def test_missing_numbers_are_told_when_a_lost_ticket_stands_behind_them(
-        self, harness: Harness, capsys: pytest.CaptureFixture[str]
+        self, stage: Stage, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """They were given here, as its own number was."""
         marks = {"status": "reserved", "origin": "elsewhere", "chain": CHAIN}
-        harness.write(ticket_item("PROJ", 3, None, **marks))
-        repeat = Repeat(harness, "PROJ", 1, 3, sleep=lambda _: None)
+        stage.write(ticket_item("PROJ", 3, None, **marks))
+        repeat = Repeat(stage, "PROJ", 1, 3, sleep=lambda _: None)
 
         assert [ticket.number for ticket in repeat.tickets()] == [3]
 
@@ -181,27 +178,27 @@ class TestRange:
 
     @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 3)])
     def test_item_without_a_valid_number_is_told_and_never_announced(
-        self, harness: Harness, first: int, last: int
+        self, stage: Stage, first: int, last: int
     ) -> None:
         """Another program put it there; the numbers around it are sound."""
-        harness.write(*block_items(block_of(create_tickets(3))))
+        stage.write(*block_items(block_of(create_tickets(3))))
         for number in ("0.5", "1.5", "2.5"):
-            harness.write(ticket_item("PROJ", number, "another key"))
+            stage.write(ticket_item("PROJ", number, "another key"))
 
-        ended = announce(harness, first, last)
+        ended = announce(stage, first, last)
 
-        assert ids(harness.published) == [f"PROJ-{first}", f"PROJ-{last}"]
+        assert ids(stage.published) == [f"PROJ-{first}", f"PROJ-{last}"]
         assert "PROJ has an item with the number 2.5; see: ticketctl audit" in ended.err
 
     def test_items_are_read_each_once_when_numbers_are_fractions(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """An item between two numbers hides neither."""
-        harness.put(1, 2)
-        harness.write(ticket_item("PROJ", "1.5", "another key"))
-        below = tickets_below(harness, "PROJ", 3, page=2)
-        above = tickets_above(harness, "PROJ", 0)
-        around = around_each(harness, "PROJ", [1, 2])
+        stage.put(1, 2)
+        stage.write(ticket_item("PROJ", "1.5", "another key"))
+        below = tickets_below(stage, "PROJ", 3, page=2)
+        above = tickets_above(stage, "PROJ", 0)
+        around = around_each(stage, "PROJ", [1, 2])
         given = [one.there for _, one in around if one.there]
 
         read = [
@@ -221,15 +218,15 @@ class TestRange:
         ids=["text", "field of a later release"],
     )
     def test_ticket_is_told_and_not_announced_when_its_hash_covers_something_else(
-        self, harness: Harness, first: int, changed: dict[str, str], problem: str
+        self, stage: Stage, first: int, changed: dict[str, str], problem: str
     ) -> None:
         """Its number and id would come with another content."""
-        harness.write(*block_items(block_of(create_tickets(3))))
-        harness.change_ticket(2, title="changed", **changed)
+        stage.write(*block_items(block_of(create_tickets(3))))
+        stage.change_ticket(2, title="changed", **changed)
 
-        ended = announce(harness, first)
+        ended = announce(stage, first)
 
-        assert ids(harness.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
+        assert ids(stage.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
         assert f"PROJ-2 {problem}; " in ended.err
 
 
@@ -243,24 +240,24 @@ class TestMeanwhile:
 
     @pytest.mark.parametrize(
         ("mark", "events"),
-        [(erase, ["PROJ-25/erased"]), (void, ["PROJ-25", "PROJ-25/voided"])],
+        [("erase", ["PROJ-25/erased"]), ("void", ["PROJ-25", "PROJ-25/voided"])],
     )
     def test_ticket_is_announced_as_it_stands_when_it_is_marked_after_it_was_read(
-        self, harness: Harness, mark: Any, events: list[str]
+        self, stage: Stage, mark: Any, events: list[str]
     ) -> None:
-        harness.write(*block_items(block_of(create_tickets(30))))
-        marking = partial(harness.call, mark, "PROJ-25", reason="asked to")
-        harness.before("publish_batch", lambda: None, marking)
+        stage.write(*block_items(block_of(create_tickets(30))))
+        marking = partial(stage.call, mark, "PROJ-25", "--reason", "asked to")
+        stage.before("publish_batch", lambda: None, marking)
 
-        ended = announce(harness)
+        ended = announce(stage)
 
         keys = [f"PROJ-{number}" for number in range(1, 31)]
         out = [*keys[:24], *events, *keys[25:]]
-        assert replayed(harness.published) == out
-        first, again = (e for e in harness.published if ids([e]) == events[-1:])
+        assert replayed(stage.published) == out
+        first, again = (e for e in stage.published if ids([e]) == events[-1:])
         assert first["Message"] == again["Message"]
         assert f"TicketNumberAssigned {len({*out} & {*keys})}, " in ended.out
-        assert len(harness.dynamodb.requests["batch_get_item"]) == 3 + (mark is void)
+        assert len(stage.dynamodb.requests["batch_get_item"]) == 3 + (mark == "void")
 
     @pytest.mark.parametrize(
         ("waits", "batches"),
@@ -271,36 +268,34 @@ class TestMeanwhile:
         ids=["for the rate", "for another attempt"],
     )
     def test_text_does_not_follow_its_erasure_when_the_announcer_waits(
-        self, harness: Harness, waits: int, batches: list[list[str]]
+        self, stage: Stage, waits: int, batches: list[list[str]]
     ) -> None:
-        harness.write(*block_items(block_of(create_tickets(4))))
-        harness.services.topic.on_publish = failing_at(
+        stage.write(*block_items(block_of(create_tickets(4))))
+        stage.services.topic.on_publish = failing_at(
             "PROJ-3", "InternalError", UNAVAILABLE
         )
-        erasing = partial(harness.call, erase, "PROJ-3", reason="asked to")
+        erasing = partial(stage.call, "erase", "PROJ-3", "--reason", "asked to")
         acts: Iterator[Callable[[], object]] = iter([*[dict] * waits, erasing])
 
         def wait(_: float) -> None:
             next(acts, dict)()
 
-        announcer = Announcer(harness, retry=without_sleep(sleep=wait))
-        publish_again(Repeat(harness, "PROJ", 1, 4), announcer)
+        announcer = Announcer(stage, retry=without_sleep(sleep=wait))
+        publish_again(Repeat(stage, "PROJ", 1, 4), announcer)
 
-        sent = map(replayed, harness.services.sns.batches)
+        sent = map(replayed, stage.services.sns.batches)
         assert [batch for batch in sent if batch] == batches
-        assert "PROJ-3" not in harness.services.topic.published
+        assert "PROJ-3" not in stage.services.topic.published
 
     def test_number_is_told_as_missing_when_its_ticket_is_deleted(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.put(1, 2)
-        where = {"project_id": {"S": "PROJ"}, "number": {"N": "2"}}
-        delete = partial(harness.dynamodb.delete_item, TableName="tickets", Key=where)
-        harness.before("batch_get_item", delete)
+        stage.put(1, 2)
+        stage.before("batch_get_item", partial(stage.lose, "PROJ", 2))
 
-        ended = announce(harness)
+        ended = announce(stage)
 
-        assert ids(harness.published) == ["PROJ-1"]
+        assert ids(stage.published) == ["PROJ-1"]
         assert ended.err.count("missing: PROJ-2; see: ticketctl audit") == 1
 
 
@@ -328,17 +323,15 @@ class TestPublishing:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_event_is_published_again_when_sns_failed_to_take_it(
-        self, harness: Harness, seed: int
+        self, stage: Stage, seed: int
     ) -> None:
-        harness.services = ModelServices(Choices(seed), partly_at_first())
+        stage.services = ModelServices(Choices(seed), partly_at_first())
         wanted = envelopes(25)
 
-        out = [*Announcer(harness, retry=without_sleep()).publish([lambda: wanted])]
+        out = [*Announcer(stage, retry=without_sleep()).publish([lambda: wanted])]
 
         assert out == wanted
-        assert harness.services.topic.published.keys() == {
-            one.event.id for one in wanted
-        }
+        assert stage.services.topic.published.keys() == {one.event.id for one in wanted}
 
     def test_event_is_not_out_when_the_answer_does_not_name_it(self) -> None:
         sns = Stubber(aws_client("sns"))
@@ -349,22 +342,22 @@ class TestPublishing:
 
         assert publish(canned_stack(topic, sns=sns), [first, second]) == [second]
 
-    def test_error_names_the_event_when_sns_refuses_it(self, harness: Harness) -> None:
-        harness.services = ModelServices(faults=partly_at_first())
+    def test_error_names_the_event_when_sns_refuses_it(self, stage: Stage) -> None:
+        stage.services = ModelServices(faults=partly_at_first())
 
-        harness.services.topic.on_publish = failing_at("PROJ-3", "InvalidParameter")
-        announcer = Announcer(harness, retry=without_sleep())
+        stage.services.topic.on_publish = failing_at("PROJ-3", "InvalidParameter")
+        announcer = Announcer(stage, retry=without_sleep())
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
             list(announcer.publish([lambda: envelopes(4)]))
 
-    def test_batches_keep_to_the_rate(self, harness: Harness) -> None:
+    def test_batches_keep_to_the_rate(self, stage: Stage) -> None:
         """A second's share at most in a batch."""
         waited: list[float] = []
         limiter = RateLimiter(4, clock=lambda: 0.0)
-        announcer = Announcer(harness, limiter, without_sleep(sleep=waited.append))
+        announcer = Announcer(stage, limiter, without_sleep(sleep=waited.append))
 
         list(announcer.publish([lambda: envelopes(10)]))
 
         assert waited == [0, 1, 2]
-        assert len(harness.published) == 10
+        assert len(stage.published) == 10

@@ -128,7 +128,7 @@ class TestSuccessor:
     def test_groups_are_the_projects_and_no_id_repeats_when_the_queue_is_fifo(
         self, harness: Harness
     ) -> None:
-        harness.limits = {"CreateTicketQueueUrl": "source.fifo"}
+        harness.outputs["CreateTicketQueueUrl"] = "source.fifo"
         harness.bury(dead_letter("A"), dead_letter("B"), dead_letter(body="{"))
         bodies = harness.left
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ctl_process import canned_stack, command_context
+from tests.support.command_harness import command_context
+from tests.support.ctl_process import canned_stack
 from tests.support.markdown_commands import ROOT, blocks
 from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.commands.status import env

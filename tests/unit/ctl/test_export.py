@@ -14,8 +14,7 @@ from botocore.parsers import ResponseParserError
 from tests.support.audit_tables import BOTH_WAYS, MISSING, Tables, sequence
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.canned_aws import Reply, Wire
-from tests.support.command_harness import Harness
-from tests.support.ctl_process import exit_status
+from tests.support.command_harness import Harness, exit_status
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import block_items

@@ -1,25 +1,22 @@
 """`ticketctl import` writes a ticket with its key, once, or not at all."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-import typer
 
 from tests.support.builders import CALLER, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
-from tests.support.command_harness import Harness, cancelled, line
-from tests.support.ctl_process import command_context
-from tests.support.markdown_commands import ROOT, Shown, commands
+from tests.support.markdown_commands import ROOT, commands
 from tests.support.seed_items import Item
+from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticketctl.aws.items import plain, serialized
-from ticketctl.cli.errors import BusyError, InputError, Status
-from ticketctl.commands import app, sequences
-from ticketctl.commands.importing import import_tickets
+from ticketctl.cli.errors import BusyError, Status
 from ticketctl.files.request_file import MOST_PROBLEMS, json_lines
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Known
@@ -185,87 +182,73 @@ class TestExports:
         assert wrong == [(1, f"{name}: Extra inputs are not permitted")]
 
     def test_request_of_an_erased_ticket_gets_no_second_number(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """Its key is known at once, and trusted by itself once it is erased again."""
-        path = harness.file(line(1, idempotency_key="k") | ERASED)
+        path = stage.file(line(1, idempotency_key="k") | ERASED)
 
-        harness.call(import_tickets, path)
-        known = harness.records()["k"]["number"]
-        harness.call(sequences.erase, "PROJ-1", reason="asked to")
+        stage.call("import", path)
+        known = stage.records()["k"]["number"]
+        stage.call("erase", "PROJ-1", "--reason", "asked to")
 
         assert known == 1
-        assert harness.records()["k"]["fingerprint"] == "erased:"
-        assert "there already 1" in harness.call(import_tickets, path).out
+        assert stage.records()["k"]["fingerprint"] == "erased:"
+        assert "there already 1" in stage.call("import", path).out
 
     def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """The printed command erases it again."""
-        harness.put(1)
+        stage.put(1)
         own, other = (
             line(1, idempotency_key=key) | ERASED for key in ("key-1", "other")
         )
 
-        refused = harness.call(import_tickets, harness.file(other))
-        ended = harness.call(import_tickets, harness.file(own))
+        refused = stage.call("import", stage.file(other))
+        ended = stage.call("import", stage.file(own))
 
         assert "refused 1" in refused.out
         assert "there already 1, records written 1, refused 0" in ended.out
-        assert "ticketctl erase PROJ-1 --reason 'asked to'" in ended.out
+        assert " erase PROJ-1 --reason 'asked to' --yes" in ended.out
 
     def test_parts_of_a_file_are_imported_one_after_the_other(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.put(1, 2)
+        stage.put(1, 2)
         workers = [
             line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
             for number in (1, 2)
         ]
         for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
-            assert harness.call(import_tickets, harness.file(*part)).status == Status.OK
+            assert stage.call("import", stage.file(*part)).status == Status.OK
 
-        assert harness.given() == [1, 2, 3, 5, 6]
-        assert max(harness.tickets()) == 6
+        assert stage.given() == [1, 2, 3, 5, 6]
+        assert max(stage.tickets()) == 6
 
-    def test_sequence_goes_on_when_all_numbers_are_reserved(
-        self, harness: Harness
-    ) -> None:
-        harness.call(import_tickets, harness.file(RESERVED_LINE))
+    def test_sequence_goes_on_when_all_numbers_are_reserved(self, stage: Stage) -> None:
+        stage.call("import", stage.file(RESERVED_LINE))
 
-        assert max(harness.tickets()) == 9
+        assert max(stage.tickets()) == 9
 
 
-def shown_imports() -> list[Shown]:
+def shown_imports() -> list[Sequence[str]]:
     """Return the commands of the page that read other systems' exports."""
     page = (ROOT / "docs" / "seeding.md").read_text()
-    shown = [one for one in commands("ticketctl", page) if one.is_in_block]
-    return [one for one in shown if one.words[0] == "import"]
-
-
-def call_as_shown(harness: Harness, shown: Shown) -> None:
-    """Call a command of the page on the sample of its file's name."""
-    name, file, *options = shown.words
-    groups: Any = typer.main.get_command(app)
-    words = [str(SAMPLES / file), *options, "--yes"]
-    context = groups.commands[name].make_context(
-        name, words, parent=command_context(harness)
-    )
-    with context:
-        context.command.invoke(context)
+    shown = [one.words for one in commands("ticketctl", page) if one.is_in_block]
+    return [words for words in shown if words[0] == "import"]
 
 
 class TestOtherSystems:
     """The commands of the page read exports as these systems write them."""
 
     def test_exports_are_tickets_when_the_commands_of_the_page_read_them(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """Of Jira, Linear and GitHub: cells of several lines, two columns of labels."""
-        for shown in shown_imports():
-            call_as_shown(harness, shown)
+        for name, file, *options in shown_imports():
+            assert stage.call(name, str(SAMPLES / file), *options).status == Status.OK
 
-        stored = [*map(plain, harness.services.tables.items("tickets"))]
+        stored = [*map(plain, stage.services.tables.items("tickets"))]
         found = {item["idempotency_key"]: item for item in stored if "title" in item}
         jira, linear, github = (
             found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
@@ -285,8 +268,8 @@ def existing(number: int = 42, **fields: Any) -> Existing:
     return Existing(1, number, create_ticket(**fields), NOW)
 
 
-def write(harness: Harness, ticket: Existing, **retry: Any) -> str:
-    return harness.importer(**retry).write(Known(ticket))
+def write(stage: Stage, ticket: Existing, **retry: Any) -> str:
+    return stage.importer(**retry).write(Known(ticket))
 
 
 def record_of(ticket: Existing) -> Item:
@@ -297,7 +280,7 @@ class TestImport:
     """A ticket is written with its key, or not at all."""
 
     def test_tickets_are_written_once_when_the_import_is_run_again(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """After an interruption it goes on; the second run changes nothing.
 
@@ -305,135 +288,131 @@ class TestImport:
         """
         states = []
         for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
-            path = harness.file(*numbers_of_file)
-            harness.dynamodb.requests.clear()
-            ended = harness.call(import_tickets, path)
-            states.append(harness.tickets())
+            path = stage.file(*numbers_of_file)
+            stage.dynamodb.requests.clear()
+            ended = stage.call("import", path)
+            states.append(stage.tickets())
 
         first, second, third = states
         assert "imported 0, there already 20, refused 0" in ended.out
         assert {number: second[number] for number in first} == first
         assert third == second
-        assert harness.given() == [*range(1, 21)]
+        assert stage.given() == [*range(1, 21)]
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert {item["imported_by"] for item in second.values()} == {CALLER}
-        assert harness.recorded() == [*range(1, 21)]
-        assert len(harness.dynamodb.requests["query"]) < 20
+        assert stage.recorded() == [*range(1, 21)]
+        assert len(stage.dynamodb.requests["query"]) < 20
 
     def test_own_tickets_are_there_already_when_they_are_imported(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """With all that the worker, an import and a mark add to the request."""
         request = create_ticket(description="a text")
-        harness.give(request, 1)
-        harness.call(import_tickets, harness.file(2))
+        stage.give(request, 1)
+        stage.call("import", stage.file(2))
         for key in ("PROJ-1", "PROJ-2"):
-            harness.call(sequences.void, key, reason="spam")
-        path = harness.file(request.content() | {"number": 1}, 2)
+            stage.call("void", key, "--reason", "spam")
+        path = stage.file(request.content() | {"number": 1}, 2)
 
-        ended = harness.call(import_tickets, path)
+        ended = stage.call("import", path)
 
         assert "imported 0, there already 2, refused 0" in ended.out
 
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
-        self, harness: Harness, days: int
+        self, stage: Stage, days: int
     ) -> None:
         """From the import on: an old ticket's key would be gone at once otherwise."""
-        harness.retention_days = days
+        stage.controls.parameters["IdempotencyRetentionDays"] = str(days)
 
-        harness.call(
-            import_tickets, harness.file(line(assigned_at="2001-01-01T00:00Z"))
-        )
+        stage.call("import", stage.file(line(assigned_at="2001-01-01T00:00Z")))
 
-        [record] = harness.records().values()
+        [record] = stage.records().values()
         now = datetime.now(UTC).timestamp()
         due = now + timedelta(days=days).total_seconds()
         assert ("expires_at" in record) == bool(days)
         assert abs(int(record.get("expires_at", now)) - due) < 60
 
     def test_import_finishes_the_seed_when_it_ends_above_the_file(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.put(1)
-        harness.interrupt_seed(99, after=1)
+        stage.put(1)
+        stage.interrupt_seed(99, after=1)
 
-        harness.call(import_tickets, harness.file(50))
+        stage.call("import", stage.file(50))
 
-        reserved = harness.tickets()[2]
+        reserved = stage.tickets()[2]
         assert (reserved["status"], reserved["reserved_up_to"]) == ("reserved", 99)
 
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
-        self, harness: Harness, number: int
+        self, stage: Stage, number: int
     ) -> None:
         """Among tickets, behind them, and behind a seed's end before an open seed."""
-        harness.put(1, 4)
-        harness.interrupt_seed(6, after=4)
-        harness.interrupt_seed(9, after=6)
-        harness.put(10, origin="elsewhere")
-        harness.put(12)
-        before = harness.tickets()
+        stage.put(1, 4)
+        stage.interrupt_seed(6, after=4)
+        stage.interrupt_seed(9, after=6)
+        stage.put(10, origin="elsewhere")
+        stage.put(12)
+        before = stage.tickets()
 
-        result = write(harness, existing(number))
+        result = write(stage, existing(number))
 
         assert "missing among numbers that were given here" in result
-        assert harness.tickets() == before
-        assert harness.recorded() == []
+        assert stage.tickets() == before
+        assert stage.recorded() == []
 
     def test_ticket_in_a_seeds_place_says_what_the_seed_said(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """So that a seed that is run again does not take it for another's."""
-        harness.call(import_tickets, harness.file(1, 30))
+        stage.call("import", stage.file(1, 30))
 
-        assert harness.call(sequences.seed, "PROJ", last=30).status == Status.OK
-        tickets = harness.tickets()
+        assert stage.call("seed", "PROJ", "--last", "30").status == Status.OK
+        tickets = stage.tickets()
         assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
-        assert sorted(tickets) == [1, 30] == harness.given()
+        assert sorted(tickets) == [1, 30] == stage.given()
 
     def test_ticket_stays_when_it_was_written_after_the_look(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """The number was reserved, and is a ticket's by now."""
-        harness.seed(5).apply()
-        harness.before("transact_write_items", lambda: harness.put(5, title="Theirs"))
-        harness.dynamodb.requests["query"].clear()
+        stage.seed(5).apply()
+        stage.before("transact_write_items", lambda: stage.put(5, title="Theirs"))
+        stage.dynamodb.requests["query"].clear()
 
-        result = write(harness, existing(5))
+        result = write(stage, existing(5))
 
         assert result == "another ticket has this number"
-        queries = harness.dynamodb.requests["query"]
+        queries = stage.dynamodb.requests["query"]
         assert {query["Limit"] for query in queries} == {1, 2}
-        assert harness.tickets()[5]["title"] == "Theirs"
+        assert stage.tickets()[5]["title"] == "Theirs"
 
     def test_hash_of_a_lost_ticket_stays_when_its_number_is_imported(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """Also when the hash was put there after the look."""
-        harness.call(import_tickets, harness.file(1, 9))
-        lose = partial(harness.seed(5).item, 5)
+        stage.call("import", stage.file(1, 9))
+        lose = partial(stage.seed(5).item, 5)
         lost = lose() | {"chain": {"S": "v1:abc"}}
-        harness.write(lose())
-        late = partial(harness.dynamodb.put_item, TableName="tickets", Item=lost)
-        harness.before("transact_write_items", late)
+        stage.write(lose())
+        late = partial(stage.dynamodb.put_item, TableName="tickets", Item=lost)
+        stage.before("transact_write_items", late)
 
-        path = harness.file(5)
-        ended = harness.call(import_tickets, path)
-        planned = harness.call(import_tickets, path, dry_run=True)
+        path = stage.file(5)
+        ended = stage.call("import", path)
+        planned = stage.call("import", path, "--dry-run")
 
         assert f"{path}:1: PROJ-5: a lost ticket has this number" in ended.err
         assert planned.out.endswith("there already 0, missing 0, refused 1\n")
-        assert harness.tickets()[5]["chain"] == "v1:abc"
+        assert stage.tickets()[5]["chain"] == "v1:abc"
 
-    def test_ticket_is_retried_when_others_are_in_the_way(
-        self, harness: Harness
-    ) -> None:
+    def test_ticket_is_retried_when_others_are_in_the_way(self, stage: Stage) -> None:
         """A conflict or a throttle says nothing about the ticket.
 
         Nor do no reasons, and a failed key that shows no record.
         """
-        harness.seed(42).apply()
+        stage.seed(42).apply()
         conflict = cancelled("TransactionConflict", "None")
         throttled = cancelled("None", "ThrottlingError")
         unreasoned = failing(client_error("TransactionCanceledException"))
@@ -442,14 +421,14 @@ class TestImport:
             cancelled("None", {"Code": "ConditionalCheckFailed"} | record)
             for record in hidden
         ]
-        harness.before(
+        stage.before(
             "transact_write_items", conflict, throttled, cancelled(), unreasoned, *taken
         )
 
-        assert write(harness, existing()) == "written"
-        harness.before("transact_write_items", *[conflict] * 3)
+        assert write(stage, existing()) == "written"
+        stage.before("transact_write_items", *[conflict] * 3)
         with pytest.raises(BusyError, match=r"kept writing it, 3 .*; run it again"):
-            write(harness, existing(1), attempts=3)
+            write(stage, existing(1), attempts=3)
 
     @pytest.mark.parametrize(
         ("damage", "why"),
@@ -460,58 +439,55 @@ class TestImport:
         ids=["another", "malformed"],
     )
     def test_ticket_is_refused_when_its_key_is_damaged(
-        self, harness: Harness, damage: dict[str, Any], why: str
+        self, stage: Stage, damage: dict[str, Any], why: str
     ) -> None:
-        harness.seed(42).apply()
+        stage.seed(42).apply()
         ticket = existing()
-        harness.write(record_of(ticket) | damage)
+        stage.write(record_of(ticket) | damage)
 
-        assert why in write(harness, ticket)
-        assert harness.given() == []
+        assert why in write(stage, ticket)
+        assert stage.given() == []
 
-    def test_import_ends_soon_when_interrupted(self, harness: Harness) -> None:
+    def test_import_ends_soon_when_interrupted(self, stage: Stage) -> None:
         """The written tickets stay."""
-        harness.before(
+        stage.before(
             "transact_write_items", *[lambda: None] * 9, failing(KeyboardInterrupt())
         )
 
-        with pytest.raises(KeyboardInterrupt):
-            harness.call(import_tickets, harness.file(*range(1, 300)))
+        ended = stage.call("import", stage.file(*range(1, 300)))
 
-        assert 9 <= len(harness.given()) < 100
+        assert ended.status == Status.INTERRUPTED
+        assert 9 <= len(stage.given()) < 100
 
-    def test_first_problems_are_named_when_a_file_has_many(
-        self, harness: Harness
-    ) -> None:
+    def test_first_problems_are_named_when_a_file_has_many(self, stage: Stage) -> None:
         """Nothing is written for them."""
-        path = harness.file(1, *[line(0)] * (MOST_PROBLEMS + 5))
+        path = stage.file(1, *[line(0)] * (MOST_PROBLEMS + 5))
 
-        with pytest.raises(InputError, match=f"bad lines: {MOST_PROBLEMS + 5}"):
-            harness.call(import_tickets, path)
+        *named, last, error = stage.call("import", path).err.splitlines()
 
-        *named, last = harness.printed.readouterr().err.splitlines()
         assert len(named) == MOST_PROBLEMS
         assert last == "and 5 more"
-        assert harness.tickets() == {}
+        assert f"bad lines: {MOST_PROBLEMS + 5}" in error
+        assert stage.tickets() == {}
 
     def test_dry_run_counts_all_when_they_fill_several_pages(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.put(*range(1, 61), *range(71, 111), 130)
+        stage.put(*range(1, 61), *range(71, 111), 130)
 
-        ended = harness.call(import_tickets, harness.file(*range(1, 132)), dry_run=True)
+        ended = stage.call("import", stage.file(*range(1, 132)), "--dry-run")
 
         assert ended.out.endswith("there already 0, missing 1, refused 130\n")
 
     def test_dry_run_counts_as_the_import_does_when_numbers_are_taken(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.call(import_tickets, harness.file(1, 2, 3, 9))
-        harness.call(sequences.erase, "PROJ-2", reason="asked to")
-        path = harness.file(9, 5, line(3, title="Changed"), 2, 1)
+        stage.call("import", stage.file(1, 2, 3, 9))
+        stage.call("erase", "PROJ-2", "--reason", "asked to")
+        path = stage.file(9, 5, line(3, title="Changed"), 2, 1)
 
-        planned = harness.call(import_tickets, path, dry_run=True)
-        ended = harness.call(import_tickets, path)
+        planned = stage.call("import", path, "--dry-run")
+        ended = stage.call("import", path)
 
         assert planned.out.endswith("there already 3, missing 1, refused 1\n")
         assert "imported 1, there already 3, refused 1" in ended.out

@@ -11,13 +11,11 @@ from simulation.aws.clients import AlteredClient
 from tests.support.builders import CALLER, SALT, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import cases
-from tests.support.command_harness import Harness, cancelled, without_sleep
 from tests.support.evidence import chain_after
+from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.chain import commitment_of
 from ticketctl.aws.ticket_events import MAX_REASON
-from ticketctl.cli.errors import BusyError, InputError, NotThereError
-from ticketctl.commands import sequences
-from ticketctl.commands.importing import import_tickets
+from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.evidence.chain import KEPT
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
 from ticketctl.show.lookup import find_ticket
@@ -31,23 +29,23 @@ class TestVoid:
     """Every recorded mark is announced, and nothing else is."""
 
     def test_ticket_is_marked_and_announced_and_again_when_run_again(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """The first run may have died in between: the same event, as a repeat."""
-        harness.put(42, priority="urgent")
-        harness.topic += ".fifo"
+        stage.put(42, priority="urgent")
+        stage.outputs["AssignmentsTopicArn"] += ".fifo"
 
         for _ in range(3):
-            harness.call(sequences.void, "PROJ-42", reason="doppelt, siehe \u00c4-1")
+            stage.call("void", "PROJ-42", "--reason", "doppelt, siehe \u00c4-1")
 
-        [message] = {request["Message"] for request in harness.published}
+        [message] = {request["Message"] for request in stage.published}
         assert json.loads(message)["data"]["reason"] == "doppelt, siehe \u00c4-1"
-        attributes = [request["MessageAttributes"] for request in harness.published]
+        attributes = [request["MessageAttributes"] for request in stage.published]
         assert attributes[0]["priority"]["StringValue"] == "urgent"
         replayed = [one["replayed"]["StringValue"] for one in attributes]
         assert replayed == ["false", "true", "true"]
         # SNS drops an id that it saw within five minutes.
-        ids = {request["MessageDeduplicationId"] for request in harness.published}
+        ids = {request["MessageDeduplicationId"] for request in stage.published}
         assert len(ids) == 3
 
     @pytest.mark.parametrize(
@@ -63,17 +61,17 @@ class TestVoid:
         ids=str,
     )
     def test_ticket_is_not_voided_when_it_could_not_be_announced(
-        self, harness: Harness, wrong: dict[str, str]
+        self, stage: Stage, wrong: dict[str, str]
     ) -> None:
         """It would be voided for ever, without an announcement."""
-        harness.put(42, **wrong)
-        before = harness.tickets()
+        stage.put(42, **wrong)
+        before = stage.tickets()
 
-        with pytest.raises(NotThereError):
-            harness.call(sequences.void, "PROJ-42", reason="spam")
+        ended = stage.call("void", "PROJ-42", "--reason", "spam")
 
-        assert harness.tickets() == before
-        assert harness.published == []
+        assert ended.status == Status.FOUND
+        assert stage.tickets() == before
+        assert stage.published == []
 
     def test_reason_is_taken_when_it_is_of_the_greatest_length(self) -> None:
         assert checked_reason(longest := "x" * MAX_REASON) == longest
@@ -90,15 +88,15 @@ class TestErase:
 
     @pytest.mark.parametrize("status", [{}, VOIDED_BEFORE], ids=["plain", "voided"])
     def test_text_goes_and_the_rest_stays_when_a_ticket_is_erased_once_or_twice(
-        self, harness: Harness, status: dict[str, str]
+        self, stage: Stage, status: dict[str, str]
     ) -> None:
         text = {"description": "Ann is ill", "reporter": "Ann", "labels": "private"}
-        harness.put(42, priority="high", attributes="phone", **text, **status)
-        before = harness.tickets()[42]
+        stage.put(42, priority="high", attributes="phone", **text, **status)
+        before = stage.tickets()[42]
 
-        ended = harness.call(sequences.erase, "PROJ-42", reason="asked to")
+        ended = stage.call("erase", "PROJ-42", "--reason", "asked to")
 
-        after = harness.tickets()[42]
+        after = stage.tickets()[42]
         assert "chain" not in ended.err
         assert before.keys() - after.keys() == {*text, "attributes"}
         changed = {name for name in after if after[name] != before.get(name)}
@@ -107,54 +105,52 @@ class TestErase:
         }
         assert (after["title"], after["status"]) == ("erased", "erased")
         assert after["erased_by"] == CALLER
-        [request] = harness.published
+        [request] = stage.published
         assert json.loads(request["Message"])["data"]["erased_at"] == after["erased_at"]
-        harness.call(sequences.erase, "PROJ-42", reason="asked to")
-        assert harness.tickets()[42] == after
-        assert harness.published[1]["Message"] == request["Message"]
+        stage.call("erase", "PROJ-42", "--reason", "asked to")
+        assert stage.tickets()[42] == after
+        assert stage.published[1]["Message"] == request["Message"]
 
     @pytest.mark.parametrize("status", [{}, ERASED_BEFORE], ids=["plain", "erased"])
     def test_attribute_goes_when_this_release_does_not_know_it(
-        self, harness: Harness, status: dict[str, str]
+        self, stage: Stage, status: dict[str, str]
     ) -> None:
         """Also after an earlier erasure, whose date stays."""
-        harness.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
+        stage.put(42, **{"component": "Ann's laptop", "odd-name #1": "Ann"}, **status)
 
         for _ in range(2):
-            harness.call(sequences.erase, "PROJ-42", reason="asked to")
+            stage.call("erase", "PROJ-42", "--reason", "asked to")
 
-        ticket = harness.tickets()[42]
+        ticket = stage.tickets()[42]
         assert ticket.keys() <= KEPT
         assert status.items() <= ticket.items()
         replayed = [
             request["MessageAttributes"]["replayed"]["StringValue"]
-            for request in harness.published
+            for request in stage.published
         ]
         assert replayed == ["true" if status else "false", "true"]
 
-    def test_seeds_end_stays_when_its_ticket_is_erased(self, harness: Harness) -> None:
+    def test_seeds_end_stays_when_its_ticket_is_erased(self, stage: Stage) -> None:
         """Without it an audit would call the open place behind it explained."""
-        harness.call(import_tickets, harness.file(30))
-        before = harness.tickets()[30]
+        stage.call("import", stage.file(30))
+        before = stage.tickets()[30]
 
-        harness.call(sequences.erase, "PROJ-30", reason="asked to")
+        stage.call("erase", "PROJ-30", "--reason", "asked to")
 
-        after = harness.tickets()[30]
+        after = stage.tickets()[30]
         for name in ("reserved_up_to", "reserved_after", "origin"):
             assert after[name] == before[name]
 
-    def test_ticket_is_erased_when_it_is_voided_in_between(
-        self, harness: Harness
-    ) -> None:
-        harness.put(42)
-        harness.before(
+    def test_ticket_is_erased_when_it_is_voided_in_between(self, stage: Stage) -> None:
+        stage.put(42)
+        stage.before(
             "transact_write_items",
-            partial(harness.put, 42, component="x", **VOIDED_BEFORE),
+            partial(stage.put, 42, component="x", **VOIDED_BEFORE),
         )
 
-        harness.call(sequences.erase, "PROJ-42", reason="asked to")
+        stage.call("erase", "PROJ-42", "--reason", "asked to")
 
-        ticket = harness.tickets()[42]
+        ticket = stage.tickets()[42]
         assert ticket.keys() <= KEPT
         assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
 
@@ -165,32 +161,32 @@ REQUEST = create_ticket(
 
 
 @pytest.fixture
-def given(harness: Harness) -> Harness:
-    """Return a harness with one chained ticket and the record of its key."""
-    harness.give(REQUEST, 7)
-    return harness
+def given(stage: Stage) -> Stage:
+    """Return a stage with one chained ticket and the record of its key."""
+    stage.give(REQUEST, 7)
+    return stage
 
 
-def erased(harness: Harness) -> str:
+def erased(stage: Stage) -> str:
     """Erase the ticket; return the remarks."""
-    return harness.call(sequences.erase, "PROJ-7", reason="asked to").err
+    return stage.call("erase", "PROJ-7", "--reason", "asked to").err
 
 
 def commitment(fingerprint: str = REQUEST.fingerprint) -> str:
     return commitment_of(SALT, fingerprint)
 
 
-def chain_over(harness: Harness, fingerprint: str, previous: str = "") -> str:
+def chain_over(stage: Stage, fingerprint: str, previous: str = "") -> str:
     """Return the hash of the ticket if its text had another fingerprint."""
     erased = {"status": "erased", "commitment": commitment(fingerprint)}
-    return chain_after(harness.tickets()[7] | {"number": 7} | erased, previous)
+    return chain_after(stage.tickets()[7] | {"number": 7} | erased, previous)
 
 
 class TestErasedChain:
     """The sequence can be verified, and a guess of the text cannot be tested."""
 
     def test_commitment_replaces_salt_and_fingerprint_when_erased(
-        self, given: Harness
+        self, given: Stage
     ) -> None:
         [ticket], [record] = given.tickets().values(), given.records().values()
 
@@ -206,7 +202,7 @@ class TestErasedChain:
         assert REQUEST.fingerprint not in everything
 
     def test_record_is_erased_when_only_a_transaction_shows_it(
-        self, given: Harness
+        self, given: Stage
     ) -> None:
         """A ticket can be seen before the record that was written with it."""
         real = given.dynamodb
@@ -235,7 +231,7 @@ class TestErasedChain:
     )
     @pytest.mark.parametrize("previous", ["", "v1:before"])
     def test_commitment_is_to_the_fingerprint_that_the_chain_covers(
-        self, given: Harness, recorded: str, fingerprint: str, previous: str
+        self, given: Stage, recorded: str, fingerprint: str, previous: str
     ) -> None:
         """The record's or the text's; the chain may start again at the ticket."""
         given.put(6, chain="v1:before")
@@ -259,7 +255,7 @@ class TestErasedChain:
     )
     @pytest.mark.parametrize("is_late", [False, True])
     def test_ticket_alone_is_erased_when_the_record_is_not_its_own(
-        self, given: Harness, change: dict[str, Any], why: str, *, is_late: bool
+        self, given: Stage, change: dict[str, Any], why: str, *, is_late: bool
     ) -> None:
         """Or is no longer at the time of the transaction."""
         act = partial(given.change_record, "k", **change)
@@ -280,7 +276,7 @@ class TestErasedChain:
         assert "erased:" not in str(given.records())
 
     def test_erasure_is_completed_when_both_items_have_their_text_again(
-        self, given: Harness
+        self, given: Stage
     ) -> None:
         """A backup brought it back, for example."""
         given.change_ticket(7, title="erased", **ERASED_BEFORE)
@@ -308,7 +304,7 @@ class TestErasedChain:
         ),
     )
     def test_commitment_stays_when_an_erased_ticket_is_erased_again(
-        self, given: Harness, added: dict[str, str]
+        self, given: Stage, added: dict[str, str]
     ) -> None:
         """The text of its title and another's record say nothing of it."""
         erased(given)
@@ -321,7 +317,7 @@ class TestErasedChain:
         assert given.records()["k"]["fingerprint"] == "erased:"
 
     def test_commitment_to_the_record_is_kept_and_told_when_none_fits(
-        self, given: Harness
+        self, given: Stage
     ) -> None:
         given.change_ticket(7, chain="v1:other")
         given.change_record("k", fingerprint="v1:abc")
@@ -341,7 +337,7 @@ class TestErasedChain:
         ),
     )
     def test_loss_is_told_when_the_commitment_cannot_be_computed(
-        self, given: Harness, lost: dict[str, Any], recorded: dict[str, Any]
+        self, given: Stage, lost: dict[str, Any], recorded: dict[str, Any]
     ) -> None:
         """The text of an erased ticket is no longer that of the request."""
         given.change_ticket(7, **lost)
@@ -355,41 +351,39 @@ class TestErasedChain:
         assert ticket.keys() <= KEPT
 
 
-RACES: dict[str, tuple[Callable[..., None], str, dict[str, str]]] = {
-    "void": (sequences.void, "update_item", VOIDED_BEFORE),
-    "erase": (sequences.erase, "transact_write_items", ERASED_BEFORE),
+RACES = {
+    "void": ("update_item", VOIDED_BEFORE),
+    "erase": ("transact_write_items", ERASED_BEFORE),
 }
 
 
-@pytest.mark.parametrize(("command", "operation", "marks"), cases(RACES))
+@pytest.mark.parametrize("command", RACES)
 class TestMeanwhile:
     """What others write in between stands, and nothing is announced."""
 
     def test_recorded_reason_stands_when_another_marks_the_ticket(
-        self, given: Harness, command: Any, operation: str, marks: dict[str, str]
+        self, given: Stage, command: str
     ) -> None:
+        operation, marks = RACES[command]
         given.before(operation, partial(given.change_ticket, 7, **marks))
 
-        with pytest.raises(InputError, match="for another reason: "):
-            given.call(command, "PROJ-7", reason="other")
+        ended = given.call(command, "PROJ-7", "--reason", "other")
 
+        assert "for another reason: " in ended.err
         assert marks.items() <= given.tickets()[7].items()
         assert not given.published
 
     def test_nothing_is_written_when_another_deletes_the_ticket(
-        self, given: Harness, command: Any, operation: str, marks: dict[str, str]
+        self, given: Stage, command: str
     ) -> None:
         """An update would make an item that it does not find."""
-        before, key = (
-            given.records(),
-            {"project_id": {"S": "PROJ"}, "number": {"N": "7"}},
-        )
-        delete = partial(given.dynamodb.delete_item, TableName="tickets", Key=key)
-        given.before(operation, delete)
+        operation, marks = RACES[command]
+        before = given.records()
+        given.before(operation, partial(given.lose, "PROJ", 7))
 
-        with pytest.raises(NotThereError, match="there is no ticket PROJ-7"):
-            given.call(command, "PROJ-7", reason=next(iter(marks)))
+        ended = given.call(command, "PROJ-7", "--reason", next(iter(marks)))
 
+        assert "there is no ticket PROJ-7" in ended.err
         assert (given.tickets(), given.records()) == ({}, before)
         assert not given.published
 
@@ -403,7 +397,7 @@ class TestMeanwhile:
     ids=["void", "erase"],
 )
 def test_mark_is_retried_when_others_are_in_the_way(
-    given: Harness, mark: Mark, operation: str, failure: Callable[[], None]
+    given: Stage, mark: Mark, operation: str, failure: Callable[[], None]
 ) -> None:
     """A repeat of the request tries to put the record of its key, say."""
     given.before(operation, *[failure] * 3)

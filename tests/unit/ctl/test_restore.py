@@ -12,23 +12,15 @@ from typing import Any
 import pytest
 
 from tests.support.audit_tables import audited
-from tests.support.builders import SOURCE, create_ticket, plenty, queue_record
+from tests.support.builders import create_ticket
 from tests.support.cases import cases
-from tests.support.command_harness import Harness, line
 from tests.support.evidence import chain_after
-from tests.support.fakes import FakeDeadLetters, FakePublisher
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.allocation.allocation import Allocator
+from tests.support.stage import Stage, line
 from ticket_numbering.contract.dynamodb_items import REASONS, TIMES
 from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
-from ticket_numbering.worker.worker import Worker
 from ticketctl.cli.errors import Status
-from ticketctl.commands.export import export
-from ticketctl.commands.importing import import_tickets
-from ticketctl.commands.sequences import erase, void
 
-COMMANDS = {"erase": erase, "void": void}
 EARLIER, LATER = range(3, 7), range(7, 13)
 """Numbers that the worker gives before and after the restored second; 1, 2 imported."""
 VOIDED, ERASED, BOTH = (4, 8), (5, 9), (6, 10)
@@ -45,7 +37,7 @@ def request(number: int) -> CreateTicket:
 class History:
     """A system with a past, and its tables at the restored second."""
 
-    harness: Harness
+    stage: Stage
     saved: str = ""
     """The name of the export of all tickets, made before the damage."""
     earlier: dict[str, list[Any]] = field(default_factory=dict)
@@ -53,7 +45,7 @@ class History:
 
     @property
     def dynamodb(self) -> Any:
-        return self.harness.dynamodb
+        return self.stage.dynamodb
 
     def sleep(self, seconds: float) -> None:
         """Wait for nobody: only the audit reads."""
@@ -61,95 +53,80 @@ class History:
     def begin(self) -> None:
         """Number, mark and export tickets."""
         old = [line(number, title=f"Ticket {number}") for number in (1, 2)]
-        self.harness.call(import_tickets, self.harness.file(*old))
+        self.stage.call("import", self.stage.file(*old))
         self.send(*EARLIER)
-        tables = self.harness.services.tables
+        tables = self.stage.services.tables
         self.earlier = {name: tables.items(name) for name in ("tickets", "keys")}
         self.send(*LATER)
-        for command, numbers in ((void, (*VOIDED, *BOTH)), (erase, (*ERASED, *BOTH))):
+        for mark, numbers in {"void": VOIDED + BOTH, "erase": ERASED + BOTH}.items():
             for number in numbers:
-                self.harness.call(command, f"PROJ-{number}", reason=f"it's {number}")
-        path = self.harness.folder / "saved.jsonl"
-        path.write_text(self.harness.call(export).out)
+                self.stage.call(mark, f"PROJ-{number}", "--reason", f"it's {number}")
+        path = self.stage.folder / "saved.jsonl"
+        path.write_text(self.stage.call("export").out)
         self.saved = str(path)
 
     def send(self, *numbers: int) -> dict[int, Any]:
-        """Let a new worker number requests; return the event of each that has one."""
-        store = DynamoDBTicketStore(self.harness.dynamodb, "tickets", "keys")
-        publisher = FakePublisher()
-        worker = Worker(
-            *(Allocator(store, 3, 10.0), publisher, FakeDeadLetters(), lambda _: None),
-            source=SOURCE,
-        )
+        """Let the worker number requests; return the event of each that has one."""
+        queue, events = self.stage.services.queues["source"], {}
         for number in numbers:
-            worker.handle([queue_record(request(number))], plenty)
-        return {
-            number: json.loads(one.event.model_dump_json(exclude_none=True))
-            for number, one in zip(numbers, publisher.announced, strict=True)
-        }
+            queue.send(request(number).model_dump_json())
+            self.stage.work()
+            events[number] = json.loads(self.stage.published[-1]["Message"])
+        return events
 
-    def lose(self, table: str, *numbers: int) -> None:
+    def lose(self, *numbers: int, tables: Sequence[str] = ("tickets",)) -> None:
         """Delete tickets, or the records of their keys."""
         for number in numbers:
-            ticket = {"project_id": {"S": "PROJ"}, "number": {"N": str(number)}}
-            record = {"id": {"S": f"PROJ#{request(number).idempotency_key}"}}
-            key = ticket if table == "tickets" else record
-            self.harness.dynamodb.delete_item(TableName=table, Key=key)
+            if "tickets" in tables:
+                self.stage.lose("PROJ", number)
+            if "keys" in tables:
+                self.stage.change_record(request(number).idempotency_key)
 
-    def restore(self, table: str) -> None:
-        """Put a table in the place of today's, as it was at the restored second."""
-        self.lose(table, *range(1, 13))
-        self.harness.write(*self.earlier[table])
+    def restore(self, *tables: str) -> None:
+        """Put tables in the place of today's, as they were at the restored second."""
+        self.lose(*range(1, 13), tables=tables)
+        for table in tables:
+            self.stage.write(*self.earlier[table])
 
     def bring_back(self) -> None:
         """Import, and run the commands that it prints, as a shell reads them."""
-        ended = self.harness.call(import_tickets, self.saved)
-        for words in map(shlex.split, ended.out.splitlines()):
-            if words[0] == "ticketctl":
-                _, verb, key, _, reason, *_ = words
-                marked = self.harness.call(COMMANDS[verb], key, reason=reason)
-                assert marked.status == Status.OK
+        ended = self.stage.call("import", self.saved)
+        for program, *words in map(shlex.split, ended.out.splitlines()):
+            if program == "ticketctl":
+                assert self.stage.call(*words).status == Status.OK
 
     def tickets(self) -> dict[int, dict[str, Any]]:
         """Return the tickets without the times of their marks."""
         return {
             number: {k: v for k, v in item.items() if k not in TIMES.values()}
-            for number, item in self.harness.tickets().items()
+            for number, item in self.stage.tickets().items()
         }
 
 
 @pytest.fixture
-def history(harness: Harness) -> History:
-    history = History(harness)
+def history(stage: Stage) -> History:
+    history = History(stage)
     history.begin()
     return history
 
 
-Damage = Callable[[History], None]
+Damage = Callable[[History], object]
 
 
 def restored(*tables: str) -> Damage:
-    def damage(history: History) -> None:
-        for table in tables:
-            history.restore(table)
-
-    return damage
+    return lambda history: history.restore(*tables)
 
 
 def lost(*tables: str, numbers: Sequence[int]) -> Damage:
-    def damage(history: History) -> None:
-        for table in tables:
-            history.lose(table, *numbers)
-
-    return damage
+    return lambda history: history.lose(*numbers, tables=tables)
 
 
 def both(*damages: Damage) -> Damage:
-    def damage(history: History) -> None:
-        for one in damages:
-            one(history)
+    return lambda history: [damage(history) for damage in damages]
 
-    return damage
+
+def seeded(last: int) -> Damage:
+    return lambda history: history.stage.seed(last).apply()
 
 
 BOTH_TABLES = ("tickets", "keys")
@@ -204,7 +181,7 @@ class TestRestore:
         assert repeats == events
         assert history.send(13)[13]["data"]["number"] == 13
         assert not audited(history).findings
-        verified = history.harness.call(import_tickets, history.saved, verify=True)
+        verified = history.stage.call("import", history.saved, "--verify")
         assert verified.status == Status.OK
 
 
@@ -214,30 +191,30 @@ def exported(history: History, number: int) -> dict[str, Any]:
     return dict(found)
 
 
-def edited(history: History, number: int, **fields: Any) -> str:
+def edited(history: History, number: int, /, **fields: Any) -> str:
     """Return a file of one exported ticket, changed; None removes a field."""
     found = exported(history, number) | fields
-    return history.harness.file({k: v for k, v in found.items() if v is not None})
+    return history.stage.file({k: v for k, v in found.items() if v is not None})
 
 
 def changed(number: int, **fields: Any) -> Damage:
-    return lambda history: history.harness.change_ticket(number, **fields)
+    return lambda history: history.stage.change_ticket(number, **fields)
 
 
 def reserved(number: int, chain: str = "") -> Damage:
     """Reserve the number of a lost ticket, with its own hash or another one."""
 
     def damage(history: History) -> None:
-        own = history.harness.tickets()[number]["chain"]
-        item = history.harness.seed(number).item(number)
-        history.harness.write(item | {"chain": {"S": chain or own}})
+        own = history.stage.tickets()[number]["chain"]
+        item = history.stage.seed(number).item(number)
+        history.stage.write(item | {"chain": {"S": chain or own}})
 
     return damage
 
 
 def rechained(history: History) -> None:
-    history.lose("tickets", ERASED[1])
-    history.harness.change_record(f"key-{ERASED[1]}", chain="v1:another")
+    history.lose(ERASED[1])
+    history.stage.change_record(f"key-{ERASED[1]}", chain="v1:another")
 
 
 LAST, PLAIN = LATER[-1], LATER[0]
@@ -315,6 +292,24 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {},
         "gets none: it has what this ticketctl does not know",
     ),
+    "number-given-here-right-below-a-seed": (
+        both(seeded(20), lost(*BOTH_TABLES, numbers=[LAST])),
+        LAST,
+        {"idempotency_key": "other", "chain": None},
+        NO_PLACE,
+    ),
+    "key-of-another-ticket": (
+        both(seeded(20), lost("keys", numbers=[7])),
+        7,
+        {"number": 15, "chain": None},
+        "PROJ-7 has the same idempotency_key",
+    ),
+    "key-of-two-tickets": (
+        both(lost("keys", numbers=[11, 12]), changed(12, idempotency_key="key-11")),
+        11,
+        {},
+        "PROJ-12 has the same idempotency_key; see: ticketctl audit",
+    ),
     "ticket-undated": (
         both(lost("keys", numbers=[1]), changed(1, assigned_at=5)),
         1,
@@ -344,97 +339,84 @@ class TestRefusals:
         why: str,
     ) -> None:
         damage(history)
-        before = history.harness.tickets(), history.harness.records()
+        before = history.stage.tickets(), history.stage.records()
         path = edited(history, number, **fields)
 
-        planned = history.harness.call(import_tickets, path, dry_run=True)
-        ended = history.harness.call(import_tickets, path)
+        planned = history.stage.call("import", path, "--dry-run")
+        ended = history.stage.call("import", path)
 
-        assert f"PROJ-{number}: " in planned.err
+        assert f"PROJ-{fields.get('number', number)}: " in planned.err
         assert why in planned.err
         assert (planned.status, ended.status) == (Status.FOUND, Status.FOUND)
         assert "refused 1" in ended.out
-        assert (history.harness.tickets(), history.harness.records()) == before
+        assert (history.stage.tickets(), history.stage.records()) == before
 
     def test_changed_ticket_is_left_out_when_the_next_one_goes_back(
         self, history: History
     ) -> None:
         """The next one vouches for its hash, and not for its text."""
-        history.lose("tickets", 7, 8)
-        history.lose("keys", 7, 8)
+        history.lose(7, 8, tables=BOTH_TABLES)
         lines = [exported(history, 7) | {"title": "Another"}, exported(history, 8)]
 
-        ended = history.harness.call(import_tickets, history.harness.file(*lines))
+        ended = history.stage.call("import", history.stage.file(*lines))
 
         assert "imported 1, there already 0, refused 1" in ended.out
-        assert 7 not in history.harness.given()
+        assert 7 not in history.stage.given()
 
     @pytest.mark.parametrize("number", [LATER[0], ERASED[0]])
     def test_record_stays_when_it_is_of_another_ticket(
         self, history: History, number: int
     ) -> None:
         other = {"fingerprint": "v1:another", "chain": "v1:another"}
-        history.harness.change_record(f"key-{number}", **other)
-        before = history.harness.records()
+        history.stage.change_record(f"key-{number}", **other)
+        before = history.stage.records()
 
-        history.harness.call(import_tickets, history.saved)
+        history.stage.call("import", history.saved)
 
-        assert history.harness.records() == before
+        assert history.stage.records() == before
 
     def test_text_stays_away_when_it_is_erased_after_the_look(
         self, history: History
     ) -> None:
-        harness, number = history.harness, LATER[0]
-        history.lose("tickets", number)
+        stage, number = history.stage, LATER[0]
+        history.lose(number)
         erase_record = partial(
-            harness.change_record, f"key-{number}", fingerprint="erased:"
+            stage.change_record, f"key-{number}", fingerprint="erased:"
         )
-        harness.before("transact_write_items", erase_record)
+        stage.before("transact_write_items", erase_record)
 
-        ended = harness.call(import_tickets, edited(history, number))
+        ended = stage.call("import", edited(history, number))
 
         assert "its text was erased since" in ended.err
-        assert number not in harness.given()
+        assert number not in stage.given()
 
     def test_hash_counts_for_nothing_when_the_next_ticket_has_no_room_for_it(
         self, history: History
     ) -> None:
         """Whoever writes a file can compute a hash that fits the text."""
-        history.lose("tickets", 2)
-        history.lose("keys", 2)
+        history.lose(2, tables=BOTH_TABLES)
         forged = exported(history, 3) | {"number": 2, "idempotency_key": "forged"}
         forged["chain"] = chain_after(forged, "")
 
-        history.harness.call(import_tickets, history.harness.file(forged))
+        history.stage.call("import", history.stage.file(forged))
 
-        assert "chain" not in history.harness.tickets()[2]
-
-    def test_key_gets_no_record_when_another_ticket_has_it_too(
-        self, history: History
-    ) -> None:
-        history.lose("keys", 11, 12)
-        history.harness.change_ticket(12, idempotency_key="key-11")
-
-        ended = history.harness.call(import_tickets, edited(history, 11))
-
-        assert "PROJ-12 has the same idempotency_key; see: ticketctl audit" in ended.err
-        assert "key-11" not in history.harness.records()
+        assert "chain" not in history.stage.tickets()[2]
 
     def test_key_gets_no_record_when_its_time_is_over(self, history: History) -> None:
         """Its time began with its number."""
-        harness, now = history.harness, datetime.now(UTC)
-        harness.retention_days = 40
+        stage, now = history.stage, datetime.now(UTC)
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
         lines = []
         for number, age in {13: 39, 14: 40}.items():
             date = timestamp(now - timedelta(days=age))
-            harness.put(number, assigned_at=date)
+            stage.put(number, assigned_at=date)
             asked = {"idempotency_key": f"key-{number}", "title": f"Ticket {number}"}
             lines.append(line(number, **asked))
 
-        ended = harness.call(import_tickets, harness.file(*lines))
+        ended = stage.call("import", stage.file(*lines))
 
         assert "without a record: 1 key, whose time is over" in ended.out
-        assert "key-14" not in (records := harness.records())
+        assert "key-14" not in (records := stage.records())
         due = int((now + timedelta(days=1)).timestamp())
         assert due - 1 <= records["key-13"]["expires_at"] <= due
 
@@ -445,7 +427,7 @@ class TestRefusals:
         before = history.tickets()
         reserved(7)(history)
 
-        ended = history.harness.call(import_tickets, history.saved)
+        ended = history.stage.call("import", history.saved)
 
         assert ended.status == Status.OK
         assert history.tickets() == before
@@ -455,11 +437,11 @@ class TestRefusals:
     ) -> None:
         """The file says none: the first import took its own time."""
         before = history.tickets()
-        history.lose("tickets", 1)
+        history.lose(1)
 
-        history.harness.call(
-            import_tickets,
-            history.harness.file(line(1, title="Ticket 1", origin="phone")),
+        history.stage.call(
+            "import",
+            history.stage.file(line(1, title="Ticket 1", origin="phone")),
         )
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
@@ -473,54 +455,27 @@ class TestAmongSeeds:
         self, history: History
     ) -> None:
         """A worker with an old read increments past a ticket, up to the guard."""
-        harness = history.harness
-        history.lose("tickets", *LATER)
-        harness.seed(30).apply()
+        stage = history.stage
+        history.lose(*LATER)
+        stage.seed(30).apply()
 
-        harness.call(import_tickets, history.saved)
+        stage.call("import", history.saved)
 
-        assert harness.tickets()[13]["reserved_up_to"] == 30
-        assert harness.tickets()[12]["chain"]
+        assert stage.tickets()[13]["reserved_up_to"] == 30
+        assert stage.tickets()[12]["chain"]
         assert not audited(history).findings
-
-    def test_other_ticket_gets_no_number_that_was_given_here(
-        self, history: History
-    ) -> None:
-        """Right below a seed, where ticket and record are lost."""
-        history.harness.seed(20).apply()
-        history.lose("tickets", LAST)
-        history.lose("keys", LAST)
-        path = history.harness.file(line(LAST, idempotency_key="other"))
-
-        planned = history.harness.call(import_tickets, path, dry_run=True)
-        history.harness.call(import_tickets, path)
-
-        assert "missing among numbers that were given here" in planned.err
-        assert LAST not in history.harness.given()
-
-    def test_key_of_another_ticket_gets_no_second_number(
-        self, history: History
-    ) -> None:
-        history.harness.seed(20).apply()
-        history.lose("keys", 7)
-        again = line(15, idempotency_key="key-7", title="Ticket 7")
-
-        ended = history.harness.call(import_tickets, history.harness.file(again))
-
-        assert "PROJ-7 has the same idempotency_key" in ended.err
-        assert "key-7" not in history.harness.records()
 
     def test_export_is_taken_when_a_key_was_used_again_after_its_time(
         self, history: History
     ) -> None:
-        history.harness.retention_days = 40
-        history.harness.change_ticket(12, idempotency_key="key-3")
-        history.harness.change_ticket(3, assigned_at="2020-01-01T00:00:00.000Z")
-        history.harness.change_record("key-3", number=12)
-        path = history.harness.folder / "again.jsonl"
-        path.write_text(history.harness.call(export).out)
+        history.stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        history.stage.change_ticket(12, idempotency_key="key-3")
+        history.stage.change_ticket(3, assigned_at="2020-01-01T00:00:00.000Z")
+        history.stage.change_record("key-3", number=12)
+        path = history.stage.folder / "again.jsonl"
+        path.write_text(history.stage.call("export").out)
 
-        ended = history.harness.call(import_tickets, str(path), dry_run=True)
+        ended = history.stage.call("import", str(path), "--dry-run")
 
         assert "PROJ-3: " not in ended.err
         assert "without a record: 1 key, whose time is over" in ended.out
@@ -530,32 +485,32 @@ class TestMarks:
     """A mark is a promise: it comes along, by commands that can be run as printed."""
 
     def test_both_marks_come_along_when_a_ticket_was_voided_and_then_erased(
-        self, history: History, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, history: History, tmp_path: Path
     ) -> None:
-        elsewhere = History(Harness(tmp_path, capsys), history.saved)
+        elsewhere = History(Stage(tmp_path), history.saved)
 
         elsewhere.bring_back()
 
         kept = {*TIMES.values(), *REASONS.values(), "status"}
         marked, before = (
-            {n: kept & item.keys() for n, item in one.harness.tickets().items()}
+            {n: kept & item.keys() for n, item in one.stage.tickets().items()}
             for one in (elsewhere, history)
         )
         assert {"voided_reason", "erased_reason"} < before[BOTH[0]]
         assert marked == before
 
     def test_no_mark_is_to_be_set_when_it_is_there_or_its_ticket_erased(
-        self, history: History, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, history: History, tmp_path: Path
     ) -> None:
         """An erased ticket takes no void any more."""
-        elsewhere = Harness(tmp_path, capsys)
-        elsewhere.call(import_tickets, history.saved)
+        elsewhere = Stage(tmp_path)
+        elsewhere.call("import", history.saved)
         for number in (*ERASED, *BOTH):
-            elsewhere.call(erase, f"PROJ-{number}", reason=f"it's {number}")
+            elsewhere.call("erase", f"PROJ-{number}", "--reason", f"it's {number}")
 
-        again = elsewhere.call(import_tickets, history.saved)
-        here = history.harness.call(import_tickets, history.saved)
+        again = elsewhere.call("import", history.saved)
+        here = history.stage.call("import", history.saved)
 
-        assert "ticketctl erase" not in again.out
-        assert again.out.count("ticketctl void") == len(VOIDED)
+        assert " erase " not in again.out
+        assert again.out.count(" void ") == len(VOIDED)
         assert "ticketctl" not in here.out

@@ -9,19 +9,19 @@ import typer
 
 from simulation.aws.messages import Message
 from tests.support.builders import announcement, create_ticket
-from tests.support.command_harness import Harness
+from tests.support.ctl_process import command_of
+from tests.support.stage import Stage
 from ticket_numbering.contract.envelope import text_attribute
 from ticketctl.cli.errors import Status
-from ticketctl.commands import app
 from ticketctl.commands.local import run
 from ticketctl.local.session import Session
 
 POISON = ['{"title":"one"}', '{"title":"two"}']
 
 
-def run_on(harness: Harness, **options: Any) -> tuple[int, Any]:
+def run_on(stage: Stage, **options: Any) -> tuple[int, Any]:
     """Run the command on a file of poison; return its status and the parameters."""
-    path = harness.folder / "my.jsonl"
+    path = stage.folder / "my.jsonl"
     path.write_text("\n".join(POISON), encoding="utf-8")
     started: list[Mapping[str, str]] = []
 
@@ -31,10 +31,10 @@ def run_on(harness: Harness, **options: Any) -> tuple[int, Any]:
     ) -> Iterator[Any]:
         started.append(parameters)
         progress("starting")
-        yield harness
+        yield stage
 
     session = Session(start, patience=0)
-    context = typer.Context(typer.main.get_command(app), obj=session)
+    context = typer.Context(command_of(()), obj=session)
     with pytest.raises(typer.Exit) as ended:
         run(context, path, **options)
     [parameters] = started
@@ -45,9 +45,13 @@ def run_on(harness: Harness, **options: Any) -> tuple[int, Any]:
     ("is_answered", "status"), [(True, Status.OK), (False, Status.FOUND)]
 )
 def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
-    harness: Harness, *, is_answered: bool, status: Status
+    stage: Stage,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_answered: bool,
+    status: Status,
 ) -> None:
-    queues = harness.services.queues
+    queues = stage.services.queues
 
     def answer(message: Message) -> None:
         reason = {"SourceMessageId": message.id, "ErrorType": "InvalidMessageError"}
@@ -57,15 +61,17 @@ def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
     if is_answered:
         queues["source"].on_arrival = answer
 
-    ended, _ = run_on(harness)
+    ended, _ = run_on(stage)
 
     assert [one.body for one in queues["source"].arrived] == POISON
     assert ended == status
-    assert ("Verdict: clean" in harness.printed.readouterr().out) == is_answered
+    assert ("Verdict: clean" in capsys.readouterr().out) == is_answered
 
 
-def test_run_shows_a_title_as_it_is_when_it_looks_like_markup(harness: Harness) -> None:
-    queues, title = harness.services.queues, "Log in [red]page[/]"
+def test_run_shows_a_title_as_it_is_when_it_looks_like_markup(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queues, title = stage.services.queues, "Log in [red]page[/]"
 
     def announce(_: Message) -> None:
         entry = announcement(create_ticket(title=title)).entry(fifo=False)
@@ -73,16 +79,16 @@ def test_run_shows_a_title_as_it_is_when_it_looks_like_markup(harness: Harness) 
 
     queues["source"].on_arrival = announce
 
-    run_on(harness)
+    run_on(stage)
 
-    assert title in harness.printed.readouterr().out
+    assert title in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("fifo", [True, False])
 def test_run_starts_a_system_of_the_type_that_is_asked_for(
-    harness: Harness, *, fifo: bool
+    stage: Stage, *, fifo: bool
 ) -> None:
-    _, parameters = run_on(harness, fifo=fifo)
+    _, parameters = run_on(stage, fifo=fifo)
 
     types = {parameters.get(name) for name in ("QueueType", "TopicType")}
     assert types == ({"fifo"} if fifo else {None})

@@ -6,10 +6,9 @@ import pytest
 
 from tests.support.builders import CALLER
 from tests.support.canned_aws import client_error, failing
-from tests.support.command_harness import Harness
 from tests.support.markdown_commands import ROOT, commands
+from tests.support.stage import Stage
 from ticketctl.cli.errors import InputError
-from ticketctl.commands.importing import import_tickets
 from ticketctl.sequences.seeding import Seeded, given_between
 
 RECOVERY = ROOT / "docs" / "recovery.md"
@@ -23,109 +22,105 @@ class TestSeed:
         [(0, 1, [1]), (0, 100, [100, 1]), (1, 2, [2]), (2, 100, [100, 3])],
     )
     def test_seed_reserves_the_last_number_and_then_the_one_after_the_tickets(
-        self, harness: Harness, tickets: int, last: int, reserved: list[int]
+        self, stage: Stage, tickets: int, last: int, reserved: list[int]
     ) -> None:
         """In the other order a worker could go on between the two."""
-        harness.put(*range(1, tickets + 1))
+        stage.put(*range(1, tickets + 1))
 
-        seeded = harness.seed(last, "moved").apply()
+        seeded = stage.seed(last, "moved").apply()
 
-        calls = harness.dynamodb.requests["put_item"][tickets:]
+        calls = stage.dynamodb.requests["put_item"][tickets:]
         puts = [call["Item"] for call in calls]
         assert [int(item["number"]["N"]) for item in puts] == reserved
         assert all("ConditionExpression" in call for call in calls)
-        top = harness.tickets()[last]
+        top = stage.tickets()[last]
         assert (top["status"], top["origin"]) == ("reserved", "elsewhere")
         assert top["reserved_reason"] == "moved"
         assert {item["reserved_by"]["S"] for item in puts} == {CALLER}
-        assert harness.given() == [*range(1, tickets + 1)]
+        assert stage.given() == [*range(1, tickets + 1)]
         assert seeded == Seeded(
             "PROJ", last, last + 1, was_already=False, given_within=()
         )
 
     def test_second_seed_reserves_the_number_after_the_first(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.seed(4).apply()
+        stage.seed(4).apply()
 
-        harness.seed(9).apply()
+        stage.seed(9).apply()
 
-        assert sorted(harness.tickets()) == [1, 4, 5, 9]
+        assert sorted(stage.tickets()) == [1, 4, 5, 9]
 
-    def test_seed_closes_what_all_seeds_before_it_left_open(
-        self, harness: Harness
-    ) -> None:
+    def test_seed_closes_what_all_seeds_before_it_left_open(self, stage: Stage) -> None:
         """One of them may have read before the others, and written after them."""
         for last, before in ((1, 0), (100, 1), (7, 0)):
-            harness.interrupt_seed(last, after=before)
+            stage.interrupt_seed(last, after=before)
 
-        harness.seed(100).apply()
+        stage.seed(100).apply()
 
-        assert sorted(harness.tickets()) == [1, 2, 7, 8, 100]
+        assert sorted(stage.tickets()) == [1, 2, 7, 8, 100]
 
-    def test_seed_closes_what_follows_a_lost_ticket(self, harness: Harness) -> None:
+    def test_seed_closes_what_follows_a_lost_ticket(self, stage: Stage) -> None:
         """A worker that read its reserved item, of the page, can still go on there."""
         page = RECOVERY.read_text(encoding="utf-8")
         words = {word for shown in commands("aws", page) for word in shown.words}
         [lost] = [json.loads(word) for word in words if '"reserved"' in word]
-        harness.put(41)
-        harness.write(lost)
+        stage.put(41)
+        stage.write(lost)
 
-        harness.seed(99).apply()
+        stage.seed(99).apply()
 
-        assert sorted(harness.tickets()) == [41, 42, 43, 99]
+        assert sorted(stage.tickets()) == [41, 42, 43, 99]
 
     @pytest.mark.parametrize("last", [1, 3, 4, 98])
     def test_seed_is_refused_when_the_project_is_past_it(
-        self, harness: Harness, last: int
+        self, stage: Stage, last: int
     ) -> None:
         """Also where a ticket was imported at the number after the sequence."""
-        harness.put(1, 2, 3)
-        harness.seed(99).apply()
-        harness.call(import_tickets, harness.file(4))
+        stage.put(1, 2, 3)
+        stage.seed(99).apply()
+        stage.call("import", stage.file(4))
 
         with pytest.raises(InputError, match="has numbers up to 99 already"):
-            harness.seed(last).apply()
+            stage.seed(last).apply()
 
-        assert sorted(harness.tickets()) == [1, 2, 3, 4, 99]
+        assert sorted(stage.tickets()) == [1, 2, 3, 4, 99]
 
-    def test_seed_goes_on_from_tickets_that_come_in_between(
-        self, harness: Harness
-    ) -> None:
-        harness.before("put_item", lambda: None, lambda: harness.put(1))
+    def test_seed_goes_on_from_tickets_that_come_in_between(self, stage: Stage) -> None:
+        stage.before("put_item", lambda: None, lambda: stage.put(1))
 
-        seeded = harness.seed(4).apply()
+        seeded = stage.seed(4).apply()
 
         assert seeded.given_within == (1,)
-        assert sorted(harness.tickets()) == [1, 2, 4]
+        assert sorted(stage.tickets()) == [1, 2, 4]
 
     def test_seed_tries_again_when_another_transaction_holds_its_number(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """It may yet be cancelled, and then nothing reserves the number."""
         conflict = failing(client_error("TransactionConflictException"))
-        harness.before("put_item", conflict, lambda: None, conflict)
+        stage.before("put_item", conflict, lambda: None, conflict)
 
-        harness.seed(4).apply()
+        stage.seed(4).apply()
 
-        assert sorted(harness.tickets()) == [1, 4]
+        assert sorted(stage.tickets()) == [1, 4]
 
     def test_seed_is_refused_when_its_number_is_given_in_between(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.before("put_item", lambda: harness.put(3))
+        stage.before("put_item", lambda: stage.put(3))
 
         with pytest.raises(InputError, match="has numbers up to 3 already"):
-            harness.seed(3).apply()
+            stage.seed(3).apply()
 
-        assert harness.given() == [3] == sorted(harness.tickets())
+        assert stage.given() == [3] == sorted(stage.tickets())
 
     def test_number_counts_as_given_when_its_ticket_is_not_visible_yet(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """A read may see half a block; the ticket behind it is there."""
-        harness.put(6, 8)
-        harness.interrupt_seed(50, after=8)
+        stage.put(6, 8)
+        stage.interrupt_seed(50, after=8)
 
-        assert [*given_between(harness, "PROJ", 5, 50)] == [6, 7, 8]
-        assert [*given_between(harness, "PROJ", 5, 8)] == [6]
+        assert [*given_between(stage, "PROJ", 5, 50)] == [6, 7, 8]
+        assert [*given_between(stage, "PROJ", 5, 8)] == [6]

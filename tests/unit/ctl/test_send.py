@@ -18,18 +18,17 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
-from tests.support.command_harness import Harness, cancelled
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL
+from tests.support.stage import Stage, cancelled
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
-from ticketctl.commands.send import send_file
 from ticketctl.files.request_file import Format, Line, Problems, open_lines
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
@@ -331,25 +330,23 @@ class TestDelivery:
     """A producer learns which messages are on the queue."""
 
     def test_status_is_3_when_sqs_does_not_take_a_message(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, stage: Stage, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Also when another one has no number."""
-        stack = Harness(tmp_path, services=services_failing(0, status=400))
+        stage.services = services_failing(0, status=400)
 
-        status = Delivery(stack, timeout=0).run(requests(2))
+        status = Delivery(stage, timeout=0).run(requests(2))
 
         assert status == Status.CLOUD
         refused, _, missing = capsys.readouterr().err.splitlines()
         assert refused == "not sent: Broken of no use"
         assert "no number after 0 s" in missing
 
-    def test_memory_does_not_grow_when_the_file_is_large(
-        self, harness: Harness
-    ) -> None:
-        harness.call(send_file, harness.file(ticket_fields()))  # It keeps its imports.
+    def test_memory_does_not_grow_when_the_file_is_large(self, stage: Stage) -> None:
+        stage.call("send-file", stage.file(ticket_fields()))  # It keeps its imports.
         lines = (ticket_fields(description="x" * 2_000) for _ in range(1_500))
-        path = harness.file(*lines)
-        services = harness.services
+        path = stage.file(*lines)
+        services = stage.services
         queue = services.queues["source"]
 
         def forget(_: Message) -> None:
@@ -360,7 +357,7 @@ class TestDelivery:
         queue.on_arrival = forget
         tracemalloc.start()
         try:
-            ended = harness.call(send_file, path)
+            ended = stage.call("send-file", path)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -407,8 +404,8 @@ class TestWaiting:
     """Each request has one answer: its number, or why it has none."""
 
     @pytest.fixture(autouse=True)
-    def system(self, harness: Harness) -> None:
-        self.clock, self.harness = Clock(), harness
+    def system(self, stage: Stage) -> None:
+        self.clock, self.stage = Clock(), stage
         self.coming: list[tuple[float, CreateTicket, int]] = []
         """Numbers that the worker gives at their times."""
 
@@ -416,14 +413,12 @@ class TestWaiting:
         self.clock.sleep(seconds)
         while self.coming and self.coming[0][0] <= self.clock.now:
             _, ticket, number = self.coming.pop(0)
-            self.harness.give(ticket, number)
+            self.stage.give(ticket, number)
 
     def answers(
         self, tickets: Iterable[CreateTicket], timeout: float = 60
     ) -> list[Answer]:
-        waiting = wait_for_numbers(
-            self.harness, tickets, timeout, self.clock, self.sleep
-        )
+        waiting = wait_for_numbers(self.stage, tickets, timeout, self.clock, self.sleep)
         return [*waiting]
 
     def test_numbers_come_once_when_they_are_committed(self) -> None:
@@ -453,8 +448,8 @@ class TestWaiting:
         """At once, and no other: not a lower number, an open end or another project."""
         full, open_end = create_ticket(max_number=2), create_ticket()
         higher, other = create_ticket(max_number=3), create_ticket("B", max_number=2)
-        self.harness.put(1, 2)
-        self.harness.give(create_ticket("B"))
+        self.stage.put(1, 2)
+        self.stage.give(create_ticket("B"))
 
         refused, *later = self.answers([full, open_end, higher, other], timeout=5)
 
@@ -466,7 +461,7 @@ class TestWaiting:
     def test_highest_cap_counts_when_a_request_is_sent_with_several(self) -> None:
         low = create_ticket(max_number=1)
         high = low.model_copy(update={"max_number": 5})
-        self.harness.put(1, 2)
+        self.stage.put(1, 2)
         self.coming = [(2, low, 3)]
 
         [answer] = self.answers([low, high, low])
@@ -476,9 +471,9 @@ class TestWaiting:
     def test_number_is_found_when_it_is_committed_while_the_table_is_read(self) -> None:
         """The cap is reached by the request's own number."""
         ticket = create_ticket(max_number=2)
-        self.harness.put(1, 2)
-        committed = partial(self.harness.give, ticket, 2)
-        self.harness.before("transact_get_items", committed)
+        self.stage.put(1, 2)
+        committed = partial(self.stage.give, ticket, 2)
+        self.stage.before("transact_get_items", committed)
 
         [answer] = self.answers([ticket])
 
@@ -486,19 +481,19 @@ class TestWaiting:
 
     def test_refusal_comes_later_when_the_key_is_held(self) -> None:
         ticket = create_ticket(max_number=2)
-        self.harness.put(1, 2)
-        self.harness.before("transact_get_items", *[cancelled()] * 2)
+        self.stage.put(1, 2)
+        self.stage.before("transact_get_items", *[cancelled()] * 2)
 
         [answer] = self.answers([ticket])
 
         assert "refused: " in answer.problem
-        assert len(self.harness.dynamodb.requests["transact_get_items"]) == 3
+        assert len(self.stage.dynamodb.requests["transact_get_items"]) == 3
 
     def test_record_is_a_problem_when_it_is_damaged(self) -> None:
         ticket = create_ticket()
-        self.harness.give(ticket)
+        self.stage.give(ticket)
         key = ticket.idempotency_key
-        self.harness.change_record(key, fingerprint="of no version")
+        self.stage.change_record(key, fingerprint="of no version")
 
         [answer] = self.answers([ticket])
 

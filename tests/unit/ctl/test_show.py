@@ -5,19 +5,18 @@ from typing import Any
 import pytest
 
 from tests.support.cases import plain_id
-from tests.support.command_harness import Harness
 from tests.support.ctl_process import Ctl
 from tests.support.seed_items import ticket_item
-from ticketctl.commands.show import list_tickets, show
+from tests.support.stage import Stage
 
 
 def test_item_of_others_is_a_document_whatever_types_its_fields_have(
-    harness: Harness,
+    stage: Stage,
 ) -> None:
     odd: Any = {"half": {"N": "0.5"}, "set": {"SS": ["a"]}, "bytes": {"B": b"x"}}
-    harness.write(ticket_item("P", 1, "k") | odd)
+    stage.write(ticket_item("P", 1, "k") | odd)
 
-    document = harness.call(show, "P-1", as_document=True).json
+    document = stage.call("show", "P-1", "--json").json
 
     assert (document["half"], document["set"], "bytes" in document) == (
         0.5,
@@ -26,12 +25,12 @@ def test_item_of_others_is_a_document_whatever_types_its_fields_have(
     )
 
 
-def test_list_reads_on_when_a_page_of_dynamodb_is_full(harness: Harness) -> None:
+def test_list_reads_on_when_a_page_of_dynamodb_is_full(stage: Stage) -> None:
     """A page ends at 1 MB, before the limit."""
-    harness.write(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
-    harness.dynamodb.page = 2
+    stage.write(*(ticket_item("P", number, "k") for number in (1, 2, 3)))
+    stage.dynamodb.page = 2
 
-    shown = harness.call(list_tickets, "P", as_document=True)
+    shown = stage.call("list", "P", "--json")
 
     assert [line["number"] for line in shown.json_lines] == [3, 2, 1]
 

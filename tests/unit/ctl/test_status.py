@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 from pydantic.alias_generators import to_pascal
 
-from tests.support.controls import ALIAS, GONE
+from tests.support.controls import ALARM_TOPIC, ALIAS, GONE
 from tests.support.rights import granted
 from tests.support.stage import Stage
 from ticketctl.aws.stack import find_stack
@@ -18,8 +18,10 @@ from ticketctl.status.status import lines_of, status_of
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """A stack whose alarms have an address."""
-    stage = Stage(tmp_path, monkeypatch)
-    stage.alarm_address("ops@example.com")
+    stage = Stage(tmp_path)
+    stage.lead(monkeypatch)
+    stage.controls.has_alarm_topic = True
+    stage.services.subscriptions[f"{ALARM_TOPIC}:1"] = "ops@example.com"
     return stage
 
 
@@ -29,10 +31,9 @@ def state() -> dict[str, Any]:
 
 
 def test_messages_are_counted_by_what_they_wait_for(stage: Stage) -> None:
-    stage.waiting("4")
     queues = stage.services.queues
-    for _ in range(5):
-        queues["dead"].send("{}")
+    for name in 4 * ["source"] + 5 * ["dead"]:
+        queues[name].send("{}")
     queues["source"].receive(1)
     queues["dead"].receive(2)
 
@@ -95,9 +96,9 @@ class TestNoAnswer:
         name, unknown = UNKNOWN[service]
         stack = find_stack("numbers", "eu-west-1", None)
         if why == "refuses":
-            stage.refuses(service)
+            stage.controls.refused[service] = "AccessDenied"
         else:
-            stage.silent(service)
+            stage.controls.silent.add(service)
 
         found = status_of(stack)
 
@@ -113,7 +114,7 @@ class TestNoAnswer:
     ) -> None:
         """Each further wait would be as long."""
         stack = find_stack("numbers", "eu-west-1", None)
-        stage.silent(*UNKNOWN)
+        stage.controls.silent |= {*UNKNOWN}
 
         assert len(status_of(stack)["problems"]) == 3
         services = [call.partition(":")[0] for call in stage.controls.calls]

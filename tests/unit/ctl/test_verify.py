@@ -20,8 +20,8 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import aws_client, client_error, parameters
 from tests.support.cases import cases
-from tests.support.command_harness import Harness
-from tests.support.ctl_process import canned_stack, command_context
+from tests.support.command_harness import Harness, command_context
+from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
 from ticket_numbering.contract.envelope import text_attribute
