@@ -34,8 +34,6 @@ from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, var
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import (
     CloudError,
-    InputError,
-    NotThereError,
     Status,
 )
 from ticketctl.cli.output import (
@@ -397,30 +395,12 @@ def written(stream: io.TextIOWrapper) -> list[str]:
 class TestCommand:
     """A command ends with a line and a status, never with a traceback."""
 
-    @pytest.mark.parametrize(
-        ("error", "status"),
-        [
-            (NotThereError("why"), 1),
-            (InputError("why"), 2),
-            (OSError(28, "No space left on device"), 2),
-            (client_error("Throttling", message="why"), 3),
-            (sdk.NoRegionError(), 3),
-        ],
-    )
-    def test_one_line_and_the_status_say_how_it_failed(
-        self, error: Exception, status: int
-    ) -> None:
-        with command(failing(error)):
+    def test_one_line_says_what_the_machine_refuses(self) -> None:
+        with command(failing(OSError(28, "No space left on device"))):
             ended = ctl("look")
 
-        assert (ended.status, ended.out) == (status, "")
+        assert (ended.status, ended.out) == (Status.USAGE, "")
         assert re.fullmatch("error: .+\n", ended.err)
-
-    def test_interrupt_ends_silently_with_130(self) -> None:
-        with command(failing(KeyboardInterrupt())):
-            ended = ctl("look")
-
-        assert (ended.status, ended.err) == (Status.INTERRUPTED, "")
 
     @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
     def test_other_signals_end_it_as_ctrl_c_does(self, kind: signal.Signals) -> None:
@@ -512,17 +492,6 @@ class TestCommand:
             ended = ctl("--stack", "mine", "--region", "eu-north-1", "look")
 
         assert ended.json == ["mine", "eu-north-1"]
-
-    def test_env_prints_nothing_when_an_output_is_missing(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A shell that evaluates it must not get a part."""
-        account(answer_of(*NEEDED_OUTPUTS[1:]), monkeypatch)
-
-        ended = ctl("--stack", "mine", "--region", "eu-north-1", "env")
-
-        assert (ended.status, ended.out) == (Status.CLOUD, "")
-        assert f"it has no output {NEEDED_OUTPUTS[0]}" in ended.err
 
 
 class TestInstalled:
