@@ -59,11 +59,14 @@ class TestEvents:
     def test_event_is_that_of_the_worker_but_marked_as_replayed(
         self, stage: Stage
     ) -> None:
-        stage.services.queues["source"].send(REQUEST.model_dump_json())
-        stage.work()
-        [first] = stage.published
+        """Also where the ticket before it is lost, which nobody can then compare."""
+        for one in (create_ticket(), REQUEST):
+            stage.services.queues["source"].send(one.model_dump_json())
+            stage.work()
+        [_, first] = stage.published
+        stage.lose("PROJ", 1)
 
-        announce(stage)
+        announce(stage, 2)
 
         [again] = stage.published
         assert attributes(again) == {**attributes(first), "replayed": "true"}
