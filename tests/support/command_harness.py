@@ -22,6 +22,8 @@ class Harness(_Stage):
         super().__init__(folder)
         self.printed = printed
 
+    retention_days = 0
+
     def call(  # type: ignore[override]
         self, command: Callable[..., None], *arguments: str, **options: Any
     ) -> Ended:
