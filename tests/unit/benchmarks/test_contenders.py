@@ -93,24 +93,40 @@ def test_first_project_gets_its_share_when_projects_have_weights() -> None:
     assert len(set(projects)) > 300
 
 
-@pytest.mark.parametrize("in_flight", [1, NOISY_IN_FLIGHT])
-def test_quiet_group_comes_first_when_another_took_the_time_or_the_workers(
-    in_flight: int,
-) -> None:
+@pytest.fixture
+def queue() -> CountedFairQueue:
     """SQS developer guide, "How Amazon SQS fair queues work"."""
     choices = Choices(1)
     scheduler = Scheduler(choices)
-    queue = CountedFairQueue("q", choices, scheduler, meter=Meter(scheduler))
+    return CountedFairQueue("q", choices, scheduler, meter=Meter(scheduler))
 
-    def send(group: str, count: int) -> None:
-        for _ in range(count):
-            queue.send('{"idempotency_key": "k"}', group=group)
 
-    send("noisy", NOISY_IN_FLIGHT + 99)
+def send(queue: CountedFairQueue, group: str, count: int) -> None:
+    for _ in range(count):
+        queue.send('{"idempotency_key": "k"}', group=group)
+
+
+@pytest.mark.parametrize("in_flight", [1, NOISY_IN_FLIGHT])
+def test_quiet_group_comes_first_when_another_took_the_time_or_the_workers(
+    queue: CountedFairQueue, in_flight: int
+) -> None:
+    send(queue, "noisy", NOISY_IN_FLIGHT + 99)
     received = queue.receive(in_flight)
-    scheduler.now += 1.0
+    queue.scheduler.now += 1.0
     if in_flight == 1:
         queue.delete(received[0].id)
-    send("quiet", 1)
+    send(queue, "quiet", 1)
 
     assert [one.group for one in queue.receive(2)] == ["quiet", "noisy"]
+
+
+def test_noisy_group_with_the_fewest_messages_in_flight_comes_first(
+    queue: CountedFairQueue,
+) -> None:
+    send(queue, "fewer", NOISY_IN_FLIGHT)
+    queue.receive(NOISY_IN_FLIGHT)
+    send(queue, "more", NOISY_IN_FLIGHT + 99)
+    queue.receive(NOISY_IN_FLIGHT + 9)
+    send(queue, "fewer", 1)
+
+    assert [one.group for one in queue.receive(1)] == ["fewer"]

@@ -1,13 +1,17 @@
 """The latency profiles: what the model's calls take is what a profile says."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from benchmarks.profiles import (
+    FEW_MS,
+    MANY_MS,
     MEASURED,
     PROFILES,
+    TRANSACTION_CLIENT_MS,
     USUAL_ITEMS,
     Distribution,
     ProfileLatency,
@@ -24,6 +28,18 @@ RUNS = 4_000
 def quantiles(times: Distribution) -> list[float]:
     """Return p50, p90 and p99 in milliseconds."""
     return [1000 * times.at(share) for share in SHARES]
+
+
+@pytest.mark.parametrize(("items", "measured"), [(5, FEW_MS), (25, MANY_MS)])
+def test_transaction_takes_the_published_time_when_its_size_was_measured(
+    items: int, measured: Sequence[float]
+) -> None:
+    """Less the client's part; in the slow profile twice as long."""
+    expected = [(value - TRANSACTION_CLIENT_MS) / 1000 for value in measured]
+    slow = PROFILES["slow"].transaction(items).values
+
+    assert MEASURED.transaction(items).values == pytest.approx(expected)
+    assert slow == pytest.approx([2 * value for value in expected])
 
 
 class TestLatency:
@@ -111,3 +127,12 @@ class TestBound:
         assert Workload(1).bound(fast) == pytest.approx(10 / 0.045)
         assert Workload(10, queue=FIFO).bound(fast) == Workload(1).bound(fast)
         assert Workload(2).bound(fast) == pytest.approx(20 / 0.045)
+
+    def test_bound_is_that_of_sequence_and_texts_when_workers_wait(self) -> None:
+        """Each block takes a read's answer and a write, however many workers wait."""
+        slow = PROFILES["slow"]
+        real = Workload(10, batch_size=35, has_real_texts=True)
+
+        assert Workload(10).bound(slow) == Workload(100).bound(slow)
+        assert Workload(10).bound(slow) < 10 / slow.transaction(20).mean * 1.2
+        assert 320 < real.bound(PROFILES["fast"]) < 370

@@ -1,5 +1,6 @@
 """The commands of every page parse, and its links lead somewhere."""
 
+import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -14,8 +15,10 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
+    EXAMPLES,
     ROOT,
     Shown,
+    blocks,
     on_all_pages,
     pages,
     tokens,
@@ -79,6 +82,14 @@ CHECKS = {
 )
 def test_program_knows_the_command_and_its_options(program: str, shown: Shown) -> None:
     CHECKS[program](shown)
+
+
+def test_json_of_pages_and_examples_can_be_parsed() -> None:
+    texts = [path.read_text() for path in EXAMPLES.glob("*.json")]
+    for page in pages():
+        texts += blocks(page.read_text(), "json")
+
+    assert all(map(json.loads, texts))
 
 
 def anchors(page: Path) -> set[str]:

@@ -13,10 +13,11 @@ from tests.support.markdown_commands import (
     EXAMPLES,
     ROOT,
     Shown,
+    blocks,
     commands,
     in_comments,
 )
-from tests.support.template_loader import ids_of
+from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TicketNumberingError,
@@ -24,9 +25,11 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Numbered, Result
+from ticketctl.aws.outputs import variable_of
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
 from ticketctl.evidence.findings import Kind
+from ticketctl.status.variables import UNSET
 from tools.rights import Grant, tasks
 
 PAGES = {
@@ -45,6 +48,15 @@ def with_examples(text: str) -> str:
     """Return a part of the page with the commands of the examples that it links."""
     names = re.findall(r"\(examples/([\w.]+)\)", text)
     return "\n".join([text, *(in_comments(EXAMPLES / name) for name in names)])
+
+
+def test_every_variable_of_a_command_is_an_output_or_set_or_explained() -> None:
+    """A misspelt one is empty, and the command asks for another thing."""
+    code = "\n".join(blocks(with_examples(TEXT), "console"))
+    known = {*map(variable_of, source()["Outputs"]), "TICKETCTL_STACK", UNSET}
+    known |= {*re.findall(r"`\$(\w+)`", TEXT), *re.findall(r"\b([A-Z_]+)=", code)}
+
+    assert {*re.findall(r"\$\{?([A-Z_]+)", code)} <= known
 
 
 def names_below(base: type[Exception]) -> set[str]:
