@@ -52,25 +52,19 @@ def send() -> str:
 
 
 def event_of(body: str) -> dict[str, Any]:
-    """Return the CloudEvents object, delivered raw or in the envelope of SNS.
-
-    A message of anything else, such as a SubscriptionConfirmation, is no event.
-    """
-    try:
-        event: dict[str, Any] = json.loads(body)
-        if event.get("Type") == "Notification":
-            event = json.loads(event["Message"])
-        return event if isinstance(event.get("data"), dict) else {}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return {}
+    """Return the CloudEvents object, delivered raw or in the envelope of SNS."""
+    event: dict[str, Any] = json.loads(body)
+    if event.get("Type") == "Notification":
+        event = json.loads(event["Message"])
+    return event
 
 
 def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
     """Print an answer to the request; return the exit status, None if it is none."""
-    if event.get("type") not in {ASSIGNED, REFUSED}:  # New types may come.
+    if event["type"] not in {ASSIGNED, REFUSED}:  # New types may come.
         return None
     data = event["data"]
-    if (data.get("project_id"), data.get("idempotency_key")) != KEY:
+    if (data["project_id"], data["idempotency_key"]) != KEY:
         return None
     if event["type"] == ASSIGNED:
         print(arguments.key, data["ticket_key"])
@@ -80,6 +74,17 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
         print(arguments.key, "refused:", data["error_type"], data["field"])
         return 4
     return None
+
+
+def answer_of(body: str, message_ids: set[str]) -> int | None:
+    """Print an answer to the request; a message of somebody else is none.
+
+    Such as the SubscriptionConfirmation of another topic, and whatever else was sent.
+    """
+    try:
+        return status_of(event_of(body), message_ids)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return None
 
 
 def ask() -> int:
@@ -93,7 +98,7 @@ def ask() -> int:
                 **answers, MaxNumberOfMessages=10, WaitTimeSeconds=20
             )
             for message in received.get("Messages", []):
-                status = status_of(event_of(message["Body"]), message_ids)
+                status = answer_of(message["Body"], message_ids)
                 sqs.delete_message(**answers, ReceiptHandle=message["ReceiptHandle"])
                 if status is not None:
                     return status

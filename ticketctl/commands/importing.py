@@ -131,7 +131,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     new = [one.ticket for one in judged if one.is_due and not one.goes_back]
     refuse_beyond(limits_of(stack), new, file)
     told = [*plan(stack, tickets), *counts_of(judged)]
-    changed = [*changes(tickets)]
+    changed = [*changes(judged)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *told, *changed, "This cannot be undone. Go on?"]

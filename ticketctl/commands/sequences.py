@@ -182,6 +182,7 @@ def _mark(
     ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
 ) -> None:
     project_id, number = parse_ticket_key(ticket_key)
+    ticket_key = f"{project_id}-{number}"  # Without leading zeros.
     checked_reason(reason)
     stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)

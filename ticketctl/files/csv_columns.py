@@ -75,8 +75,14 @@ class Columns:
                 raise csv.Error(f"{name} is filled by {number} columns")
         return names
 
+    def has(self, column: str) -> bool:
+        """Return whether a column holds a field."""
+        if self.mapping:
+            return column in self.mapping
+        return column in self.known or column.startswith(_ATTRIBUTE)
+
     def _checked(self, name: str) -> str:
-        if name in self.known or name.startswith(_ATTRIBUTE):
+        if self.has(name):
             return name
         remedy = "rename the column"
         if self.more:
@@ -120,7 +126,8 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
             raise InputError(
                 f"--map: not COLUMN=FIELD: {_shown(pair)}; {_choice(known)}"
             )
-        mapping.setdefault(column, []).append(name)
+        names = mapping.setdefault(column, [])
+        names += [] if name in names else [name]
     return Columns(more, mapping)
 
 

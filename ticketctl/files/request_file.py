@@ -24,13 +24,12 @@ Format = Literal["jsonl", "csv"]
 
 STANDARD_INPUT: Final = "-"
 
-_UTF_8: Final = "utf-8-sig"  # With a byte-order mark or without.
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _MAX_CELL: Final = 2**31 - 1
 """Any size, because a field has its own bound; the library takes a C long."""
 
 _SEPARATORS: Final = ",;\t"
-_DECLARED: Final = re.compile("sep=(.)\r?\n", re.IGNORECASE)
+_DECLARED: Final = re.compile(r'"?sep=([^"\r\n])"?[;,\t]*\r?\n', re.IGNORECASE)
 """The first line with which Excel writes and reads the separator."""
 MOST_PROBLEMS: Final = 20
 """Bad lines that are named; the others are counted, so that a screen shows all."""
@@ -93,7 +92,7 @@ def open_lines(
                 if path == STANDARD_INPUT
                 else opened.enter_context(Path(path).open("rb"))
             )
-            text = io.TextIOWrapper(content, encoding or _UTF_8, newline="\n")
+            text = io.TextIOWrapper(content, encoding or "utf-8", newline="\n")
         except OSError as error:
             raise InputError(
                 f"{shown_name(path)}: cannot be read: {error.strerror}"
@@ -118,7 +117,7 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
     number = 0
     try:
         for text in content:
-            yield text
+            yield text if number else text.removeprefix("\ufeff")
             number += 1
     except UnicodeError as error:
         line, remedy = number + 1, ""
@@ -141,12 +140,15 @@ def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
         if text.strip():
             break
     found = "".join(begin).strip()
-    if found == "{" or found.startswith("["):
-        command = "jq -c ." if found == "{" else "jq -c '.[]'"
+    is_part = found == "{" or (found.startswith("{") and found.endswith(","))
+    if is_part or found.startswith("["):
+        command = "jq -c ." if is_part else "jq -c '.[]'"
         if path != STANDARD_INPUT:
             command += f" {visible(quote(path))}"
+        within = " (for a list within an object '.NAME[]')" if is_part else ""
         raise InputError(
-            f"{shown_name(path)}: not a JSON object a line, as this makes it: {command}"
+            f"{shown_name(path)}: not a JSON object a line, as this makes it: "
+            f"{command}{within}"
         )
     yield from chain(begin, texts)
 
@@ -172,6 +174,7 @@ class _Table:
         self._texts = texts
         self.number = 0
         self.last = ""
+        self.separator = ","
 
     def __iter__(self) -> "_Table":
         return self
@@ -187,17 +190,19 @@ def _rows(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
     csv.field_size_limit(_MAX_CELL)
     table, begin, short = _Table(texts), 1, 0
     try:
-        reader = _reader(table)
+        reader = _reader(table, columns)
         names = columns.fields_of(next(reader, []))
         needed = max((at for at, filled in enumerate(names, 1) if filled), default=0)
         begin = table.number + 1
         for cells in reader:
             number, begin = begin, table.number + 1
-            # A file that was cut can end within a cell.
-            is_cut = len(cells) < needed + (not table.last.endswith("\n"))
+            # A file that was cut can end within a cell, but not behind a quote.
+            may_be_cut = len(cells) == needed and table.last[-1] not in '"\n'
             if cells and len(cells) != len(names):
-                if is_cut or len(cells) > len(names):
+                if may_be_cut or not needed <= len(cells) < len(names):
                     problem = f"not as many cells as the header has ({len(names)})"
+                    if may_be_cut:
+                        problem += "; if the file is not cut, end its last line"
                     yield Line(number, {}, f"body: {problem}")
                     continue
                 short += 1
@@ -205,22 +210,29 @@ def _rows(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
                 yield Line(number, fields)
     except csv.Error as error:
         raise InputError(
-            f"{shown_name(path)}:{begin}: not CSV as it must be: {error}"
+            f"{shown_name(path)}:{begin}: not CSV as it must be, separated by "
+            f"{table.separator!r}: {error}"
         ) from error
     if short:
         rows = counted(short, "row")
         remark(f"{shown_name(path)}: {rows} without last cells that no --map names")
 
 
-def _reader(table: _Table) -> Iterator[list[str]]:
-    """Return the rows; the separator is declared, or makes the most of the header."""
-    header = next(table, "")
+def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
+    """Return the rows, separated as is declared, or as the header fits best."""
+    header = next((text for text in table if text.strip()), "")
     if declared := _DECLARED.fullmatch(header):
-        separator, header = declared[1], next(table, "")
-    else:
-        separator = max(
-            _SEPARATORS,
-            key=lambda sign: len(next(csv.reader([header], delimiter=sign), [])),
-        )
-    lines = chain([header], table)
-    return csv.reader(lines, delimiter=separator, strict=True)
+        table.separator, header = declared[1], next(table, "")
+    while header.count('"') % 2 and (text := next(table, "")):
+        header += text
+    if not declared:
+        table.separator = max(_SEPARATORS, key=lambda one: _fit(header, one, columns))
+    lines = chain(io.StringIO(header, newline="\n"), table)
+    return csv.reader(lines, delimiter=table.separator, strict=True)
+
+
+def _fit(header: str, separator: str, columns: Columns) -> tuple[int, int]:
+    """Count the columns that hold a field, and all of them."""
+    lines = io.StringIO(header, newline="\n")
+    names = next(csv.reader(lines, delimiter=separator), [])
+    return sum(map(columns.has, names)), len(names)

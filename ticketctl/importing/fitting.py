@@ -4,8 +4,8 @@ import re
 from typing import Any, Final
 
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
-from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.request_fields import Fields
+from ticket_numbering.contract.messages import MAX_BODY_BYTES, CreateTicket
+from ticketctl.aws.request_fields import Fields, body_of
 
 _BOUNDS: Final = CreateTicket.model_json_schema()["properties"]
 _BREAK: Final = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
@@ -16,11 +16,17 @@ def fitted(fields: Fields) -> Fields:
     """Return the fields with texts that fit; ids, numbers and names stay as they are.
 
     A character that is not allowed becomes U+FFFD, and a line break or tab in a text of
-    one line a blank; texts and lists are cut.
+    one line a blank; texts and lists are cut, and the description by its bytes, too.
     """
-    return {
+    changed = {
         name: _fitted(value, _BOUNDS.get(name, {})) for name, value in fields.items()
     }
+    text = changed.get("description")
+    over = len(body_of(changed).encode(errors="surrogatepass")) - MAX_BODY_BYTES
+    if over > 0 and isinstance(text, str):
+        kept = text.encode()[: max(0, len(text.encode()) - over)]
+        changed["description"] = kept.decode(errors="ignore")
+    return changed
 
 
 def _fitted(value: Any, schema: dict[str, Any]) -> Any:

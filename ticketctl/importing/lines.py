@@ -111,7 +111,7 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
     # An export's hash covers its texts as they are.
     wanted = fitted(fields) if defaults.fit and CHAIN not in placed else fields
-    request = _request(wanted)
+    request = _request(wanted, fit=defaults.fit)
     return Existing(
         *(line.number, number, request, assigned_at, status == ERASED),
         marks=tuple(_marks(placed, ticket_key(request.project_id, number))),
@@ -121,13 +121,16 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     )
 
 
-def _request(fields: Fields) -> CreateTicket:
+def _request(fields: Fields, *, fit: bool) -> CreateTicket:
     try:
         return CreateTicket.parse(body_of(fields))
     except PoisonMessageError as error:
-        adapted = fitted(fields)
-        if adapted == fields:
+        if fit:
             raise
+        try:
+            CreateTicket.parse(body_of(fitted(fields)))
+        except PoisonMessageError:
+            raise error from None
         raise InvalidMessageError(f"{error}; --fit changes such texts") from error
 
 

@@ -41,9 +41,9 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
         yield f"without a date, so with that of now: {counted(undated, 'ticket')}"
 
 
-def changes(tickets: Tickets) -> Iterator[str]:
-    """Yield lines about the tickets whose texts were made to fit."""
-    changed = [one for one in tickets.to_import if one.is_changed]
+def changes(judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield lines about the tickets to be written whose texts were made to fit."""
+    changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
     if changed:
         yield f"changed to fit: {_listed(changed)}; their whole texts are kept nowhere"
     if own := [one for one in changed if one.has_own_key]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.limits import Limits
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
@@ -67,7 +67,11 @@ class Check:
         return request
 
     def _completed(self, fields: Fields, spool: Spool) -> Fields:
-        completed = dict(fields)
+        completed = {
+            name: value
+            for name, value in fields.items()
+            if value is not None or name not in RequestKey._fields
+        }
         if self.project is not None:
             completed.setdefault("project_id", self.project)
         if "idempotency_key" not in completed and self.keys:

@@ -193,7 +193,8 @@ class CreateTicket(BaseModel):
             return cls.model_validate(fields)
         except ValidationError as error:
             for members, remedy in _ENVELOPES.items():
-                if fields.keys() >= {*members}:
+                is_request = fields.keys() & cls.model_fields.keys()
+                if fields.keys() >= {*members} and not is_request:
                     raise InvalidMessageError(f"body: {remedy}") from error
             raise InvalidMessageError(problems(error), cls._field(error)) from error
 

@@ -32,14 +32,17 @@ RESERVED_LINE = RESERVED | {"project_id": "PROJ", "number": 9, "chain": "v1:c"}
 
 
 def read(
-    *lines: Any, project: str | None = None, date_format: str | None = None
+    *lines: Any,
+    project: str | None = None,
+    date_format: str | None = None,
+    fit: bool = False,
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     tickets: list[Existing] = []
     wrong: list[tuple[int, str]] = []
     for found in check_lines(
-        json_lines(texts), Defaults(NOW, project, Times(date_format))
+        json_lines(texts), Defaults(NOW, project, Times(date_format), fit)
     ):
         if isinstance(found, Existing):
             tickets.append(found)
@@ -53,6 +56,8 @@ TIMES = [
     ("2019-05-04T10:00:00.123456789+02:00", None, "2019-05-04T08:00:00.123Z"),
     ("22/Nov/26 10:00 AM", JIRAS, "2026-11-22T10:00:00.000Z"),
     ("22/Nov/26 10:00 AM +0200", f"{JIRAS} %z", "2026-11-22T08:00:00.000Z"),
+    ("100%Z 22/11/26", "100%%Z %d/%m/%y", "2026-11-22T00:00:00.000Z"),
+    ("Sun Nov 22 2026 10:00:00 GMT-0330", None, "2026-11-22T13:30:00.000Z"),
 ]
 
 
@@ -232,6 +237,52 @@ def shown_imports() -> list[Sequence[str]]:
     page = (ROOT / "docs" / "seeding.md").read_text()
     shown = [one.words for one in commands("ticketctl", page) if one.is_in_block]
     return [words for words in shown if words[0] == "import"]
+
+
+class TestFit:
+    """A text that does not fit costs a mark in the text."""
+
+    @pytest.mark.parametrize(
+        ("fields", "kept"),
+        [
+            ({"title": "a\r\nb\tc\x1b\u2028"}, {"title": "a b c\ufffd "}),
+            ({"title": "t" * 255}, {"title": "t" * 200}),
+            ({"description": "a\r\n\x0c\ud800"}, {"description": "a\r\n\ufffd\ufffd"}),
+            ({"labels": ["l" * 70] * 21}, {"labels": ["l" * 64] * 20}),
+            ({"attributes": {"a": "v" * 1025}}, {"attributes": {"a": "v" * 1024}}),
+        ],
+        ids=plain_id,
+    )
+    def test_text_is_cut_and_marked_when_a_ticket_cannot_hold_it(
+        self, fields: dict[str, Any], kept: dict[str, Any]
+    ) -> None:
+        [ticket], wrong = read(line(**fields), fit=True)
+        _, refused = read(line(**fields))
+
+        assert wrong == []
+        given: dict[str, Any] = {
+            "idempotency_key": ticket.idempotency_key,
+            "title": "t",
+        }
+        assert ticket.request == create_ticket(**given | kept)
+        assert ticket.is_changed
+        assert refused[0][1].endswith("; --fit changes such texts")
+
+    def test_description_is_cut_when_the_body_has_too_many_bytes(self) -> None:
+        door = "\U0001f6aa"
+        [ticket], _ = read(line(description=door * 70_000), fit=True)
+
+        assert {*str(ticket.request.description)} == {door}
+
+    @pytest.mark.parametrize("fit", [True, False])
+    def test_line_is_bad_when_fitting_cannot_mend_it(self, *, fit: bool) -> None:
+        """The remedy is not named where it is none; a hash covers a text as it is."""
+        _, wrong = read(line(title="a\tb", color="red"), line(2) | EXPORTED, fit=fit)
+        _, chained = read(line(title="a\tb") | EXPORTED, fit=True)
+
+        assert [number for number, _ in wrong] == [1]
+        assert "--fit" not in wrong[0][1]
+        assert chained == [(1, "title: character U+0009 is not allowed in one line")]
 
 
 class TestOtherSystems:

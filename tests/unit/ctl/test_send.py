@@ -17,6 +17,7 @@ from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import failing
+from tests.support.cases import plain_id
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from tests.support.model_services import ModelServices
@@ -27,6 +28,7 @@ from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
+from ticketctl.files.csv_columns import mapped
 from ticketctl.files.request_file import Format, Line, Problems, open_lines
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
@@ -35,10 +37,12 @@ from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
 
-def read(tmp_path: Path, content: str | bytes, written_as: Format) -> list[Line]:
+def read(
+    tmp_path: Path, content: str | bytes, written_as: Format, *how: Any
+) -> list[Line]:
     path = tmp_path / "tickets"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with open_lines(str(path), written_as) as lines:
+    with open_lines(str(path), written_as, *how) as lines:
         return [*lines]
 
 
@@ -78,6 +82,31 @@ class TestLines:
         assert found[4] == "body: must be a JSON object"
         assert found[5] == "a: appears more than once"
 
+    @pytest.mark.parametrize(
+        ("content", "encoding"),
+        [
+            ("title;project_id\nx;A\n", None),
+            ("title\tproject_id\nx\tA\n", None),
+            ("sep=|\ntitle|project_id\nx|A\n", None),
+            ('"sep=;"\r\ntitle;project_id\r\nx;A\r\n', None),
+            ('title;project_id;"a, b,\nc, d, e"\nx;A;\n', None),
+            ("\ufefftitle,project_id\nx,A\n", "utf-8"),
+            ("title,project_id\nx,A\n".encode("utf-16"), "utf-16"),
+            (f"title,project_id,notes\nx,A,{'y' * 140_000}\n", None),
+            ("title,project_id,notes\nx,A\ny,B,\n", None),
+            ('title,project_id,notes\nx,"A"', None),
+        ],
+        ids=plain_id,
+    )
+    def test_table_is_read_when_another_program_wrote_it(
+        self, tmp_path: Path, content: str | bytes, encoding: str | None
+    ) -> None:
+        columns = mapped(["title=title", "project_id=project_id"], ())
+
+        [line, *_] = read(tmp_path, content, "csv", columns, encoding)
+
+        assert (line.problem, line.fields) == (None, {"title": "x", "project_id": "A"})
+
     @pytest.mark.parametrize("cap", ["9" * 5_000, "-1", "1.5", "\u00b2"])
     def test_cap_is_left_to_the_check_when_it_is_no_number(
         self, tmp_path: Path, cap: str
@@ -94,6 +123,7 @@ class TestLines:
             ('title\n"He said "hi"\n', "csv", "expected"),
             ('title\n"a\nb\n', "csv", "unexpected end"),
             (b'{"a": "b"}\n\xff\n', "jsonl", "tickets:2: not UTF-8"),
+            (b"\xfe\xff\x00a", "csv", "tickets:1: .*--encoding utf-16"),
         ],
     )
     def test_file_is_refused_when_it_cannot_be_read_as_it_is_written(
@@ -121,6 +151,7 @@ class TestKeysOfAFile:
         assert derived([three, two, spelled_out])[1:] == [second, first]
         assert derived([two]) == [second]
         assert derived([one | {"max_number": 9}]) == [first]
+        assert derived([one | {"priority": None, "labels": None}]) == [first]
 
     def test_keys_differ_when_line_serial_or_file_is_another(self) -> None:
         """Lines that are alike ask for a ticket each."""
