@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,12 +14,15 @@ import pytest
 
 from simulation.aws.clients import AlteredClient
 from simulation.aws.faults import Fault
+from simulation.aws.items import Address, Item, key_of
 from simulation.aws.messages import EPOCH_SECONDS, record_of
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from tests.support.builders import create_ticket, plenty, ticket_fields
 from tests.support.canned_aws import failing
 from tests.support.command_harness import Harness
 from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, Controls, alarm
 from tests.support.model_services import InTurn, ModelServices
+from tests.support.seed_items import ticket_item
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -58,7 +61,9 @@ class Stage:
         self.controls = Controls(outputs, parameters)
         self._file, self._has_worker, self._seen = "", False, 0
         patch.setattr("boto3.Session", lambda **_: self)
-        patch.setattr("time.sleep", services.wait)
+        self.on_pause: Callable[[], object] = lambda: None
+        """Happens whenever a command waits."""
+        patch.setattr("time.sleep", self._pause)
         patch.setattr("time.monotonic", lambda: services.scheduler.now)
 
     # What boto3 is asked for.
@@ -186,38 +191,47 @@ class Stage:
         number, chain = int(last.get("number", 0)), last.get("chain", "")
         self._harness.give(request, number + 1, chain)
 
-    def numbers(self, project_id: str, last: str) -> None:
+    def numbers(self, project_id: str, last: str | int) -> None:
         """Let the worker number the requests k-1, k-2, ... up to a number."""
         for number in range(1, int(last) + 1):
             self.ticket(project_id, f"k-{number}")
 
     def item(self, fields: str) -> None:
         """Put an item past the worker, of either table, by its fields in JSON."""
-        self._harness.write(serialized(json.loads(fields, parse_float=Decimal)))
+        self.put(serialized(json.loads(fields, parse_float=Decimal)))
 
-    def changes(self, project_id: str, number: str, fields: str) -> None:
-        """Change fields of a ticket, in JSON, past the worker."""
-        self._change({"project_id": project_id, "number": int(number)}, fields)
+    def put(self, *items: Item) -> None:
+        """Put items past the worker and the clients, for there may be thousands."""
+        for item in items:
+            table = KEYS if "id" in item else TICKETS
+            address = Address(table, key_of(item, SCHEMA[table]))
+            self.services.tables.write(address, item)
 
-    def changes_key(self, project_id: str, key: str, fields: str) -> None:
-        """Change fields of an idempotency key's record, in JSON, past the worker."""
-        self._change({"id": f"{project_id}#{key}"}, fields)
+    def changes(
+        self, project_id: str, number: str | int, fields: str = "{}", **more: Any
+    ) -> None:
+        """Change fields of a ticket, in JSON, past the worker; null removes one."""
+        _change(self.read(project_id, int(number)), json.loads(fields) | more)
 
-    def loses(self, project_id: str, number: str) -> None:
+    def changes_key(
+        self, project_id: str, key: str, fields: str = "{}", **more: Any
+    ) -> None:
+        """Change fields of an idempotency key's record likewise."""
+        _change(self.read(project_id, key), json.loads(fields) | more)
+
+    def loses(self, project_id: str, number: str | int) -> None:
         """Lose a ticket."""
-        where = {"project_id": {"S": project_id}, "number": {"N": number}}
-        self._harness.dynamodb.delete_item(TableName="tickets", Key=where)
+        self.services.tables.write(_address(project_id, int(number)), None)
 
-    def loses_text(self, project_id: str, number: str) -> None:
+    def loses_text(self, project_id: str, number: str | int) -> None:
         """Lose a ticket but for its hash, which a reserved item keeps."""
-        key = {"project_id": project_id, "number": int(number)}
+        chain = self.read(project_id, int(number))[CHAIN]
         marks = {"status": RESERVED, ORIGIN: EXTERNAL}
-        self._harness.write(serialized(key | marks) | {CHAIN: self._read(key)[CHAIN]})
+        self.put(ticket_item(project_id, number, None, **marks) | {CHAIN: chain})
 
     def loses_key(self, project_id: str, key: str) -> None:
         """Lose the record of an idempotency key."""
-        where = {"id": {"S": f"{project_id}#{key}"}}
-        self._harness.dynamodb.delete_item(TableName="keys", Key=where)
+        self.services.tables.write(_address(project_id, key), None)
 
     def dead(self, body: str, *attributes: str) -> None:
         """Put a dead letter; `PROJECT/key` is the body of a short request.
@@ -285,13 +299,14 @@ class Stage:
             yield entry["Message"]
         self._seen = len(entries)
 
-    def _change(self, key: dict[str, Any], fields: str) -> None:
-        self._harness.write(self._read(key) | serialized(json.loads(fields)))
+    def read(self, project_id: str, place: int | str) -> Any:
+        """Return the item of a number or of a key's record, which can be changed."""
+        return self.services.tables.read(_address(project_id, place))
 
-    def _read(self, key: dict[str, Any]) -> Any:
-        request = {"Key": serialized(key), "ConsistentRead": True}
-        table = "keys" if "id" in key else "tickets"
-        return self._harness.dynamodb.get_item(TableName=table, **request)["Item"]
+    def _pause(self, seconds: float) -> None:
+        self.services.wait(seconds)
+        if seconds:
+            self.on_pause()
 
     def _last(self, project_id: str) -> dict[str, Any]:
         items = map(plain, self.services.tables.items("tickets"))
@@ -323,6 +338,19 @@ class Stage:
             for result in report.results:
                 if not isinstance(result, Retry):
                     queue.messages.pop(result.record.message_id, None)
+
+
+def _address(project_id: str, place: int | str) -> Address:
+    if isinstance(place, int):
+        return Address(TICKETS, (project_id, Decimal(place)))
+    return Address(KEYS, (f"{project_id}#{place}",))
+
+
+def _change(item: Any, fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        item.pop(name, None)
+        if value is not None:
+            item |= serialized({name: value})
 
 
 def _attribute(text: str) -> tuple[str, dict[str, Any]]:

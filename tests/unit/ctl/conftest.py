@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_harness import Harness
+from tests.support.stage import Stage
 from ticketctl.cli.output import notes
 
 
@@ -17,3 +18,11 @@ def _own_console() -> None:
 @pytest.fixture
 def harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Harness:
     return Harness(tmp_path, capsys)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Return a stage whose tables have pages of one item."""
+    stage = Stage(tmp_path, monkeypatch)
+    stage.services.dynamodb.page = 1
+    return stage

@@ -6,26 +6,28 @@ The kinds of tampering are in `docs/evidence.md`, and `test_evidence.py`.
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.audit_tables import BOTH_WAYS, Tables, audited, found, only
-from tests.support.builders import (
-    block_of,
-    create_ticket,
-    create_tickets,
-)
-from tests.support.cases import plain_id
+from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.builders import block_of, create_ticket, create_tickets
+from tests.support.cases import cases, plain_id
 from tests.support.command_harness import Harness
-from tests.support.evidence import change, erase, run_verifier, verifier
-from tests.support.seed_items import block_items, imported_items
-from ticket_numbering.allocation.block import Block
+from tests.support.evidence import erase, run_verifier, verifier
+from tests.support.seed_items import (
+    block_items,
+    imported_items,
+    key_item,
+    reserved_item,
+    sequence,
+)
+from tests.support.stage import Stage
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     EXTERNAL,
-    RESERVED,
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
@@ -35,38 +37,103 @@ from ticketctl.commands.audit import audit
 from ticketctl.evidence.chain import ERASED_TITLE
 from ticketctl.evidence.findings import Finding, Kind
 
-
-def chained(count: int = 5, first: int = 1, previous: str = "") -> Tables:
-    """Return tables with a block of the project A."""
-    tables = Tables()
-    add_block(tables, count, first, previous)
-    return tables
+Tamper = Callable[[Stage], object]
+LATER = {"title": "Covered otherwise", "x_of_a_later_release": "1"}
+"""Fields of a ticket whose fingerprint covers one that is unknown here."""
 
 
-def add_block(
-    tables: Tables, count: int, first: int = 1, previous: str = "", **fields: Any
-) -> Block:
-    requests = [create_ticket("A", **fields) for _ in range(count)]
-    block = block_of(requests, first, previous=previous)
-    tables.put(*block_items(block))
-    return block
+def segment(stage: Stage, first: int, *requests: Any) -> None:
+    """Put tickets of the project A in, whose chain starts with them."""
+    requests = requests or (create_ticket("A"),)
+    stage.put(*block_items(block_of(requests, first)))
 
 
-def ticket_of(tables: Tables, number: int) -> Any:
-    return tables.item("A", number)
+def chain_of(stage: Stage, number: int) -> str:
+    return str(stage.read("A", number)[CHAIN]["S"])
 
 
-def key_of(tables: Tables, number: int) -> Any:
-    key = ticket_of(tables, number)["idempotency_key"]["S"]
-    return tables.item(f"A#{key}")
+def remove(stage: Stage, *numbers: int) -> None:
+    """Delete tickets and the records of their keys."""
+    for number in numbers:
+        stage.loses("A", number)
+        stage.loses_key("A", f"k-{number}")
 
 
-def chain_of(tables: Tables, number: int) -> str:
-    return str(ticket_of(tables, number)[CHAIN]["S"])
+def retitle(stage: Stage, *numbers: int) -> None:
+    for number in numbers:
+        stage.changes("A", number, title="Changed")
 
 
-def heads_of(tables: Tables) -> list[Head]:
-    return audited(tables).heads()
+def erased(stage: Stage, number: int, **left: Any) -> None:
+    """Erase a ticket, but leave something of its text."""
+    erase(stage.read("A", number), stage.read("A", f"k-{number}"), ERASED_TITLE)
+    stage.changes("A", number, **left)
+
+
+def erased_but(name: str) -> Tamper:
+    return lambda stage: erased(stage, 2, **{name: "left"})
+
+
+def behind_a_gap(stage: Stage) -> None:
+    remove(stage, 3)
+    retitle(stage, 5)
+
+
+def own_segment(stage: Stage) -> None:
+    remove(stage, 3, 4, 5, 6)
+    segment(stage, 4)
+
+
+def erased_with_fingerprint(stage: Stage) -> None:
+    """It could test a guess of the text."""
+    erased(stage, 2)
+    stage.changes_key("A", "k-2", fingerprint=create_ticket().fingerprint)
+
+
+def later_release(stage: Stage, *numbers: int) -> None:
+    for number in numbers:
+        stage.changes("A", number, **LATER)
+        stage.changes_key("A", f"k-{number}", fingerprint="v1:" + "0" * 64)
+
+
+def later_chain(stage: Stage) -> None:
+    """The next ticket covers it as it is."""
+    stage.changes("A", 6, chain="v2:later")
+    stage.changes_key("A", "k-6", chain="v2:later")
+    stage.ticket("A", "k-7")
+
+
+FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
+    "tickets-in-a-row": (
+        lambda stage: retitle(stage, 2, 3, 4, 6),
+        [(Kind.CHANGED, 2, 4), (Kind.CHANGED, 6, 6)],
+    ),
+    "segment-behind-a-gap": (own_segment, [(Kind.GAP, 3, 3)]),
+    # None fits the chain behind the gap, which is found as such.
+    "changed-behind-a-gap": (behind_a_gap, [(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)]),
+    **{
+        f"erased-with-{name}": (
+            erased_but(name),
+            [(Kind.ERASED_WITH_TEXT, 2, 2)],
+        )
+        for name in (SALT_NAME, "title", "description")
+    },
+    "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
+    "later-release": (
+        lambda stage: later_release(stage, 2),
+        [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
+    "later-release-in-a-row": (
+        lambda stage: later_release(stage, 2, 3, 4),
+        [(Kind.NOT_VERIFIABLE, 2, 4)],
+    ),
+    "record-of-a-later-release": (
+        lambda stage: stage.changes_key("A", "k-1", fingerprint="v2:other"),
+        [(Kind.NOT_VERIFIABLE, 1, 1)],
+    ),
+    "chain-of-a-later-release": (later_chain, [(Kind.NOT_VERIFIABLE, 6, 6)]),
+}
+"""What is done to six tickets, and the findings."""
 
 
 class TestRuns:
@@ -75,50 +142,50 @@ class TestRuns:
     @BOTH_WAYS
     @pytest.mark.parametrize("page", [1, 3, 100])
     def test_chain_is_clean_when_nobody_changed_it(
-        self, projects: tuple[str, ...], page: int
+        self, stage: Stage, projects: tuple[str, ...], page: int
     ) -> None:
-        tables = chained(7)
-        last = chain_of(tables, 7)
-        add_block(tables, 4, 8, last, labels=["b", "a"], attributes={"z": "", "a": "1"})
-        tables.dynamodb.page = page
+        fields: dict[str, Any] = {
+            "labels": ["b", "a"],
+            "attributes": {"z": "", "a": "1"},
+        }
+        segment(stage, 1, *(create_ticket("A", **fields) for _ in range(3)))
+        for number in range(4, 12):
+            stage.ticket("A", f"k-{number}")
+        stage.services.dynamodb.page = page
 
-        assert not found(tables, *projects)
+        assert not found(stage, *projects)
 
     @BOTH_WAYS
-    def test_broken_tickets_in_a_row_are_one_finding(
-        self, projects: tuple[str, ...]
+    @pytest.mark.parametrize(("tamper", "expected"), cases(FOUND))
+    def test_tickets_are_named_once_when_they_do_not_fit(
+        self,
+        stage: Stage,
+        tamper: Tamper,
+        expected: list[tuple[Any, ...]],
+        projects: tuple[str, ...],
     ) -> None:
-        tables = chained(9)
-        for number in (3, 4, 5, 8):
-            change(ticket_of(tables, number), title="Changed")
+        stage.numbers("A", 6)
+        tamper(stage)
 
-        assert found(tables, *projects) == [(Kind.CHANGED, 3, 5), (Kind.CHANGED, 8, 8)]
+        assert found(stage, *projects) == expected
 
     def test_many_changed_texts_are_one_finding_and_no_wrong_pair_of_tables(
-        self,
+        self, stage: Stage
     ) -> None:
-        tables = Tables(page=100_000)
-        requests = create_tickets(10_050, "A")
-        tables.put(*block_items(block_of(requests)))
-        for item in tables.items("tickets"):
-            change(item, title="Changed")
+        segment(stage, 1, *create_tickets(10_050, "A"))
+        retitle(stage, *range(1, 10_051))
+        stage.services.dynamodb.page = 100_000
 
-        assert found(tables) == [(Kind.CHANGED, 1, len(requests))]
+        assert found(stage) == [(Kind.CHANGED, 1, 10_050)]
 
-    def test_chain_is_followed_when_a_scan_has_another_order(self) -> None:
-        """DynamoDB promises the order of a query alone."""
-        tables = chained(12)
-        change(ticket_of(tables, 11), title="Changed")
-        scan = tables.dynamodb.scan
+    def test_chain_is_followed_when_a_scan_has_another_order(
+        self, stage: Stage
+    ) -> None:
+        stage.numbers("A", 12)
+        retitle(stage, 11)
+        disorder(stage)
 
-        def unordered(**request: Any) -> Any:
-            answer = scan(**request)
-            return answer | {"Items": answer["Items"][::-1]}
-
-        tables.dynamodb.page = 100
-        tables.dynamodb.scan = unordered
-
-        report = audited(tables)
+        report = audited(stage)
 
         [changed] = report.findings
         assert (changed.kind, *changed.numbers) == (Kind.CHANGED, 11, 11)
@@ -128,125 +195,82 @@ class TestRuns:
 class TestFalseAlarms:
     """The system's own writes, and its repairs, are no findings."""
 
-    def test_segment_behind_a_gap_does_not_restart_the_chain(self) -> None:
-        tables = chained(2)
-        add_block(tables, 2, 4)
-
-        assert found(tables) == [(Kind.GAP, 3, 3)]
-
-    def test_run_behind_a_gap_starts_with_the_next_ticket(self) -> None:
-        """None fits the chain behind the gap, which is found as such."""
-        tables = chained(6)
-        remove(tables, 3)
-        change(ticket_of(tables, 5), title="Changed")
-
-        assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
-        said = [problem for problem in verified(tables) if problem.startswith("A-4")]
-        assert said == ["A-4: the number before it is missing"]
-
     @BOTH_WAYS
     @pytest.mark.parametrize("changed", [3, 4, 5], ids=["first", "last", "next"])
     def test_block_that_shows_late_is_checked_and_the_next_ticket_too(
-        self, projects: tuple[str, ...], changed: int
+        self, stage: Stage, projects: tuple[str, ...], changed: int
     ) -> None:
         """And is no finding beside what is changed."""
-        tables = chained(6)
-        change(ticket_of(tables, changed), title="Changed")
-        late = [ticket_of(tables, number) for number in (3, 4)]
+        stage.numbers("A", 6)
+        retitle(stage, changed)
+        late = [stage.read("A", number) for number in (3, 4)]
         for number in (3, 4):
-            tables.remove("A", number)
-        tables.on_pause = lambda: tables.put(*late)
+            stage.loses("A", number)
+        stage.on_pause = partial(stage.put, *late)
 
         of_text = (Kind.CHANGED, changed, changed), (Kind.DIFFERING, changed)
-        assert found(tables, *projects) == [*of_text]
+        assert found(stage, *projects) == [*of_text]
 
-    def test_segments_are_named_when_a_seed_and_an_import_are_between(self) -> None:
-        tables = chained(2)
-        tables.put(*imported_items(create_tickets(2, "A"), 3))
-        add_block(tables, 2, 5)
-        tables.reserved(7, 20)
-        tables.both("A", 15, origin=EXTERNAL)
-        tables.reserved(20, 20)
-        add_block(tables, 1, 21)
+    def test_segments_are_named_when_something_else_is_between(
+        self, stage: Stage
+    ) -> None:
+        """An import, a seed, and a ticket that was lost but for its hash."""
+        stage.numbers("A", 2)
+        stage.put(*imported_items(create_tickets(2, "A"), 3))
+        segment(stage, 5, *create_tickets(2, "A"))
+        stage.put(*(reserved_item("A", number, 20) for number in (7, 20)))
+        stage.put(*sequence("A", 15, origin=EXTERNAL))
+        segment(stage, 21, *create_tickets(3, "A"))
+        stage.loses_text("A", 22)
 
-        report = audited(tables)
+        report = audited(stage)
 
         assert only(report).is_clean
         assert [*only(report).sequence.unchained()] == [(3, 4), (7, 20)]
-        assert [head.number for head in report.heads()] == [2, 6, 21]
+        assert [*only(report).sequence.lost()] == [22]
+        assert [head.number for head in report.heads()] == [2, 6, 21, 23]
 
-    def test_lost_ticket_is_named_when_its_hash_was_kept(self) -> None:
-        """Its key keeps the number, and tells it to whoever repeats the request."""
-        tables = chained(4)
-        lose(tables, 3)
+    def test_date_of_an_imported_ticket_is_not_compared(self, stage: Stage) -> None:
+        """It is the other system's."""
+        stage.put(*imported_items(create_tickets(1, "A")))
+        stage.changes("A", 1, assigned_at="2999-01-01T00:00:00.000Z")
+        key = stage.read("A", 1)["idempotency_key"]["S"]
+        stage.changes_key("A", key, assigned_at="2999-01-01T00:00:00.000Z")
+        segment(stage, 2)
 
-        report = audited(tables)
-
-        assert only(report).is_clean
-        assert [*only(report).sequence.lost()] == [3]
-        assert [head.number for head in report.heads()] == [2, 4]
-
-    @pytest.mark.parametrize("name", [SALT_NAME, "title", "description"])
-    def test_erased_ticket_is_named_when_something_of_its_text_is_left(
-        self, name: str
-    ) -> None:
-        tables = chained(3)
-        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
-        change(ticket_of(tables, 2), **{name: "left"})
-
-        assert found(tables) == [(Kind.ERASED_WITH_TEXT, 2, 2)]
-
-    def test_erased_ticket_differs_when_its_record_keeps_a_fingerprint(self) -> None:
-        """It could test a guess of the text."""
-        tables = chained(3)
-        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
-        change(key_of(tables, 2), fingerprint=create_ticket().fingerprint)
-
-        assert found(tables) == [(Kind.DIFFERING, 2)]
-
-
-def lose(tables: Tables, number: int) -> None:
-    """Put a reserved item with its hash in place of a ticket."""
-    marks = {"status": RESERVED, "origin": EXTERNAL}
-    lost = chain_of(tables, number)
-    tables.ticket("A", number, None, **marks, chain=lost)
-
-
-def remove(tables: Tables, number: int) -> None:
-    """Delete a ticket and the record of its key."""
-    key = key_of(tables, number)["id"]["S"]
-    tables.remove("A", number)
-    tables.remove(key)
+        assert not found(stage)
 
 
 class TestLostTickets:
     """A lost ticket explains its own number alone."""
 
-    def test_lost_ticket_explains_the_record_of_its_own_key_alone(self) -> None:
-        tables = chained(3)
-        lose(tables, 2)
-        tables.key("A", 2, "foreign")
+    def test_lost_ticket_explains_the_record_of_its_own_key_alone(
+        self, stage: Stage
+    ) -> None:
+        stage.numbers("A", 3)
+        stage.loses_text("A", 2)
+        stage.put(key_item("A", 2, "foreign"))
 
-        assert found(tables) == [(Kind.KEY_WITHOUT_TICKET, 2)]
+        assert found(stage) == [(Kind.KEY_WITHOUT_TICKET, 2)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
     )
     def test_reserved_item_is_malformed_when_it_has_an_attribute_of_a_ticket(
-        self, name: str
+        self, stage: Stage, name: str
     ) -> None:
         """Nothing covers it: it would be a text that anybody can put there."""
-        tables = chained(3)
-        lose(tables, 2)
-        change(ticket_of(tables, 2), **{name: "x"})
+        stage.numbers("A", 3)
+        stage.loses_text("A", 2)
+        stage.changes("A", 2, **{name: "x"})
 
-        assert Kind.MALFORMED in {kind for kind, *_ in found(tables)}
-        assert verified(tables) == ["A-2: reserved, but it has text"]
+        assert Kind.MALFORMED in {kind for kind, *_ in found(stage)}
+        assert verified(stage) == ["A-2: reserved, but it has text"]
 
 
-def verified(tables: Tables) -> Any:
+def verified(stage: Stage) -> Any:
     """Return the problems that the verifier has with the tickets."""
-    return verifier()(tables.items("tickets"))
+    return verifier()(stage.services.tables.items("tickets"))
 
 
 class TestVerifier:
@@ -254,50 +278,50 @@ class TestVerifier:
 
     @staticmethod
     def run(
-        directory: Path, tables: Tables, *heads: Mapping[str, Any]
+        directory: Path, stage: Stage, *heads: Mapping[str, Any]
     ) -> tuple[int, list[str]]:
         """Run it with a file for each head; return the status and what it says."""
         for place, head in enumerate(heads):
             (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
-        answer = {"Items": tables.items("tickets")}
+        answer = {"Items": stage.services.tables.items("tickets")}
         names = (f"{place}.jsonl" for place in range(len(heads)))
         ended = run_verifier(json.dumps(answer), directory, *names)
         return ended.returncode, (ended.stdout + ended.stderr).splitlines()
 
     @pytest.fixture
-    def tables(self) -> Tables:
+    def tickets(self, stage: Stage) -> Stage:
         """Return two projects; in the second, the last ticket has no chain."""
-        tables = chained(2)
-        tables.put(*block_items(block_of([create_ticket("B")])))
-        tables.put(*imported_items([create_ticket("B")], 2))
-        change(ticket_of(tables, 1), status="voided")
-        return tables
+        stage.numbers("A", 2)
+        stage.numbers("B", 1)
+        stage.put(*imported_items([create_ticket("B")], 2))
+        stage.changes("A", 1, status="voided")
+        return stage
 
     def test_projects_and_heads_are_clean_when_nobody_tampered(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Stage, tmp_path: Path
     ) -> None:
         """Marked tickets, and those without a chain, are named."""
-        head = head_of(tables, 2)
+        head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
 
-        status, lines = self.run(tmp_path, tables, head, head)
+        status, lines = self.run(tmp_path, tickets, head, head)
 
         assert status == 0
         assert lines[:2] == ["A-1 is voided", "B-2 is without a chain"]
         assert lines[2:] == ["4 items, 2 heads, 0 problems"]
 
     def test_head_of_each_file_is_compared(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Stage, tmp_path: Path
     ) -> None:
-        head = head_of(tables, 2)
+        head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
         heads = head | {"chain": "v1:other"}, head | {"number": 3}
 
-        status, lines = self.run(tmp_path, tables, *heads)
+        status, lines = self.run(tmp_path, tickets, *heads)
 
         assert status == 1
         assert lines[2:4] == ["A-2: a head does not hold", "A-3: a head does not hold"]
 
-    def test_nothing_at_all_is_no_success(self, tmp_path: Path) -> None:
-        assert self.run(tmp_path, Tables()) == (1, ["0 items, 0 heads, 0 problems"])
+    def test_nothing_at_all_is_no_success(self, stage: Stage, tmp_path: Path) -> None:
+        assert self.run(tmp_path, stage) == (1, ["0 items, 0 heads, 0 problems"])
 
     @pytest.mark.parametrize(
         ("given", "heads", "named"),
@@ -334,10 +358,10 @@ class TestVerifier:
         assert ended.stderr.count("\n") == 1
 
     def test_status_is_that_of_other_commands_when_nobody_reads_the_lines(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Stage, tmp_path: Path
     ) -> None:
         """Nobody takes a list that was not read for a clean one."""
-        given = json.dumps({"Items": tables.items("tickets")})
+        given = json.dumps({"Items": tickets.services.tables.items("tickets")})
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "wb") as closed:
@@ -345,17 +369,46 @@ class TestVerifier:
 
         assert (ended.returncode, ended.stderr) == (1, "")
 
-    def test_chain_of_an_external_ticket_is_a_problem(self) -> None:
-        tables = chained(3)
-        change(ticket_of(tables, 2), origin=EXTERNAL)
+    @pytest.mark.parametrize(
+        ("tamper", "problem"),
+        [
+            (lambda stage: remove(stage, 3), "A-4: the number before it is missing"),
+            (
+                lambda stage: stage.changes("A", 2, origin=EXTERNAL),
+                "A-2: external, but it has a chain",
+            ),
+            (
+                lambda stage: erased(stage, 1, title=None),
+                "A-1: erased, but it has text",
+            ),
+            (
+                lambda stage: stage.changes("A", 5, title=7),
+                "A-5: its chain does not fit the ticket before it",
+            ),
+        ],
+        ids=["gap", "external", "erased-without-title", "type-alone"],
+    )
+    def test_problem_says_what_is_wrong(
+        self, stage: Stage, tamper: Tamper, problem: str
+    ) -> None:
+        stage.numbers("A", 4)
+        stage.ticket("A", "k-5", "title=7")
+        assert verified(stage) == []
+        tamper(stage)
 
-        assert verified(tables) == ["A-2: external, but it has a chain"]
+        assert verified(stage) == [problem]
 
+    @pytest.mark.parametrize(
+        "value", [{"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}]
+    )
+    @pytest.mark.parametrize("name", ["assigned_at", CHAIN, "title", SALT_NAME])
+    def test_verifier_goes_on_when_an_attribute_is_damaged(
+        self, stage: Stage, name: str, value: dict[str, Any]
+    ) -> None:
+        stage.numbers("A", 3)
+        stage.read("A", 2)[name] = value
 
-def head_of(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the head that ends at a ticket of the project A."""
-    chain = chain_of(tables, number)
-    return {"project_id": "A", "number": number, "chain": chain}
+        assert any(problem.startswith("A-2:") for problem in verified(stage))
 
 
 class TestDates:
@@ -377,61 +430,20 @@ class TestDates:
     )
     @BOTH_WAYS
     def test_ticket_is_named_when_no_worker_would_follow_its_date(
-        self, dates: dict[int, str], wrong: list[int], projects: tuple[str, ...]
+        self,
+        stage: Stage,
+        dates: dict[int, str],
+        wrong: list[int],
+        projects: tuple[str, ...],
     ) -> None:
-        tables = chained(5)
+        stage.numbers("A", 5)
         for number, date in dates.items():
-            change(ticket_of(tables, number), assigned_at=date)
+            stage.changes("A", number, assigned_at=date)
 
-        named = {
-            number
-            for kind, *ends in found(tables, *projects)
-            if kind is Kind.MISDATED
-            for number in range(ends[0], ends[1] + 1)
-        }
+        ends = [one[1:] for one in found(stage, *projects) if one[0] is Kind.MISDATED]
 
+        named = {n for first, last in ends for n in range(first, last + 1)}
         assert named == {*wrong}
-
-    def test_date_of_an_imported_ticket_is_not_compared(self) -> None:
-        """It is the other system's."""
-        tables = Tables()
-        tables.both("A", 1, origin=EXTERNAL, assigned_at="2999-01-01T00:00:00.000Z")
-        add_block(tables, 1, 2)
-
-        assert not found(tables)
-
-
-class TestOtherReleases:
-    """A text that this release does not know in full is a finding of its own."""
-
-    @BOTH_WAYS
-    @pytest.mark.parametrize("count", [1, 3])
-    def test_tickets_of_a_later_release_cannot_be_verified(
-        self, projects: tuple[str, ...], count: int
-    ) -> None:
-        """Their fingerprints cover a field that is unknown here."""
-        tables = chained(4)
-        for number in range(2, 2 + count):
-            item, key = ticket_of(tables, number), key_of(tables, number)
-            change(item, title="Covered otherwise", x_of_a_later_release="1")
-            change(key, fingerprint="v1:" + "0" * 64)
-
-        assert found(tables, *projects) == [(Kind.NOT_VERIFIABLE, 2, 1 + count)]
-
-    def test_record_of_a_later_release_cannot_be_verified(self) -> None:
-        tables = chained(2)
-        change(key_of(tables, 1), fingerprint="v2:other")
-
-        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
-
-    def test_chain_of_a_later_release_is_covered_as_it_is(self) -> None:
-        tables = Tables()
-        add_block(tables, 1)
-        for item in (ticket_of(tables, 1), key_of(tables, 1)):
-            change(item, chain="v2:later")
-        add_block(tables, 2, 2, "v2:later")
-
-        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
 
 
 class TestDamage:
@@ -440,163 +452,130 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("title", {"N": "7"}),
-            ("attributes", {"M": {"a": {"B": b"x"}}}),
-            ("labels", {"SS": ["a"]}),
-            (SALT_NAME, {"N": "7"}),
-            (SALT_NAME, None),
-            ("assigned_at", {"N": "7"}),
-            ("assigned_at", None),
-            (CHAIN, {"N": "7"}),
-            (CHAIN, {"S": "zzz"}),
+            ("title", 7),
+            ("attributes", {"a": b"x"}),
+            ("labels", {"a"}),
+            *[
+                (name, value)
+                for name in (SALT_NAME, "assigned_at")
+                for value in (7, None)
+            ],
+            (CHAIN, 7),
+            (CHAIN, "zzz"),
         ],
     )
     def test_ticket_is_changed_when_an_attribute_is_damaged(
-        self, name: str, value: dict[str, Any] | None
+        self, stage: Stage, name: str, value: Any
     ) -> None:
-        tables = chained(2)
-        item = ticket_of(tables, 2)
-        item.pop(name, None)
-        if value:
-            item[name] = value
+        stage.numbers("A", 2)
+        stage.changes("A", 2, **{name: value})
 
-        assert (Kind.CHANGED, 2, 2) in found(tables)
-
-    @pytest.mark.parametrize(
-        "value", [{"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}]
-    )
-    @pytest.mark.parametrize("name", ["assigned_at", CHAIN, "title", SALT_NAME])
-    def test_verifier_goes_on_when_an_attribute_is_damaged(
-        self, name: str, value: dict[str, Any]
-    ) -> None:
-        tables = chained(3)
-        ticket_of(tables, 2)[name] = value
-
-        assert any(problem.startswith("A-2:") for problem in verified(tables))
-
-    def test_verifier_sees_it_when_only_the_type_was_changed(self) -> None:
-        tables = Tables()
-        tables.put(*block_items(block_of([create_ticket("A", title="7")])))
-        assert verified(tables) == []
-        ticket_of(tables, 1)["title"] = {"N": "7"}
-
-        assert verified(tables) == ["A-1: its chain does not fit the ticket before it"]
-
-    def test_verifier_goes_on_when_an_erased_ticket_has_no_title(self) -> None:
-        tables = chained(2)
-        erase(ticket_of(tables, 1), key_of(tables, 1), ERASED_TITLE)
-        change(ticket_of(tables, 1), title=None)
-
-        assert verified(tables) == ["A-1: erased, but it has text"]
+        assert (Kind.CHANGED, 2, 2) in found(stage)
 
     @pytest.mark.parametrize(
         "names", [("assigned_at",), (CHAIN,), ("assigned_at", CHAIN)], ids=plain_id
     )
     @BOTH_WAYS
     def test_record_differs_when_one_side_was_changed(
-        self, names: tuple[str, ...], projects: tuple[str, ...]
+        self, stage: Stage, names: tuple[str, ...], projects: tuple[str, ...]
     ) -> None:
-        tables = chained(2)
-        record, detail = key_of(tables, 2), ", ".join(names)
-        change(record, **dict.fromkeys(names, "v1:other"))
+        stage.numbers("A", 2)
+        stage.changes_key("A", "k-2", **dict.fromkeys(names, "v1:other"))
 
-        [finding] = audited(tables, *projects).findings
+        [finding] = audited(stage, *projects).findings
 
-        key = record["idempotency_key"]["S"]
-        assert finding == Finding(Kind.DIFFERING, "A", (2,), key, detail=detail)
+        detail = ", ".join(names)
+        assert finding == Finding(Kind.DIFFERING, "A", (2,), "k-2", detail=detail)
 
-    def test_record_differs_when_it_may_have_expired(self) -> None:
+    def test_record_differs_when_it_may_have_expired(self, stage: Stage) -> None:
         """It need not be there; but where it is, it agrees."""
-        tables = chained(2)
-        for item in (ticket_of(tables, 1), key_of(tables, 1)):
-            change(item, chain=None, assigned_at="2020-01-01T00:00:00.000Z")
-        change(key_of(tables, 1), fingerprint="v1:other")
-        tables.remove("A", 2)
+        stage.numbers("A", 1)
+        old: dict[str, Any] = {"chain": None, "assigned_at": "2020-01-01T00:00:00.000Z"}
+        stage.changes("A", 1, **old)
+        stage.changes_key("A", "k-1", **old, fingerprint="v1:other")
 
-        assert (Kind.DIFFERING, 1) in found(tables, retention_days=30)
+        assert (Kind.DIFFERING, 1) in found(stage, retention_days=30)
+
+
+HEADS: dict[str, tuple[Tamper, str]] = {
+    "lost": (lambda stage: stage.loses("A", 3), "no such ticket"),
+    "changed": (lambda stage: retitle(stage, 3), "does not have its hash"),
+    "rewritten": (
+        lambda stage: stage.changes("A", 3, chain="v1:other"),
+        "another hash",
+    ),
+    "disguised": (lambda stage: stage.changes("A", 3, origin=EXTERNAL), "as external"),
+}
+"""What is done to the third of three tickets, and why its head does not hold."""
 
 
 class TestHeads:
     """A head holds if its ticket has its chain and fits it."""
 
-    def test_heads_hold_when_tickets_came_after_them(self) -> None:
-        tables = chained(3)
-        heads = heads_of(tables)
-        add_block(tables, 2, 4, heads[0].chain)
+    def test_heads_hold_when_tickets_came_after_them(self, stage: Stage) -> None:
+        stage.numbers("A", 3)
+        heads = audited(stage).heads()
+        for key in ("k-4", "k-5"):
+            stage.ticket("A", key)
 
-        assert not found(tables, heads=heads)
-        assert audited(tables).heads(heads)[0].number == 5
+        assert not found(stage, heads=heads)
+        assert audited(stage).heads(heads)[0].number == 5
 
-    def test_last_ticket_before_a_gap_is_a_head(self) -> None:
-        tables = chained(5)
-        remove(tables, 3)
+    def test_last_ticket_before_a_gap_is_a_head(self, stage: Stage) -> None:
+        stage.numbers("A", 5)
+        remove(stage, 3)
 
-        report = audited(tables)
+        report = audited(stage)
 
         when = timestamp(report.reading.started)
         assert report.heads() == [
-            Head("A", number, chain_of(tables, number), when) for number in (2, 5)
+            Head("A", number, chain_of(stage, number), when) for number in (2, 5)
         ]
 
-    def test_broken_end_is_no_head(self) -> None:
-        tables = chained(3)
-        change(ticket_of(tables, 3), title="Changed")
+    def test_broken_end_is_no_head(self, stage: Stage) -> None:
+        stage.numbers("A", 3)
+        retitle(stage, 3)
 
-        assert not heads_of(tables)
+        assert not audited(stage).heads()
 
-    @pytest.mark.parametrize(
-        ("spoil", "detail"),
-        [
-            (lambda item: item.clear(), "no such ticket"),
-            (lambda item: change(item, title="Changed"), "does not have its hash"),
-            (lambda item: change(item, chain="v1:other"), "another hash"),
-            (lambda item: change(item, origin=EXTERNAL), "as external"),
-        ],
-    )
+    @pytest.mark.parametrize(("tamper", "detail"), cases(HEADS))
     def test_head_says_why_it_does_not_hold(
-        self, spoil: Callable[[dict[str, Any]], None], detail: str
+        self, stage: Stage, tamper: Tamper, detail: str
     ) -> None:
-        tables = chained(3)
-        heads = heads_of(tables)
-        item = ticket_of(tables, 3)
-        spoil(item)
-        if not item:
-            tables.remove("A", 3)
+        stage.numbers("A", 3)
+        heads = audited(stage).heads()
+        tamper(stage)
 
-        [finding] = [
-            finding
-            for finding in audited(tables, heads=heads).findings
-            if finding.kind is Kind.HEAD
-        ]
+        findings = audited(stage, heads=heads).findings
 
-        assert finding.numbers == (3,)
-        assert detail in str(finding)
+        [said] = [str(one) for one in findings if one.kind is Kind.HEAD]
+        assert "A-3: " in said
+        assert detail in said
 
-    def test_head_holds_when_the_chain_restarts_at_its_ticket(self) -> None:
+    def test_head_holds_when_the_chain_restarts_at_its_ticket(
+        self, stage: Stage
+    ) -> None:
         """Somebody put the hash of the ticket before back: the head says no more."""
-        tables = chained(1)
-        add_block(tables, 1, 2)
-        head = Head("A", 2, chain_of(tables, 2))
+        stage.numbers("A", 1)
+        segment(stage, 2)
+        head = Head("A", 2, chain_of(stage, 2))
 
-        assert found(tables, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
+        assert found(stage, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
 
-    def test_head_cannot_be_verified_when_its_ticket_cannot(self) -> None:
-        tables = chained(1)
-        heads = heads_of(tables)
-        change(
-            ticket_of(tables, 1), title="Covered otherwise", x_of_a_later_release="1"
-        )
+    def test_head_cannot_be_verified_when_its_ticket_cannot(self, stage: Stage) -> None:
+        stage.numbers("A", 1)
+        heads = audited(stage).heads()
+        stage.changes("A", 1, **LATER)
 
-        of_ticket, of_head = audited(tables, heads=heads).findings
+        of_ticket, of_head = audited(stage, heads=heads).findings
         assert of_ticket == of_head == Finding(Kind.NOT_VERIFIABLE, "A", (1, 1))
 
-    def test_every_head_is_looked_up_when_there_are_many(self) -> None:
-        tables = chained(130)
-        chains = [chain_of(tables, number) for number in range(1, 131)]
-        heads = [Head("A", number, chain) for number, chain in enumerate(chains, 1)]
-        change(ticket_of(tables, 129), title="Changed")
+    def test_every_head_is_looked_up_when_there_are_many(self, stage: Stage) -> None:
+        stage.numbers("A", 130)
+        heads = [Head("A", number, chain_of(stage, number)) for number in range(1, 131)]
+        retitle(stage, 129)
 
-        assert (Kind.HEAD, 129) in found(tables, heads=heads)
+        assert (Kind.HEAD, 129) in found(stage, heads=heads)
 
 
 class TestHeadFiles:
@@ -665,37 +644,33 @@ class TestHeadFiles:
 class TestSince:
     """An audit since a number reads what came after it."""
 
-    def test_only_later_tickets_are_read(self) -> None:
-        tables = chained(50)
-        add_block(tables, 3, 51, chain_of(tables, 50))
-        tables.dynamodb.page = 100
-        tables.on_pause = pytest.fail
+    def test_only_later_tickets_are_read(self, stage: Stage) -> None:
+        stage.numbers("A", 23)
+        stage.services.dynamodb.page = 100
+        stage.on_pause = pytest.fail
 
-        report = audited(tables, "A", since={"A": 50})
+        report = audited(stage, "A", since={"A": 20})
 
         assert not report.findings
-        assert only(report).numbers == (51, 52, 53)
+        assert only(report).numbers == (21, 22, 23)
         assert report.reading.tickets_read == 3
-        assert "scan" not in tables.dynamodb.requests
+        assert "scan" not in stage.services.dynamodb.requests
 
     @pytest.mark.parametrize(
-        ("spoil", "expected"),
+        ("tamper", "expected"),
         [
-            (
-                lambda tables: change(ticket_of(tables, 4), title="X"),
-                (Kind.CHANGED, 4, 4),
-            ),
-            (lambda tables: tables.remove("A", 4), (Kind.GAP, 4, 4)),
+            (lambda stage: retitle(stage, 4), (Kind.CHANGED, 4, 4)),
+            (lambda stage: stage.loses("A", 4), (Kind.GAP, 4, 4)),
         ],
+        ids=["changed", "lost"],
     )
     def test_later_tickets_are_checked(
-        self, spoil: Callable[[Tables], None], expected: tuple[Any, ...]
+        self, stage: Stage, tamper: Tamper, expected: tuple[Any, ...]
     ) -> None:
-        tables = chained(3)
-        add_block(tables, 2, 4, chain_of(tables, 3))
-        spoil(tables)
+        stage.numbers("A", 5)
+        tamper(stage)
 
-        assert expected in found(tables, "A", since={"A": 3})
+        assert expected in found(stage, "A", since={"A": 3})
 
 
 class TestKeptHeads:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.audit_tables import audited
+from tests.support.audits import audited
 from tests.support.builders import SOURCE, create_ticket, plenty, queue_record
 from tests.support.cases import cases
 from tests.support.command_harness import Harness, line
@@ -50,13 +50,6 @@ class History:
     """The name of the export of all tickets, made before the damage."""
     earlier: dict[str, list[Any]] = field(default_factory=dict)
     """The items of both tables at the restored second."""
-
-    @property
-    def dynamodb(self) -> Any:
-        return self.harness.dynamodb
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for nobody: only the audit reads."""
 
     def begin(self) -> None:
         """Number, mark and export tickets."""
@@ -195,7 +188,7 @@ class TestRestore:
 
         history.bring_back()
 
-        assert not audited(history).findings
+        assert not audited(history.harness).findings
         after, repeats = history.tickets(), history.send(*range(1, 13))
         for number in changed:
             before[number] = after[number]
@@ -203,7 +196,7 @@ class TestRestore:
         assert after == before
         assert repeats == events
         assert history.send(13)[13]["data"]["number"] == 13
-        assert not audited(history).findings
+        assert not audited(history.harness).findings
         verified = history.harness.call(import_tickets, history.saved, verify=True)
         assert verified.status == Status.OK
 
@@ -463,7 +456,7 @@ class TestRefusals:
         )
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
-        assert not audited(history).findings
+        assert not audited(history.harness).findings
 
 
 class TestAmongSeeds:
@@ -481,7 +474,7 @@ class TestAmongSeeds:
 
         assert harness.tickets()[13]["reserved_up_to"] == 30
         assert harness.tickets()[12]["chain"]
-        assert not audited(history).findings
+        assert not audited(history.harness).findings
 
     def test_other_ticket_gets_no_number_that_was_given_here(
         self, history: History
