@@ -280,12 +280,15 @@ class Stage:
     # What is there afterwards.
 
     def queues(self) -> Iterator[str]:
-        """Show what lies on the source queue and in the dead-letter queue."""
-        for name in ("source", "dead"):
-            for message in self.services.queues[name].messages.values():
+        """Show what lies on the queues, and a temporary one that is still there."""
+        for name, queue in self.services.queues.items():
+            if "-watch-" in name:
+                yield f"temporary: {name}"
+            for message in queue.messages.values():
                 attributes = message.attributes.items()
                 texts = [f" {one}={it.get('StringValue')}" for one, it in attributes]
                 yield f"{name}: {message.body}{''.join(texts)}"
+        yield from (f"subscribed: {one}" for one in self.services.subscriptions)
 
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items."""
