@@ -15,7 +15,6 @@ import pytest
 from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.cases import cases, plain_id
-from tests.support.command_harness import Harness
 from tests.support.evidence import erase, run_verifier, verifier
 from tests.support.seed_items import (
     block_items,
@@ -31,9 +30,8 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
-from ticketctl.audit.heads import Head, add_heads, read_heads
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.commands.audit import audit
+from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
+from ticketctl.cli.errors import InputError
 from ticketctl.evidence.chain import ERASED_TITLE
 from ticketctl.evidence.findings import Finding, Kind
 
@@ -570,6 +568,15 @@ class TestHeads:
         of_ticket, of_head = audited(stage, heads=heads).findings
         assert of_ticket == of_head == Finding(Kind.NOT_VERIFIABLE, "A", (1, 1))
 
+    @pytest.mark.parametrize("turn", [1, -1], ids=["first", "last"])
+    def test_each_head_is_checked_when_two_are_of_one_ticket(
+        self, stage: Stage, turn: int
+    ) -> None:
+        stage.numbers("A", 1)
+        heads = [*audited(stage).heads(), Head("A", 1, "v1:other")]
+
+        assert found(stage, heads=heads[::turn]) == [(Kind.HEAD, 1)]
+
     def test_every_head_is_looked_up_when_there_are_many(self, stage: Stage) -> None:
         stage.numbers("A", 130)
         heads = [Head("A", number, chain_of(stage, number)) for number in range(1, 131)]
@@ -609,6 +616,12 @@ class TestHeadFiles:
         add_heads(str(file), [second])
 
         assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
+
+    def test_last_heads_are_all_of_each_project_s_highest_number(self) -> None:
+        """In any order, and also those that contradict each other."""
+        last = [Head("A", 3, "v1:a"), Head("A", 3, "v1:b"), Head("B", 1, "v1:c")]
+
+        assert last_heads([*last, Head("A", 2, "v1:d")]) == last
 
     @pytest.mark.parametrize(
         "line",
@@ -671,60 +684,3 @@ class TestSince:
         tamper(stage)
 
         assert expected in found(stage, "A", since={"A": 3})
-
-
-class TestKeptHeads:
-    """The command checks the heads of its files, and saves each head once."""
-
-    @pytest.fixture
-    def kept(self, harness: Harness, tmp_path: Path) -> Path:
-        """Return a file with the head of the harness's only ticket."""
-        harness.give(create_ticket("PROJ"), 1)
-        path = tmp_path / "heads.jsonl"
-        harness.call(audit, save=str(path))
-        return path
-
-    @pytest.mark.parametrize("option", ["since", "check"])
-    @pytest.mark.parametrize("is_first", [True, False])
-    def test_head_that_the_ticket_contradicts_is_named_beside_those_that_hold(
-        self,
-        harness: Harness,
-        kept: Path,
-        tmp_path: Path,
-        option: str,
-        *,
-        is_first: bool,
-    ) -> None:
-        """Of all witnesses of one ticket, in one file and in two, each is checked."""
-        heads = [Head("PROJ", 1, "v1:other"), *read_heads(str(kept))]
-        other = str(tmp_path / "other.jsonl")
-        add_heads(other, heads if is_first else reversed(heads))
-        since, check = (other, kept) if option == "since" else (kept, other)
-        checked = [str(kept), str(check)]
-
-        ended = harness.call(audit, since=str(since), check=checked)
-
-        assert ended.status == Status.FOUND
-        assert "head-does-not-hold: PROJ-1: it has another hash" in ended.out
-
-    def test_later_tickets_of_every_project_are_read_since_its_last_head(
-        self, harness: Harness, kept: Path
-    ) -> None:
-        """The heads of a file are in any order."""
-        chain = read_heads(str(kept))[0].chain
-        harness.give(create_ticket("PROJ"), 2, chain)
-        harness.give(create_ticket("OPS"), 1)
-        harness.call(audit, save=str(kept))
-        heads = read_heads(str(kept))
-        kept.unlink()
-        add_heads(str(kept), reversed(heads))
-        harness.give(create_ticket("PROJ"), 3)
-        harness.give(create_ticket("OPS"), 2)
-
-        report = harness.call(audit, since=str(kept), as_document=True).json
-
-        assert report["since"] == {"PROJ": 2, "OPS": 1}
-        assert [
-            (finding["kind"], finding["project_id"], *finding["numbers"])
-            for finding in report["findings"]
-        ] == [(Kind.RESTARTED, "OPS", 2, 2), (Kind.RESTARTED, "PROJ", 3, 3)]
