@@ -7,7 +7,12 @@ from tests.support.builders import ASSIGNED_AT
 from ticket_numbering.allocation.block import Block, NewTicket
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.contract import dynamodb_items
-from ticket_numbering.contract.dynamodb_items import EXTERNAL, ORIGIN
+from ticket_numbering.contract.dynamodb_items import (
+    EXTERNAL,
+    ORIGIN,
+    RESERVED,
+    RESERVED_UP_TO,
+)
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
@@ -70,13 +75,22 @@ def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Ite
     return [item if "id" in item else item | marks for item in items]
 
 
-def sequence(project_id: str, *numbers: int, start: str = "key") -> list[Item]:
+def reserved_item(project_id: str, number: int, up_to: int) -> Item:
+    """Return a number that a seed up to another one reserved."""
+    marks = {"status": RESERVED, ORIGIN: EXTERNAL}
+    item = ticket_item(project_id, number, None, **marks)
+    return item | {RESERVED_UP_TO: {"N": str(up_to)}}
+
+
+def sequence(
+    project_id: str, *numbers: int, start: str = "key", **more: str
+) -> list[Item]:
     """Return tickets of these numbers, and the records of their keys."""
     return [
         item
         for number in numbers
         for item in (
-            ticket_item(project_id, number, f"{start}-{number}"),
+            ticket_item(project_id, number, f"{start}-{number}", **more),
             key_item(project_id, number, f"{start}-{number}"),
         )
     ]

@@ -53,6 +53,8 @@ class Stage:
         """Of the next calls, by operation."""
         self.services = ModelServices(faults=InTurn(self.faults))
         self.services.wait(max(0, time.time() - PAST_SECONDS - EPOCH_SECONDS))
+        self.on_pause: Callable[[], object] = lambda: None
+        """Happens whenever a command waits."""
         self.has_worker = False
         """Whether the worker numbers at once whatever is sent."""
         outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {
@@ -91,8 +93,13 @@ class Stage:
     def lead(self, patch: pytest.MonkeyPatch) -> None:
         """Lead boto3 here, and let no time pass but that of the services."""
         patch.setattr("boto3.Session", lambda **_: self)
-        patch.setattr("time.sleep", self.services.wait)
+        patch.setattr("time.sleep", self._pause)
         patch.setattr("time.monotonic", lambda: self.services.scheduler.now)
+
+    def _pause(self, seconds: float) -> None:
+        self.services.wait(seconds)
+        if seconds:
+            self.on_pause()
 
     def call(self, *words: str) -> Ended:
         """Call a command as a script does, with `--yes` if it knows it."""

@@ -9,9 +9,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 from simulation.aws.faults import Fault
+from simulation.aws.items import Address, Item, key_of
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import failing
 from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, alarm
+from tests.support.seed_items import ticket_item
 from tests.support.stage import Stage
 from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL, ORIGIN, RESERVED
 from ticket_numbering.contract.envelope import text_attribute
@@ -30,7 +33,7 @@ class Steps:
         """Let the steps happen on a stage."""
         self.stage, self.typed = stage, list[str]()
         """What a person will type, line by line."""
-        self._services, self._controls = stage.services, stage.controls
+        self.services, self._controls = stage.services, stage.controls
         self._file, self._seen = "", 0
 
     def file(self, name: str) -> None:
@@ -54,7 +57,7 @@ class Steps:
 
     def passes(self, hours: str) -> None:
         """Let hours pass on the queues."""
-        self._services.wait(float(hours) * 3600)
+        self.services.wait(float(hours) * 3600)
 
     def output(self, name: str, value: str) -> None:
         """Give the stack another output."""
@@ -98,7 +101,7 @@ class Steps:
     def alarm_address(self, address: str, arn: str = f"{ALARM_TOPIC}:1") -> None:
         """Subscribe an address to the alarm topic, which the stack then has."""
         self._controls.has_alarm_topic = True
-        self._services.subscriptions[arn] = address
+        self.services.subscriptions[arn] = address
 
     def mapping(self, state: str, leads_to: str = ALIAS) -> None:
         """Give the event source mapping a state, and the function that it invokes."""
@@ -107,7 +110,7 @@ class Steps:
     def waiting(self, count: str) -> None:
         """Put messages on the queue that nobody receives."""
         for _ in range(int(count)):
-            self._services.queues["source"].send("{}")
+            self.services.queues["source"].send("{}")
 
     def alarm_topic(self) -> None:
         """Give the stack an alarm topic without a subscription."""
@@ -142,37 +145,47 @@ class Steps:
         number, chain = int(last.get("number", 0)), last.get("chain", "")
         self.stage.give(request, number + 1, chain)
 
-    def numbers(self, project_id: str, last: str) -> None:
+    def numbers(self, project_id: str, last: str | int) -> None:
         """Let the worker number the requests k-1, k-2, ... up to a number."""
         for number in range(1, int(last) + 1):
             self.ticket(project_id, f"k-{number}")
 
     def item(self, fields: str) -> None:
         """Put an item past the worker, of either table, by its fields in JSON."""
-        self.stage.write(serialized(json.loads(fields, parse_float=Decimal)))
+        self.put(serialized(json.loads(fields, parse_float=Decimal)))
 
-    def changes(self, project_id: str, number: str, fields: str) -> None:
-        """Change fields of a ticket, in JSON, past the worker."""
-        self._change({"project_id": project_id, "number": int(number)}, fields)
+    def put(self, *items: Item) -> None:
+        """Put items past the worker and the clients, for there may be thousands."""
+        for item in items:
+            table = KEYS if "id" in item else TICKETS
+            address = Address(table, key_of(item, SCHEMA[table]))
+            self.services.tables.write(address, item)
 
-    def changes_key(self, project_id: str, key: str, fields: str) -> None:
-        """Change fields of an idempotency key's record, in JSON, past the worker."""
-        self._change({"id": f"{project_id}#{key}"}, fields)
+    def changes(
+        self, project_id: str, number: str | int, fields: str = "{}", **more: Any
+    ) -> None:
+        """Change fields of a ticket, in JSON, past the worker; null removes one."""
+        _change(self.read(project_id, int(number)), json.loads(fields) | more)
 
-    def loses(self, project_id: str, number: str) -> None:
+    def changes_key(
+        self, project_id: str, key: str, fields: str = "{}", **more: Any
+    ) -> None:
+        """Change fields of an idempotency key's record likewise."""
+        _change(self.read(project_id, key), json.loads(fields) | more)
+
+    def loses(self, project_id: str, number: str | int) -> None:
         """Lose a ticket."""
-        self.stage.lose(project_id, int(number))
+        self.services.tables.write(_address(project_id, int(number)), None)
 
-    def loses_text(self, project_id: str, number: str) -> None:
+    def loses_text(self, project_id: str, number: str | int) -> None:
         """Lose a ticket but for its hash, which a reserved item keeps."""
-        key = {"project_id": project_id, "number": int(number)}
+        chain = self.read(project_id, int(number))[CHAIN]
         marks = {"status": RESERVED, ORIGIN: EXTERNAL}
-        self.stage.write(serialized(key | marks) | {CHAIN: self._read(key)[CHAIN]})
+        self.put(ticket_item(project_id, number, None, **marks) | {CHAIN: chain})
 
     def loses_key(self, project_id: str, key: str) -> None:
         """Lose the record of an idempotency key."""
-        where = {"id": {"S": f"{project_id}#{key}"}}
-        self.stage.dynamodb.delete_item(TableName="keys", Key=where)
+        self.services.tables.write(_address(project_id, key), None)
 
     def dead(self, body: str, *attributes: str) -> None:
         """Put a dead letter; `PROJECT/key` is the body of a short request.
@@ -202,7 +215,7 @@ class Steps:
         `PROJECT/key name=value` is a request, which the worker numbers and announces;
         any other body is published as it is, with attributes.
         """
-        services, values = self._services, _values(pairs)
+        services, values = self.services, _values(pairs)
         short = _SHORT.fullmatch(body)
 
         def come() -> None:
@@ -221,37 +234,49 @@ class Steps:
     # What is there afterwards.
 
     def queues(self) -> Iterator[str]:
-        """Show what lies on the source queue and in the dead-letter queue."""
-        for name in ("source", "dead"):
-            for message in self._services.queues[name].messages.values():
+        """Show what lies on the queues, and a temporary one that is still there."""
+        for name, queue in self.services.queues.items():
+            if "-watch-" in name:
+                yield f"temporary: {name}"
+            for message in queue.messages.values():
                 attributes = message.attributes.items()
                 texts = [f" {one}={it.get('StringValue')}" for one, it in attributes]
                 yield f"{name}: {message.body}{''.join(texts)}"
+        yield from (f"subscribed: {one}" for one in self.services.subscriptions)
 
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items."""
-        for item in self._services.tables.items("tickets"):
+        for item in self.services.tables.items("tickets"):
             yield json.dumps(plain(item), default=str, sort_keys=True)
 
     def published(self) -> Iterator[str]:
         """Show the events that were published since the last time."""
-        entries = self._services.sns.entries
+        entries = self.services.sns.entries
         for entry in entries[self._seen :]:
             yield entry["Message"]
         self._seen = len(entries)
 
-    def _change(self, key: dict[str, Any], fields: str) -> None:
-        self.stage.write(self._read(key) | serialized(json.loads(fields)))
-
-    def _read(self, key: dict[str, Any]) -> Any:
-        request = {"Key": serialized(key), "ConsistentRead": True}
-        table = "keys" if "id" in key else "tickets"
-        return self.stage.dynamodb.get_item(TableName=table, **request)["Item"]
+    def read(self, project_id: str, place: int | str) -> Any:
+        """Return the item of a number or of a key's record, which can be changed."""
+        return self.services.tables.read(_address(project_id, place))
 
     def _last(self, project_id: str) -> dict[str, Any]:
-        items = map(plain, self._services.tables.items("tickets"))
+        items = map(plain, self.services.tables.items("tickets"))
         own = [item for item in items if item["project_id"] == project_id]
         return max(own, key=lambda item: item["number"], default={})
+
+
+def _address(project_id: str, place: int | str) -> Address:
+    if isinstance(place, int):
+        return Address(TICKETS, (project_id, Decimal(place)))
+    return Address(KEYS, (f"{project_id}#{place}",))
+
+
+def _change(item: Any, fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        item.pop(name, None)
+        if value is not None:
+            item |= serialized({name: value})
 
 
 def _attribute(text: str) -> tuple[str, dict[str, Any]]:

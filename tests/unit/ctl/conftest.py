@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.command_harness import Harness
 from tests.support.stage import Stage
+from tests.support.steps import Steps
 from ticketctl.cli.output import notes
 
 
@@ -13,6 +14,15 @@ from ticketctl.cli.output import notes
 def _own_console() -> None:
     """Each test has streams of its own, be they terminals or not."""
     notes.cache_clear()
+
+
+@pytest.fixture
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
+    """Return the steps on a stage that leads boto3, with pages of one item."""
+    stage = Stage(tmp_path)
+    stage.services.dynamodb.page = 1
+    stage.lead(monkeypatch)
+    return Steps(stage)
 
 
 @pytest.fixture

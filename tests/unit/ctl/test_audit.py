@@ -12,25 +12,24 @@ from threading import Barrier
 import pytest
 from rich.text import Text
 
-from simulation.aws.faults import Fault
-from tests.support.audit_tables import (
-    BOTH_WAYS,
-    MISSING,
-    Tables,
-    audited,
-    found,
-    only,
-    sequence,
-)
+from tests.support.audits import BOTH_WAYS, MISSING, audited, found, only, seeded
 from tests.support.builders import create_ticket
-from tests.support.cases import plain_id
+from tests.support.cases import cases, plain_id
 from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
+from tests.support.seed_items import (
+    Item,
+    key_item,
+    reserved_item,
+    sequence,
+    ticket_item,
+)
+from tests.support.steps import Steps
 from tests.support.transcripts import FOLDER
 from ticket_numbering.contract.dynamodb_items import (
     ERASED,
-    RESERVED,
+    EXTERNAL,
     VOIDED,
 )
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
@@ -55,13 +54,14 @@ class TestSequences:
     """Numbers are 1..n, and missing ones are named by their kind."""
 
     @pytest.mark.parametrize("page", [1, 100])
-    def test_audit_is_clean_when_numbers_are_one_to_n(self, page: int) -> None:
-        tables = Tables(page=page)
-        tables.both("B", 1)
-        for number in range(1, 11):
-            tables.both("A", number, **({"status": "voided"} if number > 3 else {}))
+    def test_audit_is_clean_when_numbers_are_one_to_n(
+        self, steps: Steps, page: int
+    ) -> None:
+        steps.services.dynamodb.page = page
+        steps.put(*sequence("B", 1), *sequence("A", 1, 2, 3))
+        steps.put(*sequence("A", *range(4, 11), status=VOIDED))
 
-        report = audited(tables)
+        report = audited(steps)
 
         first, second = report.projects
         assert not report.findings
@@ -71,11 +71,13 @@ class TestSequences:
         assert (second.project_id, second.last) == ("B", 1)
         assert (report.reading.tickets_read, report.reading.keys_read) == (11, 11)
 
-    @pytest.mark.parametrize(("tables", "expected"), MISSING.values(), ids=MISSING)
+    @pytest.mark.parametrize(("items", "expected"), cases(MISSING))
     def test_missing_numbers_are_found_as_ranges(
-        self, tables: Tables, expected: tuple[tuple[Kind, int, int], ...]
+        self, steps: Steps, items: list[Item], expected: list[tuple[Kind, int, int]]
     ) -> None:
-        assert found(tables) == [*expected]
+        steps.put(*items)
+
+        assert found(steps) == expected
 
     @pytest.mark.parametrize(
         ("imported", "expected"),
@@ -83,126 +85,102 @@ class TestSequences:
         ids=["seeded", "half", "all but the last", "all"],
     )
     def test_external_numbers_without_a_ticket_are_counted(
-        self, imported: Iterable[int], expected: int
+        self, steps: Steps, imported: Iterable[int], expected: int
     ) -> None:
         """A finished import has none; half of one is clean as well."""
-        tables = sequence(11, 12, seeds=[(1, 10), (10, 10)])
-        for number in imported:
-            tables.both("A", number, origin="elsewhere")
+        steps.put(*seeded(11, 12, seeds=[(1, 10), (10, 10)]))
+        steps.put(*sequence("A", *imported, origin=EXTERNAL))
 
-        project = only(audited(tables))
+        project = only(audited(steps))
 
         assert (project.external, project.no_ticket) == (10, expected)
         assert project.is_clean
 
-    def test_interrupted_import_is_an_unfinished_seed(self) -> None:
-        tables = sequence(1)
-        tables.both("A", 10, origin="elsewhere")
 
-        assert found(tables) == [(Kind.UNFINISHED_SEED, 2, 9)]
-
-
-def reserved_for(tables: Tables, number: int, key: str) -> None:
-    """Let a key's record name a reserved number."""
-    tables.ticket("A", number, None, status=RESERVED, origin="elsewhere")
-    tables.key("A", number, key)
-
-
-# Each has one fault; the finding that the audit must have.
-FLAWS: dict[str, tuple[Callable[[Tables], None], Finding]] = {
+LONE = Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone")
+FLAWS: dict[str, tuple[list[Item], Finding]] = {
     "second ticket": (
-        lambda tables: tables.ticket("A", 3, "key-2"),
+        [ticket_item("A", 3, "key-2")],
         Finding(Kind.DUPLICATE, "A", (2, 3), "key-2"),
     ),
-    "no key": (
-        lambda tables: tables.ticket("A", 3, "lone"),
-        Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone"),
-    ),
+    "no key": ([ticket_item("A", 3, "lone")], LONE),
     **{
         f"no key, {status}": (
-            partial(
-                Tables.ticket,
-                project="A",
-                number=3,
-                key="lone",
-                status=status,
-                title=ERASED_TITLE,
-            ),
-            Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone"),
+            [ticket_item("A", 3, "lone", status=status, title=ERASED_TITLE)],
+            LONE,
         )
         for status in (VOIDED, ERASED)
     },
     "another's number": (
-        lambda tables: tables.key("A", 1, "key-2"),
+        [key_item("A", 1, "key-2")],
         Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=1),
     ),
     "a number that is not there": (
-        lambda tables: tables.key("A", 9, "key-2"),
+        [key_item("A", 9, "key-2")],
         Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=9),
     ),
     "no ticket": (
-        lambda tables: tables.key("A", 9, "lone"),
+        [key_item("A", 9, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
     ),
     "a reserved number": (
-        lambda tables: reserved_for(tables, 3, "lone"),
+        [reserved_item("A", 3, 3), key_item("A", 3, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
     ),
     "a ticket of another key": (
-        lambda tables: tables.key("A", 2, "lone"),
+        [key_item("A", 2, "lone")],
         Finding(Kind.GIVEN_TWICE, "A", (2,), "lone"),
     ),
 }
+"""Items beside a sequence of two, and the one finding that the audit must have."""
 
 
 class TestKeys:
     """Each key has one ticket, and each names the other."""
 
     @BOTH_WAYS
-    @pytest.mark.parametrize(("spoil", "expected"), FLAWS.values(), ids=FLAWS)
+    @pytest.mark.parametrize(("items", "expected"), cases(FLAWS))
     def test_audit_finds_what_is_wrong_once(
         self,
-        spoil: Callable[[Tables], None],
+        steps: Steps,
+        items: list[Item],
         expected: Finding,
         projects: tuple[str, ...],
     ) -> None:
         """A single project's tickets do not show a key that names none of them."""
-        tables = sequence(1, 2)
-        tables.both("B", 1)
-        spoil(tables)
+        steps.put(*sequence("A", 1, 2), *sequence("B", 1), *items)
 
-        findings = audited(tables, *projects).findings
+        findings = audited(steps, *projects).findings
 
         is_of_key = expected.kind in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
         is_seen = not (projects and is_of_key)
         assert findings == ([expected] if is_seen else [])
 
-    def test_only_the_project_is_read_when_it_is_named(self) -> None:
-        tables = sequence(1, 2)
-        tables.both("B", 7)
+    def test_only_the_project_is_read_when_it_is_named(self, steps: Steps) -> None:
+        steps.put(*sequence("A", 1, 2), *sequence("B", 7))
 
-        assert only(audited(tables, "A")).numbers == (1, 2)
-        assert "scan" not in tables.dynamodb.requests
+        assert only(audited(steps, "A")).numbers == (1, 2)
+        assert "scan" not in steps.services.dynamodb.requests
 
     @pytest.mark.parametrize(
-        ("first", "again", "is_clean"),
+        ("first", "is_clean"),
         [
-            (days_ago(41), days_ago(10), True),
-            (days_ago(29), days_ago(10), False),
-            ("", days_ago(10), False),
-            ("41 days ago", days_ago(10), False),
+            (days_ago(41), True),
+            (days_ago(29), False),
+            ("", False),
+            ("41 days ago", False),
         ],
         ids=["expired", "kept", "no-time", "malformed"],
     )
     def test_key_may_be_used_again_only_when_it_had_expired(
-        self, first: str, again: str, *, is_clean: bool
+        self, steps: Steps, first: str, *, is_clean: bool
     ) -> None:
-        tables = Tables()
-        tables.ticket("A", 1, "x", assigned_at=first)
-        tables.both("A", 2, "x", assigned_at=again)
+        again = {"assigned_at": days_ago(10)}
+        steps.put(ticket_item("A", 1, "x", assigned_at=first))
+        steps.put(ticket_item("A", 2, "x", **again), key_item("A", 2, "x", **again))
 
-        assert only(audited(tables, retention_days=30)).is_clean is is_clean
-        assert not only(audited(tables)).is_clean
+        assert only(audited(steps, retention_days=30)).is_clean is is_clean
+        assert not only(audited(steps)).is_clean
 
 
 class TestMalformedItems:
@@ -218,13 +196,12 @@ class TestMalformedItems:
         ids=plain_id,
     )
     def test_audit_goes_on_when_a_ticket_is_malformed(
-        self, number: str, key: str | None, projects: tuple[str, ...]
+        self, steps: Steps, number: str, key: str | None, projects: tuple[str, ...]
     ) -> None:
         """DynamoDB would refuse to look up a long key, and the audit would end."""
-        tables = sequence(1)
-        tables.ticket("A", number, key)
+        steps.put(*sequence("A", 1), ticket_item("A", number, key))
 
-        [finding] = audited(tables, *projects).findings
+        [finding] = audited(steps, *projects).findings
 
         assert (finding.kind, finding.item) == (
             Kind.MALFORMED,
@@ -236,35 +213,35 @@ class TestMalformedItems:
         "flaw", [{"fingerprint": ""}, {"fingerprint": "x"}, {"project_id": "B"}]
     )
     def test_record_is_malformed_when_the_worker_cannot_use_it(
-        self, flaw: dict[str, str], projects: tuple[str, ...]
+        self, steps: Steps, flaw: dict[str, str], projects: tuple[str, ...]
     ) -> None:
         """The worker would fail every repeat of the request."""
-        tables = sequence(1)
-        tables.both("A", 2, "key#2")
-        tables.key("A", 2, "key#2", **flaw)
+        steps.put(*sequence("A", 1), ticket_item("A", 2, "key#2"))
+        steps.put(key_item("A", 2, "key#2", **flaw))
 
-        [finding] = audited(tables, *projects).findings
+        [finding] = audited(steps, *projects).findings
 
         expected = Finding(Kind.MALFORMED, "A", item="the record A#key#2")
         assert finding == expected
 
-    def test_record_is_compared_when_one_before_it_is_malformed(self) -> None:
-        tables = sequence(1)
-        tables.dynamodb.page = 3
-        tables.key("A", 2, "key-2", fingerprint="")
-        tables.key("A", 3, "key-3")
+    def test_record_is_compared_when_one_before_it_is_malformed(
+        self, steps: Steps
+    ) -> None:
+        steps.services.dynamodb.page = 3
+        steps.put(*sequence("A", 1), key_item("A", 3, "key-3"))
+        steps.put(key_item("A", 2, "key-2", fingerprint=""))
 
-        kinds = {kind for kind, *_ in found(tables)}
+        kinds = {kind for kind, *_ in found(steps)}
         assert kinds == {Kind.MALFORMED, Kind.KEY_WITHOUT_TICKET}
 
-    def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(self) -> None:
+    def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(
+        self, steps: Steps
+    ) -> None:
         """It explains the numbers before it as another ticket would."""
-        tables = sequence(1, 4, seeds=[(5, 9)])
-        tables.both("A", 2)
-        tables.ticket("A", 2, None)
-        tables.ticket("A", 9, None, origin="elsewhere")
+        steps.put(*seeded(1, 4, seeds=[(5, 9)]), key_item("A", 2, "key-2"))
+        steps.put(ticket_item("A", 2, None), ticket_item("A", 9, None, origin=EXTERNAL))
 
-        project = only(audited(tables))
+        project = only(audited(steps))
 
         assert project.gaps == ((3, 3),)
         assert [finding.kind for finding in project.findings] == [
@@ -277,79 +254,75 @@ class TestLiveSystem:
     """An audit of a system at work has no false alarm."""
 
     def test_audit_does_not_even_pause_when_a_ticket_comes_between_the_scans(
-        self,
+        self, steps: Steps
     ) -> None:
-        tables = sequence(1, 2)
-        tables.dynamodb.page = 2
-        tables.on_pause = pytest.fail
+        steps.put(*sequence("A", 1, 2))
+        steps.services.dynamodb.page = 2
+        steps.stage.on_pause = pytest.fail
         of_tickets: list[Callable[[], object]] = [lambda: None] * SEGMENTS
-        tables.dynamodb.before["scan"] = [*of_tickets, lambda: tables.both("A", 3)]
+        new = partial(steps.put, *sequence("A", 3))
+        steps.services.dynamodb.before["scan"] = [*of_tickets, new]
 
-        report = audited(tables)
+        report = audited(steps)
 
         assert not report.findings
         assert report.reading.keys_read == 3
 
     @BOTH_WAYS
     @pytest.mark.parametrize(
-        "see_half",
-        [
-            lambda _: None,
-            lambda tables: tables.ticket("A", 2, "key-2"),
-            lambda tables: tables.key("A", 2, "key-2"),
-        ],
+        "half",
+        [[], sequence("A", 2)[:1], sequence("A", 2)[1:]],
         ids=["gap", "ticket without key", "key without ticket"],
     )
     def test_transaction_is_no_finding_when_it_was_seen_half_way(
-        self, projects: tuple[str, ...], see_half: Callable[[Tables], None]
+        self, steps: Steps, projects: tuple[str, ...], half: list[Item]
     ) -> None:
         """Number 3 showed before all of number 2; a moment later both are there."""
-        tables = sequence(1, 3)
-        see_half(tables)
-        tables.on_pause = lambda: tables.both("A", 2)
+        steps.put(*sequence("A", 1, 3), *half)
+        steps.stage.on_pause = partial(steps.put, *sequence("A", 2))
 
-        report = audited(tables, *projects)
+        report = audited(steps, *projects)
 
         assert only(report).numbers == (1, 2, 3)
         assert report.reading.tickets_read == 3
         assert not report.findings
 
-    def test_last_transaction_is_no_finding_when_its_record_showed_first(self) -> None:
+    def test_last_transaction_is_no_finding_when_its_record_showed_first(
+        self, steps: Steps
+    ) -> None:
         """No number behind it says that one is missing."""
-        tables = sequence(1)
-        tables.key("A", 2, "key-2")
-        tables.on_pause = lambda: tables.both("A", 2)
+        steps.put(*sequence("A", 1), key_item("A", 2, "key-2"))
+        steps.stage.on_pause = partial(steps.put, *sequence("A", 2))
 
-        assert not audited(tables).findings
+        assert not audited(steps).findings
 
-    def test_malformed_ticket_is_found_when_it_shows_late(self) -> None:
-        tables = sequence(1, 3)
-        tables.on_pause = lambda: tables.ticket("A", 2, None)
+    def test_malformed_ticket_is_found_when_it_shows_late(self, steps: Steps) -> None:
+        steps.put(*sequence("A", 1, 3))
+        steps.stage.on_pause = partial(steps.put, ticket_item("A", 2, None))
 
-        [finding] = audited(tables).findings
+        [finding] = audited(steps).findings
 
         assert finding.item == "the ticket A, 2"
 
-    def test_long_gap_is_looked_up_by_its_range(self) -> None:
-        tables = sequence(1, HIGHEST)
-        tables.on_pause = lambda: tables.both("A", 2)
+    def test_long_gap_is_looked_up_by_its_range(self, steps: Steps) -> None:
+        steps.put(*sequence("A", 1, HIGHEST))
+        steps.stage.on_pause = partial(steps.put, *sequence("A", 2))
 
-        report = audited(tables)
+        report = audited(steps)
 
         assert only(report).gaps == ((3, HIGHEST - 1),)
-        assert sum(map(len, tables.dynamodb.requests.values())) < 20
+        assert sum(map(len, steps.services.dynamodb.requests.values())) < 20
 
 
 class TestLargeTables:
     """An audit stays small, and reads no faster than it may."""
 
-    def test_memory_grows_by_few_bytes_a_ticket(self) -> None:
+    def test_memory_grows_by_few_bytes_a_ticket(self, steps: Steps) -> None:
         """An audit keeps nothing else of the tables."""
-        tables = sequence(*range(1, 5_001))
-        tables.dynamodb.page = 1_000_000
-        reading = AuditReading(
-            TableReader(tables.dynamodb), AuditPlan("tickets", "keys")
-        )
+        steps.put(*sequence("A", *range(1, 5_001)))
+        steps.services.dynamodb.page = 1_000_000
+        reader = TableReader(steps.services.dynamodb)
+        reading = AuditReading(reader, AuditPlan("tickets", "keys"))
 
         reading.read()
 
@@ -357,11 +330,12 @@ class TestLargeTables:
         assert (reading.tickets_read, reading.keys_read) == (5_000, 5_000)
         assert len(pickle.dumps(kept)) < 20 * 5_000
 
-    def test_audit_says_after_each_page_how_far_it_is(self) -> None:
-        tables, seen = sequence(1, 2), list[tuple[int, int]]()
+    def test_audit_says_after_each_page_how_far_it_is(self, steps: Steps) -> None:
+        steps.put(*sequence("A", 1, 2))
+        seen = list[tuple[int, int]]()
 
         audit_tables(
-            TableReader(tables.dynamodb),
+            TableReader(steps.services.dynamodb),
             AuditPlan("tickets", "keys"),
             lambda reading: seen.append((reading.tickets_read, reading.keys_read)),
         )
@@ -370,55 +344,50 @@ class TestLargeTables:
         said = [*dict.fromkeys([(0, 0), *seen])]
         assert said == [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]
 
-    def test_segments_are_read_side_by_side(self) -> None:
+    def test_segments_are_read_side_by_side(self, steps: Steps) -> None:
         """A page of one comes while another's is looked at."""
-        tables = Tables()
         meet = partial(Barrier(SEGMENTS).wait, PATIENCE_SECONDS)
-        tables.dynamodb.before["scan"] = [meet] * SEGMENTS * 2
+        steps.services.dynamodb.before["scan"] = [meet] * SEGMENTS * 2
 
-        assert audited(tables).findings == []
-        assert tables.dynamodb.before["scan"] == []
+        assert audited(steps).findings == []
+        assert steps.services.dynamodb.before["scan"] == []
 
     @pytest.mark.parametrize(
-        ("put", "step"),
-        [
-            (lambda tables, number: tables.key("A", number, f"key-{number}"), 1),
-            (lambda tables, number: tables.ticket("A", number, f"key-{number}"), 1),
-            (lambda tables, number: tables.both("A", number), 2),
-        ],
+        ("wanted", "step"),
+        [(slice(1, None, 2), 1), (slice(0, None, 2), 1), (slice(None), 2)],
         ids=["no tickets", "no records", "gaps"],
     )
     def test_audit_stops_when_the_tables_do_not_belong_together(
-        self, put: Callable[[Tables, int], None], step: int
+        self, steps: Steps, wanted: slice, step: int
     ) -> None:
-        tables = Tables(page=1_000_000)
-        for number in range(step, step * (MAX_DOUBTS + 2), step):
-            put(tables, number)
+        numbers = range(step, step * (MAX_DOUBTS + 2), step)
+        steps.put(*sequence("A", *numbers)[wanted])
+        steps.services.dynamodb.page = 1_000_000
 
         with pytest.raises(InputError, match="do the two tables belong together"):
-            audited(tables)
+            audited(steps)
 
     @BOTH_WAYS
     def test_audit_takes_its_time_when_a_rate_is_given(
-        self, projects: tuple[str, ...]
+        self, steps: Steps, projects: tuple[str, ...]
     ) -> None:
         """A second for every ten read units."""
         clock = Clock()
-        reader = TableReader(
-            sequence(*range(1, 30)).dynamodb, RateLimiter(10, clock), clock.sleep
-        )
+        steps.put(*sequence("A", *range(1, 30)))
+        limiter = RateLimiter(10, clock)
+        reader = TableReader(steps.services.dynamodb, limiter, clock.sleep)
 
         audit_tables(reader, AuditPlan("tickets", "keys", projects))
 
         assert reader.units >= 58
         assert clock.now == pytest.approx(reader.units / 10)
 
-    def test_keys_are_read_again_when_dynamodb_was_too_busy(self) -> None:
-        tables = sequence(*range(1, 151))
-        tables.faults["batch_get_item"] = [Fault.PARTIAL, None] * 150
-        tables.dynamodb.page = 150
+    def test_keys_are_read_again_when_dynamodb_was_too_busy(self, steps: Steps) -> None:
+        steps.put(*sequence("A", *range(1, 151)))
+        steps.fails("batch_get_item", *("PARTIAL", "-") * 150)
+        steps.services.dynamodb.page = 150
 
-        report = audited(tables, "A")
+        report = audited(steps, "A")
 
         assert not report.findings
         assert report.reading.keys_read == 150
@@ -476,8 +445,9 @@ class TestReport:
         assert f": {kind}: " in shown
 
 
-def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is() -> None:
-    stack = canned_stack({}, dynamodb=sequence(1, 2).dynamodb)
+def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is(steps: Steps) -> None:
+    steps.put(*sequence("A", 1, 2))
+    stack = canned_stack({}, dynamodb=steps.services.dynamodb)
     said: list[str] = []
 
     for projects in ((), ("A",)):

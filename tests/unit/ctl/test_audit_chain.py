@@ -6,67 +6,133 @@ The kinds of tampering are in `docs/evidence.md`, and `test_evidence.py`.
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.audit_tables import BOTH_WAYS, Tables, audited, found, only
-from tests.support.builders import (
-    block_of,
-    create_ticket,
-    create_tickets,
+from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.builders import block_of, create_ticket, create_tickets
+from tests.support.cases import cases, plain_id
+from tests.support.evidence import erase, run_verifier, verifier
+from tests.support.seed_items import (
+    block_items,
+    imported_items,
+    key_item,
+    reserved_item,
+    sequence,
 )
-from tests.support.cases import plain_id
-from tests.support.command_harness import Harness
-from tests.support.evidence import change, erase, run_verifier, verifier
-from tests.support.seed_items import block_items, imported_items
-from ticket_numbering.allocation.block import Block
+from tests.support.steps import Steps
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     EXTERNAL,
-    RESERVED,
 )
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
-from ticketctl.audit.heads import Head, add_heads, read_heads
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.commands.audit import audit
+from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
+from ticketctl.cli.errors import InputError
 from ticketctl.evidence.chain import ERASED_TITLE
 from ticketctl.evidence.findings import Finding, Kind
 
-
-def chained(count: int = 5, first: int = 1, previous: str = "") -> Tables:
-    """Return tables with a block of the project A."""
-    tables = Tables()
-    add_block(tables, count, first, previous)
-    return tables
+Tamper = Callable[[Steps], object]
+LATER = {"title": "Covered otherwise", "x_of_a_later_release": "1"}
+"""Fields of a ticket whose fingerprint covers one that is unknown here."""
 
 
-def add_block(
-    tables: Tables, count: int, first: int = 1, previous: str = "", **fields: Any
-) -> Block:
-    requests = [create_ticket("A", **fields) for _ in range(count)]
-    block = block_of(requests, first, previous=previous)
-    tables.put(*block_items(block))
-    return block
+def segment(steps: Steps, first: int, *requests: Any) -> None:
+    """Put tickets of the project A in, whose chain starts with them."""
+    requests = requests or (create_ticket("A"),)
+    steps.put(*block_items(block_of(requests, first)))
 
 
-def ticket_of(tables: Tables, number: int) -> Any:
-    return tables.item("A", number)
+def chain_of(steps: Steps, number: int) -> str:
+    return str(steps.read("A", number)[CHAIN]["S"])
 
 
-def key_of(tables: Tables, number: int) -> Any:
-    key = ticket_of(tables, number)["idempotency_key"]["S"]
-    return tables.item(f"A#{key}")
+def remove(steps: Steps, *numbers: int) -> None:
+    """Delete tickets and the records of their keys."""
+    for number in numbers:
+        steps.loses("A", number)
+        steps.loses_key("A", f"k-{number}")
 
 
-def chain_of(tables: Tables, number: int) -> str:
-    return str(ticket_of(tables, number)[CHAIN]["S"])
+def retitle(steps: Steps, *numbers: int) -> None:
+    for number in numbers:
+        steps.changes("A", number, title="Changed")
 
 
-def heads_of(tables: Tables) -> list[Head]:
-    return audited(tables).heads()
+def erased(steps: Steps, number: int, **left: Any) -> None:
+    """Erase a ticket, but leave something of its text."""
+    erase(steps.read("A", number), steps.read("A", f"k-{number}"), ERASED_TITLE)
+    steps.changes("A", number, **left)
+
+
+def erased_but(name: str) -> Tamper:
+    return lambda steps: erased(steps, 2, **{name: "left"})
+
+
+def behind_a_gap(steps: Steps) -> None:
+    remove(steps, 3)
+    retitle(steps, 5)
+
+
+def own_segment(steps: Steps) -> None:
+    remove(steps, 3, 4, 5, 6)
+    segment(steps, 4)
+
+
+def erased_with_fingerprint(steps: Steps) -> None:
+    """It could test a guess of the text."""
+    erased(steps, 2)
+    steps.changes_key("A", "k-2", fingerprint=create_ticket().fingerprint)
+
+
+def later_release(steps: Steps, *numbers: int) -> None:
+    for number in numbers:
+        steps.changes("A", number, **LATER)
+        steps.changes_key("A", f"k-{number}", fingerprint="v1:" + "0" * 64)
+
+
+def later_chain(steps: Steps) -> None:
+    """The next ticket covers it as it is."""
+    steps.changes("A", 6, chain="v2:later")
+    steps.changes_key("A", "k-6", chain="v2:later")
+    steps.ticket("A", "k-7")
+
+
+FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
+    "tickets-in-a-row": (
+        lambda steps: retitle(steps, 2, 3, 4, 6),
+        [(Kind.CHANGED, 2, 4), (Kind.CHANGED, 6, 6)],
+    ),
+    "segment-behind-a-gap": (own_segment, [(Kind.GAP, 3, 3)]),
+    # None fits the chain behind the gap, which is found as such.
+    "changed-behind-a-gap": (behind_a_gap, [(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)]),
+    **{
+        f"erased-with-{name}": (
+            erased_but(name),
+            [(Kind.ERASED_WITH_TEXT, 2, 2)],
+        )
+        for name in (SALT_NAME, "title", "description")
+    },
+    "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
+    "later-release": (
+        lambda steps: later_release(steps, 2),
+        [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
+    "later-release-in-a-row": (
+        lambda steps: later_release(steps, 2, 3, 4),
+        [(Kind.NOT_VERIFIABLE, 2, 4)],
+    ),
+    "record-of-a-later-release": (
+        lambda steps: steps.changes_key("A", "k-2", fingerprint="v2:other"),
+        [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
+    "chain-of-a-later-release": (later_chain, [(Kind.NOT_VERIFIABLE, 6, 6)]),
+}
+"""What is done to six tickets, and the findings."""
 
 
 class TestRuns:
@@ -75,50 +141,55 @@ class TestRuns:
     @BOTH_WAYS
     @pytest.mark.parametrize("page", [1, 3, 100])
     def test_chain_is_clean_when_nobody_changed_it(
-        self, projects: tuple[str, ...], page: int
+        self, steps: Steps, projects: tuple[str, ...], page: int
     ) -> None:
-        tables = chained(7)
-        last = chain_of(tables, 7)
-        add_block(tables, 4, 8, last, labels=["b", "a"], attributes={"z": "", "a": "1"})
-        tables.dynamodb.page = page
+        fields: dict[str, Any] = {
+            "labels": ["b", "a"],
+            "attributes": {"z": "", "a": "1"},
+        }
+        segment(steps, 1, *(create_ticket("A", **fields) for _ in range(3)))
+        for number in range(4, 12):
+            steps.ticket("A", f"k-{number}")
+        steps.services.dynamodb.page = page
 
-        assert not found(tables, *projects)
+        assert not found(steps, *projects)
 
-    @BOTH_WAYS
-    def test_broken_tickets_in_a_row_are_one_finding(
-        self, projects: tuple[str, ...]
+    @pytest.mark.parametrize(
+        ("projects", "since"),
+        [((), {}), (("A",), {}), (("A",), {"A": 1})],
+        ids=["all", "single", "since"],
+    )
+    @pytest.mark.parametrize(("tamper", "expected"), cases(FOUND))
+    def test_tickets_are_named_once_when_they_do_not_fit(
+        self,
+        steps: Steps,
+        tamper: Tamper,
+        expected: list[tuple[Any, ...]],
+        projects: tuple[str, ...],
+        since: dict[str, int],
     ) -> None:
-        tables = chained(9)
-        for number in (3, 4, 5, 8):
-            change(ticket_of(tables, number), title="Changed")
+        steps.numbers("A", 6)
+        tamper(steps)
 
-        assert found(tables, *projects) == [(Kind.CHANGED, 3, 5), (Kind.CHANGED, 8, 8)]
+        assert found(steps, *projects, since=since) == expected
 
     def test_many_changed_texts_are_one_finding_and_no_wrong_pair_of_tables(
-        self,
+        self, steps: Steps
     ) -> None:
-        tables = Tables(page=100_000)
-        requests = create_tickets(10_050, "A")
-        tables.put(*block_items(block_of(requests)))
-        for item in tables.items("tickets"):
-            change(item, title="Changed")
+        segment(steps, 1, *create_tickets(10_050, "A"))
+        retitle(steps, *range(1, 10_051))
+        steps.services.dynamodb.page = 100_000
 
-        assert found(tables) == [(Kind.CHANGED, 1, len(requests))]
+        assert found(steps) == [(Kind.CHANGED, 1, 10_050)]
 
-    def test_chain_is_followed_when_a_scan_has_another_order(self) -> None:
-        """DynamoDB promises the order of a query alone."""
-        tables = chained(12)
-        change(ticket_of(tables, 11), title="Changed")
-        scan = tables.dynamodb.scan
+    def test_chain_is_followed_when_a_scan_has_another_order(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 12)
+        retitle(steps, 11)
+        disorder(steps)
 
-        def unordered(**request: Any) -> Any:
-            answer = scan(**request)
-            return answer | {"Items": answer["Items"][::-1]}
-
-        tables.dynamodb.page = 100
-        tables.dynamodb.scan = unordered
-
-        report = audited(tables)
+        report = audited(steps)
 
         [changed] = report.findings
         assert (changed.kind, *changed.numbers) == (Kind.CHANGED, 11, 11)
@@ -128,125 +199,82 @@ class TestRuns:
 class TestFalseAlarms:
     """The system's own writes, and its repairs, are no findings."""
 
-    def test_segment_behind_a_gap_does_not_restart_the_chain(self) -> None:
-        tables = chained(2)
-        add_block(tables, 2, 4)
-
-        assert found(tables) == [(Kind.GAP, 3, 3)]
-
-    def test_run_behind_a_gap_starts_with_the_next_ticket(self) -> None:
-        """None fits the chain behind the gap, which is found as such."""
-        tables = chained(6)
-        remove(tables, 3)
-        change(ticket_of(tables, 5), title="Changed")
-
-        assert {*found(tables)} == {(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)}
-        said = [problem for problem in verified(tables) if problem.startswith("A-4")]
-        assert said == ["A-4: the number before it is missing"]
-
     @BOTH_WAYS
     @pytest.mark.parametrize("changed", [3, 4, 5], ids=["first", "last", "next"])
     def test_block_that_shows_late_is_checked_and_the_next_ticket_too(
-        self, projects: tuple[str, ...], changed: int
+        self, steps: Steps, projects: tuple[str, ...], changed: int
     ) -> None:
         """And is no finding beside what is changed."""
-        tables = chained(6)
-        change(ticket_of(tables, changed), title="Changed")
-        late = [ticket_of(tables, number) for number in (3, 4)]
+        steps.numbers("A", 6)
+        retitle(steps, changed)
+        late = [steps.read("A", number) for number in (3, 4)]
         for number in (3, 4):
-            tables.remove("A", number)
-        tables.on_pause = lambda: tables.put(*late)
+            steps.loses("A", number)
+        steps.stage.on_pause = partial(steps.put, *late)
 
         of_text = (Kind.CHANGED, changed, changed), (Kind.DIFFERING, changed)
-        assert found(tables, *projects) == [*of_text]
+        assert found(steps, *projects) == [*of_text]
 
-    def test_segments_are_named_when_a_seed_and_an_import_are_between(self) -> None:
-        tables = chained(2)
-        tables.put(*imported_items(create_tickets(2, "A"), 3))
-        add_block(tables, 2, 5)
-        tables.reserved(7, 20)
-        tables.both("A", 15, origin=EXTERNAL)
-        tables.reserved(20, 20)
-        add_block(tables, 1, 21)
+    def test_segments_are_named_when_something_else_is_between(
+        self, steps: Steps
+    ) -> None:
+        """An import, a seed, and a ticket that was lost but for its hash."""
+        steps.numbers("A", 2)
+        steps.put(*imported_items(create_tickets(2, "A"), 3))
+        segment(steps, 5, *create_tickets(2, "A"))
+        steps.put(*(reserved_item("A", number, 20) for number in (7, 20)))
+        steps.put(*sequence("A", 15, origin=EXTERNAL))
+        segment(steps, 21, *create_tickets(3, "A"))
+        steps.loses_text("A", 22)
 
-        report = audited(tables)
+        report = audited(steps)
 
         assert only(report).is_clean
         assert [*only(report).sequence.unchained()] == [(3, 4), (7, 20)]
-        assert [head.number for head in report.heads()] == [2, 6, 21]
+        assert [*only(report).sequence.lost()] == [22]
+        assert [head.number for head in report.heads()] == [2, 6, 21, 23]
 
-    def test_lost_ticket_is_named_when_its_hash_was_kept(self) -> None:
-        """Its key keeps the number, and tells it to whoever repeats the request."""
-        tables = chained(4)
-        lose(tables, 3)
+    def test_date_of_an_imported_ticket_is_not_compared(self, steps: Steps) -> None:
+        """It is the other system's."""
+        steps.put(*imported_items(create_tickets(1, "A")))
+        steps.changes("A", 1, assigned_at="2999-01-01T00:00:00.000Z")
+        key = steps.read("A", 1)["idempotency_key"]["S"]
+        steps.changes_key("A", key, assigned_at="2999-01-01T00:00:00.000Z")
+        segment(steps, 2)
 
-        report = audited(tables)
-
-        assert only(report).is_clean
-        assert [*only(report).sequence.lost()] == [3]
-        assert [head.number for head in report.heads()] == [2, 4]
-
-    @pytest.mark.parametrize("name", [SALT_NAME, "title", "description"])
-    def test_erased_ticket_is_named_when_something_of_its_text_is_left(
-        self, name: str
-    ) -> None:
-        tables = chained(3)
-        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
-        change(ticket_of(tables, 2), **{name: "left"})
-
-        assert found(tables) == [(Kind.ERASED_WITH_TEXT, 2, 2)]
-
-    def test_erased_ticket_differs_when_its_record_keeps_a_fingerprint(self) -> None:
-        """It could test a guess of the text."""
-        tables = chained(3)
-        erase(ticket_of(tables, 2), key_of(tables, 2), ERASED_TITLE)
-        change(key_of(tables, 2), fingerprint=create_ticket().fingerprint)
-
-        assert found(tables) == [(Kind.DIFFERING, 2)]
-
-
-def lose(tables: Tables, number: int) -> None:
-    """Put a reserved item with its hash in place of a ticket."""
-    marks = {"status": RESERVED, "origin": EXTERNAL}
-    lost = chain_of(tables, number)
-    tables.ticket("A", number, None, **marks, chain=lost)
-
-
-def remove(tables: Tables, number: int) -> None:
-    """Delete a ticket and the record of its key."""
-    key = key_of(tables, number)["id"]["S"]
-    tables.remove("A", number)
-    tables.remove(key)
+        assert not found(steps)
 
 
 class TestLostTickets:
     """A lost ticket explains its own number alone."""
 
-    def test_lost_ticket_explains_the_record_of_its_own_key_alone(self) -> None:
-        tables = chained(3)
-        lose(tables, 2)
-        tables.key("A", 2, "foreign")
+    def test_lost_ticket_explains_the_record_of_its_own_key_alone(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 3)
+        steps.loses_text("A", 2)
+        steps.put(key_item("A", 2, "foreign"))
 
-        assert found(tables) == [(Kind.KEY_WITHOUT_TICKET, 2)]
+        assert found(steps) == [(Kind.KEY_WITHOUT_TICKET, 2)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
     )
     def test_reserved_item_is_malformed_when_it_has_an_attribute_of_a_ticket(
-        self, name: str
+        self, steps: Steps, name: str
     ) -> None:
         """Nothing covers it: it would be a text that anybody can put there."""
-        tables = chained(3)
-        lose(tables, 2)
-        change(ticket_of(tables, 2), **{name: "x"})
+        steps.numbers("A", 3)
+        steps.loses_text("A", 2)
+        steps.changes("A", 2, **{name: "x"})
 
-        assert Kind.MALFORMED in {kind for kind, *_ in found(tables)}
-        assert verified(tables) == ["A-2: reserved, but it has text"]
+        assert Kind.MALFORMED in {kind for kind, *_ in found(steps)}
+        assert verified(steps) == ["A-2: reserved, but it has text"]
 
 
-def verified(tables: Tables) -> Any:
+def verified(steps: Steps) -> Any:
     """Return the problems that the verifier has with the tickets."""
-    return verifier()(tables.items("tickets"))
+    return verifier()(steps.services.tables.items("tickets"))
 
 
 class TestVerifier:
@@ -254,50 +282,50 @@ class TestVerifier:
 
     @staticmethod
     def run(
-        directory: Path, tables: Tables, *heads: Mapping[str, Any]
+        directory: Path, steps: Steps, *heads: Mapping[str, Any]
     ) -> tuple[int, list[str]]:
         """Run it with a file for each head; return the status and what it says."""
         for place, head in enumerate(heads):
             (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
-        answer = {"Items": tables.items("tickets")}
+        answer = {"Items": steps.services.tables.items("tickets")}
         names = (f"{place}.jsonl" for place in range(len(heads)))
         ended = run_verifier(json.dumps(answer), directory, *names)
         return ended.returncode, (ended.stdout + ended.stderr).splitlines()
 
     @pytest.fixture
-    def tables(self) -> Tables:
+    def tickets(self, steps: Steps) -> Steps:
         """Return two projects; in the second, the last ticket has no chain."""
-        tables = chained(2)
-        tables.put(*block_items(block_of([create_ticket("B")])))
-        tables.put(*imported_items([create_ticket("B")], 2))
-        change(ticket_of(tables, 1), status="voided")
-        return tables
+        steps.numbers("A", 2)
+        steps.numbers("B", 1)
+        steps.put(*imported_items([create_ticket("B")], 2))
+        steps.changes("A", 1, status="voided")
+        return steps
 
     def test_projects_and_heads_are_clean_when_nobody_tampered(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Steps, tmp_path: Path
     ) -> None:
         """Marked tickets, and those without a chain, are named."""
-        head = head_of(tables, 2)
+        head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
 
-        status, lines = self.run(tmp_path, tables, head, head)
+        status, lines = self.run(tmp_path, tickets, head, head)
 
         assert status == 0
         assert lines[:2] == ["A-1 is voided", "B-2 is without a chain"]
         assert lines[2:] == ["4 items, 2 heads, 0 problems"]
 
     def test_head_of_each_file_is_compared(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Steps, tmp_path: Path
     ) -> None:
-        head = head_of(tables, 2)
+        head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
         heads = head | {"chain": "v1:other"}, head | {"number": 3}
 
-        status, lines = self.run(tmp_path, tables, *heads)
+        status, lines = self.run(tmp_path, tickets, *heads)
 
         assert status == 1
         assert lines[2:4] == ["A-2: a head does not hold", "A-3: a head does not hold"]
 
-    def test_nothing_at_all_is_no_success(self, tmp_path: Path) -> None:
-        assert self.run(tmp_path, Tables()) == (1, ["0 items, 0 heads, 0 problems"])
+    def test_nothing_at_all_is_no_success(self, steps: Steps, tmp_path: Path) -> None:
+        assert self.run(tmp_path, steps) == (1, ["0 items, 0 heads, 0 problems"])
 
     @pytest.mark.parametrize(
         ("given", "heads", "named"),
@@ -334,10 +362,10 @@ class TestVerifier:
         assert ended.stderr.count("\n") == 1
 
     def test_status_is_that_of_other_commands_when_nobody_reads_the_lines(
-        self, tables: Tables, tmp_path: Path
+        self, tickets: Steps, tmp_path: Path
     ) -> None:
         """Nobody takes a list that was not read for a clean one."""
-        given = json.dumps({"Items": tables.items("tickets")})
+        given = json.dumps({"Items": tickets.services.tables.items("tickets")})
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "wb") as closed:
@@ -345,17 +373,34 @@ class TestVerifier:
 
         assert (ended.returncode, ended.stderr) == (1, "")
 
-    def test_chain_of_an_external_ticket_is_a_problem(self) -> None:
-        tables = chained(3)
-        change(ticket_of(tables, 2), origin=EXTERNAL)
+    @pytest.mark.parametrize(
+        ("tamper", "problem"),
+        [
+            (lambda steps: remove(steps, 3), "A-4: the number before it is missing"),
+            (
+                lambda steps: steps.changes("A", 2, origin=EXTERNAL),
+                "A-2: external, but it has a chain",
+            ),
+            (
+                lambda steps: erased(steps, 1, title=None),
+                "A-1: erased, but it has text",
+            ),
+            (
+                lambda steps: steps.changes("A", 5, title=7),
+                "A-5: its chain does not fit the ticket before it",
+            ),
+        ],
+        ids=["gap", "external", "erased-without-title", "type-alone"],
+    )
+    def test_problem_says_what_is_wrong(
+        self, steps: Steps, tamper: Tamper, problem: str
+    ) -> None:
+        steps.numbers("A", 4)
+        steps.ticket("A", "k-5", "title=7")
+        assert verified(steps) == []
+        tamper(steps)
 
-        assert verified(tables) == ["A-2: external, but it has a chain"]
-
-
-def head_of(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the head that ends at a ticket of the project A."""
-    chain = chain_of(tables, number)
-    return {"project_id": "A", "number": number, "chain": chain}
+        assert verified(steps) == [problem]
 
 
 class TestDates:
@@ -377,61 +422,20 @@ class TestDates:
     )
     @BOTH_WAYS
     def test_ticket_is_named_when_no_worker_would_follow_its_date(
-        self, dates: dict[int, str], wrong: list[int], projects: tuple[str, ...]
+        self,
+        steps: Steps,
+        dates: dict[int, str],
+        wrong: list[int],
+        projects: tuple[str, ...],
     ) -> None:
-        tables = chained(5)
+        steps.numbers("A", 5)
         for number, date in dates.items():
-            change(ticket_of(tables, number), assigned_at=date)
+            steps.changes("A", number, assigned_at=date)
 
-        named = {
-            number
-            for kind, *ends in found(tables, *projects)
-            if kind is Kind.MISDATED
-            for number in range(ends[0], ends[1] + 1)
-        }
+        ends = [one[1:] for one in found(steps, *projects) if one[0] is Kind.MISDATED]
 
+        named = {n for first, last in ends for n in range(first, last + 1)}
         assert named == {*wrong}
-
-    def test_date_of_an_imported_ticket_is_not_compared(self) -> None:
-        """It is the other system's."""
-        tables = Tables()
-        tables.both("A", 1, origin=EXTERNAL, assigned_at="2999-01-01T00:00:00.000Z")
-        add_block(tables, 1, 2)
-
-        assert not found(tables)
-
-
-class TestOtherReleases:
-    """A text that this release does not know in full is a finding of its own."""
-
-    @BOTH_WAYS
-    @pytest.mark.parametrize("count", [1, 3])
-    def test_tickets_of_a_later_release_cannot_be_verified(
-        self, projects: tuple[str, ...], count: int
-    ) -> None:
-        """Their fingerprints cover a field that is unknown here."""
-        tables = chained(4)
-        for number in range(2, 2 + count):
-            item, key = ticket_of(tables, number), key_of(tables, number)
-            change(item, title="Covered otherwise", x_of_a_later_release="1")
-            change(key, fingerprint="v1:" + "0" * 64)
-
-        assert found(tables, *projects) == [(Kind.NOT_VERIFIABLE, 2, 1 + count)]
-
-    def test_record_of_a_later_release_cannot_be_verified(self) -> None:
-        tables = chained(2)
-        change(key_of(tables, 1), fingerprint="v2:other")
-
-        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
-
-    def test_chain_of_a_later_release_is_covered_as_it_is(self) -> None:
-        tables = Tables()
-        add_block(tables, 1)
-        for item in (ticket_of(tables, 1), key_of(tables, 1)):
-            change(item, chain="v2:later")
-        add_block(tables, 2, 2, "v2:later")
-
-        assert found(tables) == [(Kind.NOT_VERIFIABLE, 1, 1)]
 
 
 class TestDamage:
@@ -440,163 +444,147 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("title", {"N": "7"}),
-            ("attributes", {"M": {"a": {"B": b"x"}}}),
             ("labels", {"SS": ["a"]}),
-            (SALT_NAME, {"N": "7"}),
-            (SALT_NAME, None),
-            ("assigned_at", {"N": "7"}),
-            ("assigned_at", None),
-            (CHAIN, {"N": "7"}),
             (CHAIN, {"S": "zzz"}),
+            *product(
+                ("assigned_at", CHAIN, "title", SALT_NAME),
+                ({"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}),
+            ),
         ],
     )
     def test_ticket_is_changed_when_an_attribute_is_damaged(
-        self, name: str, value: dict[str, Any] | None
+        self, steps: Steps, name: str, value: dict[str, Any]
     ) -> None:
-        tables = chained(2)
-        item = ticket_of(tables, 2)
-        item.pop(name, None)
-        if value:
-            item[name] = value
+        steps.numbers("A", 2)
+        steps.read("A", 2)[name] = value
 
-        assert (Kind.CHANGED, 2, 2) in found(tables)
+        assert (Kind.CHANGED, 2, 2) in found(steps)
+        assert any(problem.startswith("A-2:") for problem in verified(steps))
 
     @pytest.mark.parametrize(
-        "value", [{"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}]
+        "fields",
+        [{"assigned_at": None}, {SALT_NAME: None}, {"attributes": {"a": b"x"}}],
+        ids=list,
     )
-    @pytest.mark.parametrize("name", ["assigned_at", CHAIN, "title", SALT_NAME])
-    def test_verifier_goes_on_when_an_attribute_is_damaged(
-        self, name: str, value: dict[str, Any]
+    def test_ticket_is_changed_when_an_attribute_is_gone_or_binary(
+        self, steps: Steps, fields: dict[str, Any]
     ) -> None:
-        tables = chained(3)
-        ticket_of(tables, 2)[name] = value
+        steps.numbers("A", 2)
+        steps.changes("A", 2, **fields)
 
-        assert any(problem.startswith("A-2:") for problem in verified(tables))
-
-    def test_verifier_sees_it_when_only_the_type_was_changed(self) -> None:
-        tables = Tables()
-        tables.put(*block_items(block_of([create_ticket("A", title="7")])))
-        assert verified(tables) == []
-        ticket_of(tables, 1)["title"] = {"N": "7"}
-
-        assert verified(tables) == ["A-1: its chain does not fit the ticket before it"]
-
-    def test_verifier_goes_on_when_an_erased_ticket_has_no_title(self) -> None:
-        tables = chained(2)
-        erase(ticket_of(tables, 1), key_of(tables, 1), ERASED_TITLE)
-        change(ticket_of(tables, 1), title=None)
-
-        assert verified(tables) == ["A-1: erased, but it has text"]
+        assert (Kind.CHANGED, 2, 2) in found(steps)
 
     @pytest.mark.parametrize(
         "names", [("assigned_at",), (CHAIN,), ("assigned_at", CHAIN)], ids=plain_id
     )
     @BOTH_WAYS
     def test_record_differs_when_one_side_was_changed(
-        self, names: tuple[str, ...], projects: tuple[str, ...]
+        self, steps: Steps, names: tuple[str, ...], projects: tuple[str, ...]
     ) -> None:
-        tables = chained(2)
-        record, detail = key_of(tables, 2), ", ".join(names)
-        change(record, **dict.fromkeys(names, "v1:other"))
+        steps.numbers("A", 2)
+        steps.changes_key("A", "k-2", **dict.fromkeys(names, "v1:other"))
 
-        [finding] = audited(tables, *projects).findings
+        [finding] = audited(steps, *projects).findings
 
-        key = record["idempotency_key"]["S"]
-        assert finding == Finding(Kind.DIFFERING, "A", (2,), key, detail=detail)
+        detail = ", ".join(names)
+        assert finding == Finding(Kind.DIFFERING, "A", (2,), "k-2", detail=detail)
 
-    def test_record_differs_when_it_may_have_expired(self) -> None:
+    def test_record_differs_when_it_may_have_expired(self, steps: Steps) -> None:
         """It need not be there; but where it is, it agrees."""
-        tables = chained(2)
-        for item in (ticket_of(tables, 1), key_of(tables, 1)):
-            change(item, chain=None, assigned_at="2020-01-01T00:00:00.000Z")
-        change(key_of(tables, 1), fingerprint="v1:other")
-        tables.remove("A", 2)
+        steps.numbers("A", 1)
+        old: dict[str, Any] = {"chain": None, "assigned_at": "2020-01-01T00:00:00.000Z"}
+        steps.changes("A", 1, **old)
+        steps.changes_key("A", "k-1", **old, fingerprint="v1:other")
 
-        assert (Kind.DIFFERING, 1) in found(tables, retention_days=30)
+        assert (Kind.DIFFERING, 1) in found(steps, retention_days=30)
+
+
+HEADS: dict[str, tuple[Tamper, str]] = {
+    "lost": (lambda steps: steps.loses("A", 3), "no such ticket"),
+    "changed": (lambda steps: retitle(steps, 3), "does not have its hash"),
+    "rewritten": (
+        lambda steps: steps.changes("A", 3, chain="v1:other"),
+        "another hash",
+    ),
+    "disguised": (lambda steps: steps.changes("A", 3, origin=EXTERNAL), "as external"),
+}
+"""What is done to the third of three tickets, and why its head does not hold."""
 
 
 class TestHeads:
     """A head holds if its ticket has its chain and fits it."""
 
-    def test_heads_hold_when_tickets_came_after_them(self) -> None:
-        tables = chained(3)
-        heads = heads_of(tables)
-        add_block(tables, 2, 4, heads[0].chain)
+    def test_heads_hold_when_tickets_came_after_them(self, steps: Steps) -> None:
+        steps.numbers("A", 3)
+        heads = audited(steps).heads()
+        for key in ("k-4", "k-5"):
+            steps.ticket("A", key)
 
-        assert not found(tables, heads=heads)
-        assert audited(tables).heads(heads)[0].number == 5
+        assert not found(steps, heads=heads)
+        assert audited(steps).heads(heads)[0].number == 5
 
-    def test_last_ticket_before_a_gap_is_a_head(self) -> None:
-        tables = chained(5)
-        remove(tables, 3)
+    def test_last_ticket_before_a_gap_is_a_head_and_a_broken_end_is_none(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 5)
+        remove(steps, 3)
+        steps.numbers("B", 1)
+        steps.changes("B", 1, title="Changed")
 
-        report = audited(tables)
+        report = audited(steps)
 
         when = timestamp(report.reading.started)
         assert report.heads() == [
-            Head("A", number, chain_of(tables, number), when) for number in (2, 5)
+            Head("A", number, chain_of(steps, number), when) for number in (2, 5)
         ]
 
-    def test_broken_end_is_no_head(self) -> None:
-        tables = chained(3)
-        change(ticket_of(tables, 3), title="Changed")
-
-        assert not heads_of(tables)
-
-    @pytest.mark.parametrize(
-        ("spoil", "detail"),
-        [
-            (lambda item: item.clear(), "no such ticket"),
-            (lambda item: change(item, title="Changed"), "does not have its hash"),
-            (lambda item: change(item, chain="v1:other"), "another hash"),
-            (lambda item: change(item, origin=EXTERNAL), "as external"),
-        ],
-    )
+    @pytest.mark.parametrize(("tamper", "detail"), cases(HEADS))
     def test_head_says_why_it_does_not_hold(
-        self, spoil: Callable[[dict[str, Any]], None], detail: str
+        self, steps: Steps, tamper: Tamper, detail: str
     ) -> None:
-        tables = chained(3)
-        heads = heads_of(tables)
-        item = ticket_of(tables, 3)
-        spoil(item)
-        if not item:
-            tables.remove("A", 3)
+        steps.numbers("A", 3)
+        heads = audited(steps).heads()
+        tamper(steps)
 
-        [finding] = [
-            finding
-            for finding in audited(tables, heads=heads).findings
-            if finding.kind is Kind.HEAD
-        ]
+        findings = audited(steps, heads=heads).findings
 
-        assert finding.numbers == (3,)
-        assert detail in str(finding)
+        [said] = [str(one) for one in findings if one.kind is Kind.HEAD]
+        assert "A-3: " in said
+        assert detail in said
 
-    def test_head_holds_when_the_chain_restarts_at_its_ticket(self) -> None:
+    def test_head_holds_when_the_chain_restarts_at_its_ticket(
+        self, steps: Steps
+    ) -> None:
         """Somebody put the hash of the ticket before back: the head says no more."""
-        tables = chained(1)
-        add_block(tables, 1, 2)
-        head = Head("A", 2, chain_of(tables, 2))
+        steps.numbers("A", 1)
+        segment(steps, 2)
+        head = Head("A", 2, chain_of(steps, 2))
 
-        assert found(tables, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
+        assert found(steps, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
 
-    def test_head_cannot_be_verified_when_its_ticket_cannot(self) -> None:
-        tables = chained(1)
-        heads = heads_of(tables)
-        change(
-            ticket_of(tables, 1), title="Covered otherwise", x_of_a_later_release="1"
-        )
+    def test_head_cannot_be_verified_when_its_ticket_cannot(self, steps: Steps) -> None:
+        steps.numbers("A", 1)
+        heads = audited(steps).heads()
+        steps.changes("A", 1, **LATER)
 
-        of_ticket, of_head = audited(tables, heads=heads).findings
+        of_ticket, of_head = audited(steps, heads=heads).findings
         assert of_ticket == of_head == Finding(Kind.NOT_VERIFIABLE, "A", (1, 1))
 
-    def test_every_head_is_looked_up_when_there_are_many(self) -> None:
-        tables = chained(130)
-        chains = [chain_of(tables, number) for number in range(1, 131)]
-        heads = [Head("A", number, chain) for number, chain in enumerate(chains, 1)]
-        change(ticket_of(tables, 129), title="Changed")
+    @pytest.mark.parametrize("turn", [1, -1], ids=["first", "last"])
+    def test_each_head_is_checked_when_two_are_of_one_ticket(
+        self, steps: Steps, turn: int
+    ) -> None:
+        steps.numbers("A", 1)
+        heads = [*audited(steps).heads(), Head("A", 1, "v1:other")]
 
-        assert (Kind.HEAD, 129) in found(tables, heads=heads)
+        assert found(steps, heads=heads[::turn]) == [(Kind.HEAD, 1)]
+
+    def test_every_head_is_looked_up_when_there_are_many(self, steps: Steps) -> None:
+        steps.numbers("A", 130)
+        heads = [Head("A", number, chain_of(steps, number)) for number in range(1, 131)]
+        retitle(steps, 129)
+
+        assert (Kind.HEAD, 129) in found(steps, heads=heads)
 
 
 class TestHeadFiles:
@@ -630,6 +618,12 @@ class TestHeadFiles:
         add_heads(str(file), [second])
 
         assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
+
+    def test_last_heads_are_all_of_each_project_s_highest_number(self) -> None:
+        """In any order, and also those that contradict each other."""
+        last = [Head("A", 3, "v1:a"), Head("A", 3, "v1:b"), Head("B", 1, "v1:c")]
+
+        assert last_heads([*last, Head("A", 2, "v1:d")]) == last
 
     @pytest.mark.parametrize(
         "line",
@@ -665,91 +659,14 @@ class TestHeadFiles:
 class TestSince:
     """An audit since a number reads what came after it."""
 
-    def test_only_later_tickets_are_read(self) -> None:
-        tables = chained(50)
-        add_block(tables, 3, 51, chain_of(tables, 50))
-        tables.dynamodb.page = 100
-        tables.on_pause = pytest.fail
+    def test_only_later_tickets_are_read(self, steps: Steps) -> None:
+        steps.numbers("A", 23)
+        steps.services.dynamodb.page = 100
+        steps.stage.on_pause = pytest.fail
 
-        report = audited(tables, "A", since={"A": 50})
+        report = audited(steps, "A", since={"A": 20})
 
         assert not report.findings
-        assert only(report).numbers == (51, 52, 53)
+        assert only(report).numbers == (21, 22, 23)
         assert report.reading.tickets_read == 3
-        assert "scan" not in tables.dynamodb.requests
-
-    @pytest.mark.parametrize(
-        ("spoil", "expected"),
-        [
-            (
-                lambda tables: change(ticket_of(tables, 4), title="X"),
-                (Kind.CHANGED, 4, 4),
-            ),
-            (lambda tables: tables.remove("A", 4), (Kind.GAP, 4, 4)),
-        ],
-    )
-    def test_later_tickets_are_checked(
-        self, spoil: Callable[[Tables], None], expected: tuple[Any, ...]
-    ) -> None:
-        tables = chained(3)
-        add_block(tables, 2, 4, chain_of(tables, 3))
-        spoil(tables)
-
-        assert expected in found(tables, "A", since={"A": 3})
-
-
-class TestKeptHeads:
-    """The command checks the heads of its files, and saves each head once."""
-
-    @pytest.fixture
-    def kept(self, harness: Harness, tmp_path: Path) -> Path:
-        """Return a file with the head of the harness's only ticket."""
-        harness.give(create_ticket("PROJ"), 1)
-        path = tmp_path / "heads.jsonl"
-        harness.call(audit, save=str(path))
-        return path
-
-    @pytest.mark.parametrize("option", ["since", "check"])
-    @pytest.mark.parametrize("is_first", [True, False])
-    def test_head_that_the_ticket_contradicts_is_named_beside_those_that_hold(
-        self,
-        harness: Harness,
-        kept: Path,
-        tmp_path: Path,
-        option: str,
-        *,
-        is_first: bool,
-    ) -> None:
-        """Of all witnesses of one ticket, in one file and in two, each is checked."""
-        heads = [Head("PROJ", 1, "v1:other"), *read_heads(str(kept))]
-        other = str(tmp_path / "other.jsonl")
-        add_heads(other, heads if is_first else reversed(heads))
-        since, check = (other, kept) if option == "since" else (kept, other)
-        checked = [str(kept), str(check)]
-
-        ended = harness.call(audit, since=str(since), check=checked)
-
-        assert ended.status == Status.FOUND
-        assert "head-does-not-hold: PROJ-1: it has another hash" in ended.out
-
-    def test_later_tickets_of_every_project_are_read_since_its_last_head(
-        self, harness: Harness, kept: Path
-    ) -> None:
-        """The heads of a file are in any order."""
-        chain = read_heads(str(kept))[0].chain
-        harness.give(create_ticket("PROJ"), 2, chain)
-        harness.give(create_ticket("OPS"), 1)
-        harness.call(audit, save=str(kept))
-        heads = read_heads(str(kept))
-        kept.unlink()
-        add_heads(str(kept), reversed(heads))
-        harness.give(create_ticket("PROJ"), 3)
-        harness.give(create_ticket("OPS"), 2)
-
-        report = harness.call(audit, since=str(kept), as_document=True).json
-
-        assert report["since"] == {"PROJ": 2, "OPS": 1}
-        assert [
-            (finding["kind"], finding["project_id"], *finding["numbers"])
-            for finding in report["findings"]
-        ] == [(Kind.RESTARTED, "OPS", 2, 2), (Kind.RESTARTED, "PROJ", 3, 3)]
+        assert "scan" not in steps.services.dynamodb.requests

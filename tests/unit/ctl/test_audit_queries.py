@@ -2,13 +2,15 @@
 
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
 
-from tests.support.audit_tables import MISSING, Tables, sequence
+from tests.support.audits import MISSING
+from tests.support.cases import cases
 from tests.support.markdown_commands import ROOT
+from tests.support.seed_items import Item, key_item, sequence, ticket_item
 from ticketctl.aws.items import plain
 from ticketctl.evidence.findings import Kind
 
@@ -18,8 +20,8 @@ GAPS, MISMATCHES = re.findall(
 )
 
 
-def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
-    """Query the tables through the views of the page."""
+def rows(items: Sequence[Item], query: str) -> set[tuple[object, ...]]:
+    """Query the items through the views of the page."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(
             "CREATE TABLE tickets"
@@ -28,43 +30,39 @@ def rows(tables: Tables, query: str) -> set[tuple[object, ...]]:
         database.execute(
             "CREATE TABLE key_records(project_id, number, idempotency_key)"
         )
-        for item in map(plain, tables.items("tickets")):
-            origin, up_to = item.get("origin", ""), int(item.get("reserved_up_to", 0))
+        for item in map(plain, items):
             number, key = int(item["number"]), item.get("idempotency_key")
-            values = item["project_id"], number, key, origin, up_to
+            values: tuple[object, ...] = item["project_id"], number, key
+            if "id" in item:
+                database.execute("INSERT INTO key_records VALUES (?, ?, ?)", values)
+                continue
+            values += item.get("origin", ""), int(item.get("reserved_up_to", 0))
             database.execute("INSERT INTO tickets VALUES (?, ?, ?, ?, ?)", values)
-        for item in map(plain, tables.items("keys")):
-            record = item["project_id"], int(item["number"]), item["idempotency_key"]
-            database.execute("INSERT INTO key_records VALUES (?, ?, ?)", record)
         return {*database.execute(re.sub(r"\s+", " ", query))}
 
 
-@pytest.mark.parametrize(("tables", "expected"), MISSING.values(), ids=MISSING)
+@pytest.mark.parametrize(("items", "expected"), cases(MISSING))
 def test_query_finds_what_is_missing(
-    tables: Tables, expected: tuple[tuple[Kind, int, int], ...]
+    items: list[Item], expected: list[tuple[Kind, int, int]]
 ) -> None:
-    assert rows(tables, GAPS) == {("A", *numbers) for _, *numbers in expected}
+    assert rows(items, GAPS) == {("A", *numbers) for _, *numbers in expected}
+
+
+PAIR = sequence("A", 1, 2)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "found"),
+    ("items", "found"),
     [
-        (lambda _: None, set()),
-        (
-            lambda tables: tables.ticket("A", 3, "key-2"),
-            {("A", "key-2", 3, 2)},
-        ),
-        (lambda tables: tables.ticket("A", 3, "lone"), {("A", "lone", 3, None)}),
-        (lambda tables: tables.key("A", 9, "lone"), {("A", "lone", None, 9)}),
-        (lambda tables: tables.key("A", 1, "key-2"), {("A", "key-2", 2, 1)}),
+        (PAIR, set()),
+        ([*PAIR, ticket_item("A", 3, "key-2")], {("A", "key-2", 3, 2)}),
+        ([*PAIR, ticket_item("A", 3, "lone")], {("A", "lone", 3, None)}),
+        ([*PAIR, key_item("A", 9, "lone")], {("A", "lone", None, 9)}),
+        ([*PAIR[:3], key_item("A", 1, "key-2")], {("A", "key-2", 2, 1)}),
     ],
     ids=["clean", "duplicate", "no key", "no ticket", "another number"],
 )
 def test_query_finds_keys_and_tickets_that_do_not_match(
-    spoil: Callable[[Tables], None], found: set[tuple[object, ...]]
+    items: list[Item], found: set[tuple[object, ...]]
 ) -> None:
-    tables = sequence(1, 2)
-    tables.both("B", 1)
-    spoil(tables)
-
-    assert rows(tables, MISMATCHES) == found
+    assert rows([*items, *sequence("B", 1)], MISMATCHES) == found

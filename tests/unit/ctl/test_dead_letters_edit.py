@@ -85,29 +85,6 @@ def test_nothing_is_sent_when_another_settled_it_meanwhile(harness: Harness) -> 
     assert harness.sent == []
 
 
-@pytest.mark.parametrize(
-    ("body", "remedy"),
-    [
-        (ACCEPTED, "ticketctl dead-letters redrive"),
-        # The request has its number, so the dead letter alone would go.
-        (json.dumps(ticket_fields("PROJ", "k-1", title="")), "delete dead-1"),
-        (json.dumps(ticket_fields("PROJ", "k-2", title="")), "is the request k-2"),
-    ],
-)
-def test_nothing_is_sent_when_either_body_has_the_key_of_a_number(
-    harness: Harness, body: str, remedy: str
-) -> None:
-    reason = {} if body == ACCEPTED else {"ErrorType": "InvalidMessageError"}
-    [found] = harness.bury(dead_letter(body=body, **reason))
-    harness.number("PROJ#k-1", 7)
-    new = json.dumps(ticket_fields("PROJ", "k-1", title="Another"))
-
-    with pytest.raises(InputError, match=remedy):
-        harness.call(edit, found, body=typed(new))
-
-    assert (harness.sent, harness.left) == ([], [body])
-
-
 @pytest.mark.parametrize("name", [None, "old.jsonl"])
 def test_dead_letter_is_kept_before_the_new_body_is_sent(
     harness: Harness, name: str | None

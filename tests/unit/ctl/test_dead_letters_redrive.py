@@ -40,35 +40,6 @@ class TestNothingLost:
         assert {*harness.sent} == {*chosen}
         assert (harness.left, harness.hidden) == ([other], [])
 
-    @pytest.mark.parametrize("error", [DENIED, KeyboardInterrupt()], ids=type)
-    def test_dead_letter_stays_when_its_successor_was_not_accepted(
-        self, harness: Harness, error: BaseException
-    ) -> None:
-        harness.bury(*dead_letters(3))
-        bodies = {*harness.left}
-        harness.before("send_message", lambda: None, failing(error))
-
-        with pytest.raises(type(error)):
-            harness.call(redrive, project="PROJ")
-
-        assert len(harness.sent) == 1
-        assert {*harness.left} == bodies - {*harness.sent}
-        assert harness.hidden == []
-        remarks = harness.printed.readouterr().err
-        assert "done: 1; still dead letters: 2" in remarks
-
-    def test_dead_letter_is_there_twice_when_it_was_sent_but_not_deleted(
-        self, harness: Harness
-    ) -> None:
-        harness.bury(found := dead_letter())
-        harness.before("delete_message", failing(DENIED))
-
-        with pytest.raises(CloudError, match="could not be deleted"):
-            harness.call(redrive, project="PROJ")
-
-        assert harness.sent == harness.left == [found.body]
-        assert harness.hidden == []
-
     def test_nothing_is_sent_when_the_dead_letter_is_gone_meanwhile(
         self, harness: Harness
     ) -> None:
@@ -235,19 +206,6 @@ class TestDeleted:
         # Bodies are whole requests.
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert len(harness.left) == 1
-
-    @pytest.mark.parametrize("name", ["no/such/folder", "there"])
-    def test_nothing_is_deleted_when_the_backup_cannot_be_written(
-        self, harness: Harness, name: str
-    ) -> None:
-        (harness.folder / "there").write_text("another backup")
-        harness.bury(*dead_letters(2))
-
-        with pytest.raises(InputError, match="nothing was deleted"):
-            harness.call(delete, everything=True, save=harness.folder / name)
-
-        assert len(harness.left) == 2
-        assert (harness.folder / "there").read_text() == "another backup"
 
     def test_nothing_is_deleted_when_one_was_numbered_after_it_had_been_refused(
         self, harness: Harness

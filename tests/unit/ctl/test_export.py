@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import boto3
 import pytest
 from botocore.parsers import ResponseParserError
 
-from tests.support.audit_tables import BOTH_WAYS, MISSING, Tables, sequence
+from tests.support.audits import BOTH_WAYS, MISSING, disorder, seeded
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.canned_aws import Reply, Wire
+from tests.support.cases import cases
 from tests.support.command_harness import Harness, exit_status
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
-from tests.support.seed_items import block_items
+from tests.support.seed_items import Item, block_items, sequence, ticket_item
+from tests.support.steps import Steps
 from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import plain
 from ticketctl.aws.stack import Stack
@@ -26,12 +29,13 @@ from ticketctl.cli.errors import Status
 from ticketctl.commands.audit import audit
 from ticketctl.commands.export import STEP, export
 from ticketctl.commands.sequences import erase, void
+from ticketctl.evidence.findings import Kind
 from ticketctl.export.export import Export
 
 
-def exported(tables: Tables, *projects: str, **limits: Any) -> tuple[list[str], Export]:
+def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
     """Return the ticket keys of all items in their order, and the counts."""
-    reader = TableReader(tables.dynamodb, sleep=tables.sleep)
+    reader = TableReader(steps.services.dynamodb)
     found = Export(reader, "tickets", projects, **limits)
     return [ticket.ticket_key for ticket in found.tickets()], found
 
@@ -46,95 +50,87 @@ class TestItems:
     @BOTH_WAYS
     @pytest.mark.parametrize("page", [1, 3, 100])
     def test_each_item_comes_once_when_they_fill_many_pages(
-        self, projects: tuple[str, ...], page: int
+        self, steps: Steps, projects: tuple[str, ...], page: int
     ) -> None:
-        tables = sequence(*range(1, 12), seeds=[(12, 20), (20, 20)])
-        tables.dynamodb.page = page
-        if not projects:
-            tables.both("B", 1)
+        steps.put(*seeded(*range(1, 12), seeds=[(12, 20), (20, 20)]))
+        steps.put(*sequence("B", 1))
+        steps.services.dynamodb.page = page
 
-        found, counts = exported(tables, *projects)
+        found, counts = exported(steps, *projects)
 
         others = [] if projects else ["B-1"]
         assert Counter(found) == Counter([*keys(*range(1, 13), 20), *others])
-        assert counts.items == len(found)
-        assert counts.missing == 0
+        assert (counts.items, counts.missing) == (len(found), 0)
 
     @BOTH_WAYS
     def test_rest_of_a_block_is_read_again_when_a_page_showed_half_of_it(
-        self, projects: tuple[str, ...]
+        self, steps: Steps, projects: tuple[str, ...]
     ) -> None:
-        tables, whole = sequence(1, 4, 6), sequence(*range(1, 7))
-        tables.on_pause = lambda: tables.put(*whole.items("tickets"))
+        steps.put(*sequence("A", 1, 4, 6))
+        steps.stage.on_pause = partial(steps.put, *sequence("A", *range(1, 7)))
 
-        found, counts = exported(tables, *projects)
+        found, counts = exported(steps, *projects)
 
         assert found == keys(1, 4, 6, 2, 3, 5)
         assert (counts.items, counts.missing) == (6, 0)
 
     @BOTH_WAYS
-    @pytest.mark.parametrize("name", MISSING)
+    @pytest.mark.parametrize(("items", "expected"), cases(MISSING))
     def test_numbers_are_missing_exactly_when_an_audit_has_a_gap_for_them(
-        self, name: str, projects: tuple[str, ...]
+        self,
+        steps: Steps,
+        items: list[Item],
+        expected: list[tuple[Kind, int, int]],
+        projects: tuple[str, ...],
     ) -> None:
         """But for those of an unfinished seed, which nobody has given."""
-        tables, expected = MISSING[name]
+        steps.put(*items)
 
-        found, counts = exported(tables, *projects)
+        found, counts = exported(steps, *projects)
 
-        gaps = [last - first + 1 for kind, first, last in expected if kind == "gap"]
+        gaps = [last - first + 1 for kind, first, last in expected if kind is Kind.GAP]
         assert counts.missing == sum(gaps)
-        assert len(found) == len(tables.items("tickets"))
+        assert len(found) == sum("id" not in item for item in items)
 
-    def test_numbers_before_a_lost_ticket_are_missing(self) -> None:
+    def test_numbers_before_a_lost_ticket_are_missing(self, steps: Steps) -> None:
         """It was numbered here, so no number before it is another system's."""
-        tables = sequence(1)
-        marks = {"status": "reserved", "origin": "elsewhere", "chain": "v1:abc"}
-        tables.ticket("A", 4, None, **marks)
+        steps.numbers("A", "4")
+        steps.loses_text("A", 4)
+        steps.loses("A", 3)
+        steps.loses("A", 2)
 
-        _, counts = exported(tables)
+        _, counts = exported(steps)
 
         assert counts.missing == 2
 
-    def test_item_comes_once_when_its_number_is_none(self) -> None:
+    def test_item_comes_once_when_its_number_is_none(self, steps: Steps) -> None:
         """Another program wrote it; it fills no gap."""
-        tables = sequence(1, 4)
-        for number in ("-1", "0", "2.5", "3.5", "9" * 30):
-            tables.ticket("A", number, "odd")
+        odd = [ticket_item("A", n, "odd") for n in ("-1", "0", "2.5", "3.5", "9" * 30)]
+        steps.put(*sequence("A", 1, 4), *odd)
 
-        found, counts = exported(tables, "A")
+        found, counts = exported(steps, "A")
 
         assert len(found) == counts.items == 7
         assert counts.missing == 2
 
-    def test_item_comes_once_when_a_scan_has_another_order(self) -> None:
-        """DynamoDB promises the order of a query alone."""
-        tables = sequence(1, 2, 3, 5, 6)
-        scan = tables.dynamodb.scan
+    def test_item_comes_once_when_a_scan_has_another_order(self, steps: Steps) -> None:
+        steps.put(*sequence("A", 1, 2, 3, 5, 6))
+        disorder(steps)
 
-        def unordered(**request: Any) -> Any:
-            tables.dynamodb.page = 100
-            answer = scan(**request)
-            tables.dynamodb.page = 1
-            items = answer["Items"]
-            return answer | {"Items": items[2:3] + items[:2] + items[3:]}
-
-        tables.dynamodb.scan = unordered
-
-        found, counts = exported(tables)
+        found, counts = exported(steps)
 
         assert sorted(found) == keys(1, 2, 3, 5, 6)
         assert counts.missing == 1
 
-    def test_only_so_many_gaps_are_read_again(self) -> None:
+    def test_only_so_many_gaps_are_read_again(self, steps: Steps) -> None:
         """The rest of a damaged table is exported all the same."""
-        tables = sequence(*range(2, 21, 2))
+        steps.put(*sequence("A", *range(2, 21, 2)))
 
-        found, counts = exported(tables, max_gaps=2)
+        found, counts = exported(steps, max_gaps=2)
 
         assert found == keys(*range(2, 21, 2))
         assert counts.missing == 10
-        assert len(tables.dynamodb.requests["query"]) == 2
+        assert len(steps.services.dynamodb.requests["query"]) == 2
 
 
 class TestCommand:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.audit_tables import audited
+from tests.support.audits import audited
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
 from tests.support.evidence import chain_after
@@ -42,13 +42,6 @@ class History:
     """The name of the export of all tickets, made before the damage."""
     earlier: dict[str, list[Any]] = field(default_factory=dict)
     """The items of both tables at the restored second."""
-
-    @property
-    def dynamodb(self) -> Any:
-        return self.stage.dynamodb
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for nobody: only the audit reads."""
 
     def begin(self) -> None:
         """Number, mark and export tickets."""
@@ -172,7 +165,7 @@ class TestRestore:
 
         history.bring_back()
 
-        assert not audited(history).findings
+        assert not audited(history.stage).findings
         after, repeats = history.tickets(), history.send(*range(1, 13))
         for number in changed:
             before[number] = after[number]
@@ -180,7 +173,7 @@ class TestRestore:
         assert after == before
         assert repeats == events
         assert history.send(13)[13]["data"]["number"] == 13
-        assert not audited(history).findings
+        assert not audited(history.stage).findings
         verified = history.stage.call("import", history.saved, "--verify")
         assert verified.status == Status.OK
 
@@ -445,7 +438,7 @@ class TestRefusals:
         )
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
-        assert not audited(history).findings
+        assert not audited(history.stage).findings
 
 
 class TestAmongSeeds:
@@ -463,7 +456,7 @@ class TestAmongSeeds:
 
         assert stage.tickets()[13]["reserved_up_to"] == 30
         assert stage.tickets()[12]["chain"]
-        assert not audited(history).findings
+        assert not audited(history.stage).findings
 
     def test_export_is_taken_when_a_key_was_used_again_after_its_time(
         self, history: History

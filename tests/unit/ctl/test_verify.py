@@ -18,9 +18,9 @@ from tests.support.builders import (
     create_tickets,
     ticket_fields,
 )
-from tests.support.canned_aws import aws_client, client_error, parameters
+from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import cases
-from tests.support.command_harness import Harness, command_context
+from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
@@ -31,8 +31,6 @@ from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
-from ticketctl.aws.stack import Stack
-from ticketctl.commands.verify import verify
 from ticketctl.evidence.findings import Finding, Kind
 from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
@@ -449,41 +447,6 @@ class TestProbe:
 
 
 TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
-
-
-def stack_on(services: ModelServices) -> Stack:
-    """Return a stack without a worker, and without the times of its calls."""
-    cloudwatch = Stubber(aws_client("cloudwatch"))
-    cloudwatch.add_client_error("get_metric_statistics", "AccessDenied")
-    outputs = {
-        "AllowedProjects": ".*",
-        "AssignmentsTopicArn": "arn:aws:sns:x:1:t",
-        "CreateTicketQueueUrl": "source",
-        **TABLES,
-    }
-    clients = {name: getattr(services, name) for name in ("dynamodb", "sns", "sqs")}
-    return canned_stack(outputs, cloudwatch=cloudwatch, **clients)
-
-
-@pytest.mark.parametrize("error", [client_error("Broken"), KeyboardInterrupt()])
-def test_verify_removes_its_queue_and_says_that_dead_letters_may_come_when_it_ends(
-    error: BaseException, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They are its own, and nothing else removes them."""
-
-    def fail() -> None:
-        raise error
-
-    services = ModelServices()
-    others = dict(services.queues)
-    services.sqs.before["send_message_batch"] = [fail]
-
-    with pytest.raises(type(error)):
-        verify(command_context(stack_on(services)), yes=True)
-
-    assert "see: ticketctl dead-letters list" in capsys.readouterr().err
-    assert services.sns.requests["subscribe"]
-    assert (services.queues, services.subscriptions) == (others, {})
 
 
 def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
