@@ -101,7 +101,7 @@ class TestLines:
     def test_table_is_read_when_another_program_wrote_it(
         self, tmp_path: Path, content: str | bytes, encoding: str | None
     ) -> None:
-        columns = mapped(["title=title", "project_id=project_id"], ())
+        columns = mapped(["title=title", "title=title", "project_id=project_id"], ())
 
         [line, *_] = read(tmp_path, content, "csv", columns, encoding)
 
@@ -151,7 +151,8 @@ class TestKeysOfAFile:
         assert derived([three, two, spelled_out])[1:] == [second, first]
         assert derived([two]) == [second]
         assert derived([one | {"max_number": 9}]) == [first]
-        assert derived([one | {"priority": None, "labels": None}]) == [first]
+        unset = dict.fromkeys(("idempotency_key", "priority", "labels"))
+        assert derived([one | unset]) == [first]
 
     def test_keys_differ_when_line_serial_or_file_is_another(self) -> None:
         """Lines that are alike ask for a ticket each."""
