@@ -1,6 +1,7 @@
 """The published contracts agree with the models and the adapters."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +26,7 @@ from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import SAMPLES
 from tests.support.schema_values import ANYTHING, REQUESTS
+from tests.support.template_loader import source
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
@@ -89,7 +91,8 @@ def test_schemas_are_those_of_the_models() -> None:
 def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
     model: type[BaseModel],
 ) -> None:
-    schema = SCHEMAS[model.__name__]
+    """A member of an event that has no value is absent, and never null."""
+    schema, is_request = SCHEMAS[model.__name__], model is CreateTicket
 
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
@@ -97,11 +100,14 @@ def test_schema_is_complete_and_takes_its_examples_as_the_model_does(
     for example in schema["examples"]:
         Draft202012Validator(schema).validate(example)
         parsed = model.model_validate(example)
-        is_request = model is CreateTicket
         dumped = parsed.model_dump(
             mode="json", exclude_defaults=is_request, exclude_none=not is_request
         )
         assert dumped == example
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for member in part["properties"].values():
+            assert member.keys() & {"$ref", "const", "description"}
+            assert is_request or {"type": "null"} not in member.get("anyOf", ())
 
 
 class TestCreateTicket:
@@ -311,3 +317,6 @@ def test_every_reference_of_asyncapi_resolves_and_payloads_are_the_schemas() -> 
     assert all(resolve(reference) for reference in set(references(ASYNCAPI)))
     for name, schema in SCHEMAS.items():
         assert resolve(MESSAGES[name]["payload"]["$ref"]) == schema
+    for channel in ASYNCAPI["channels"].values():
+        [output] = re.findall("`(.+?)`", channel["description"])
+        assert output in source()["Outputs"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import change, entries, is_wording, without_tests
+from tools.mutants import change, entries, is_wording, survivors, without_tests
 
 ENTRY = """\
 --- src/ticket_numbering/worker/worker.py
@@ -31,6 +31,12 @@ def test_entry_explains_the_very_same_change_alone(was: str, is_now: str) -> Non
 
     assert change(SHOWN) in explained
     assert change(SHOWN.replace(was, is_now)) not in explained
+
+
+def test_survivors_are_all_that_neither_types_nor_the_time_limit_refused() -> None:
+    results = "a: survived\n b: caught by type check\n c: timeout\n d: no tests"
+
+    assert [*survivors(results)] == ["a", "d"]
 
 
 class TestWording:

@@ -146,9 +146,8 @@ def test_nothing_is_announced_within_the_look_for_idle_work(system: System) -> N
 
             self.idle_work = looked
 
-    quiet = queue_record(create_ticket("QUIET"))
-
-    system.handle(*hot(), quiet, faults=[THROTTLED, THROTTLED], turns=Turning)
+    records = queue_record(create_ticket("QUIET")), *hot()
+    system.handle(*records, faults=[THROTTLED] * 2, turns=Turning)
 
     assert announced[0] == 0
     assert [ids for _, ids in system.publisher.calls] == [["QUIET-1"], ["HOT-1"]]

@@ -470,18 +470,12 @@ class TestCancellation:
     ) -> None:
         """Reasons that cannot be matched by position say nothing."""
         store, _ = store_on(error_reply("TransactionCanceledException", **members))
+        block = block_of(create_tickets(2))
 
-        answer = store.write_block(block_of(create_tickets(2)))
-
-        assert answer == Cancelled([UNKNOWN] * 2)
-
-    def test_reasons_say_nothing_when_the_client_shows_null(self) -> None:
-        """boto3 leaves it out today."""
-        answer = {"CancellationReasons": None}
-
-        slots = cancellation_reasons.slots_of(answer, block_of(create_tickets(2)))
-
-        assert slots == [UNKNOWN] * 2
+        assert store.write_block(block) == Cancelled([UNKNOWN] * 2)
+        # boto3 leaves null out today.
+        unread = {"CancellationReasons": None}
+        assert cancellation_reasons.slots_of(unread, block) == [UNKNOWN] * 2
 
 
 class TestFailure:

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from tests.support.builders import (
     SOURCE,
     create_ticket,
-    fifo_record,
     queue_record,
     ticket_fields,
 )
@@ -185,16 +184,3 @@ class TestOrder:
 
         assert isinstance(result, Poison) is is_sent
         assert bool(system.dead_letters.sent) is is_sent
-
-    def test_refusal_holds_no_neighbour_of_its_group_when_its_event_fails(
-        self, system: System
-    ) -> None:
-        system.store.fill(1)
-        refused = fifo_record(create_ticket(max_number=1))
-        later = fifo_record()
-        system.announces_no(refused)
-
-        first, second = system.handle(refused, later)
-
-        assert isinstance(first, Retry)
-        assert not isinstance(second, Retry)

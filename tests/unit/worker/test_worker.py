@@ -14,10 +14,12 @@ from tests.support.builders import (
     create_tickets,
     fifo_record,
     queue_record,
+    ticket_fields,
 )
 from tests.support.cases import cases
 from tests.support.fakes import (
     BlockAnswer,
+    FakeService,
     FakeTicketStore,
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
@@ -441,17 +443,23 @@ class TestFifoOrder:
         assert found == ["PROJ-1", StoreRefusedError, last]
         assert system.store.numbers() == numbers
 
-    @pytest.mark.parametrize("is_sent", [True, False])
+    @pytest.mark.parametrize(
+        ("refusing", "error"),
+        [
+            ("nobody", InvalidMessageError),
+            ("publisher", AnnouncementError),
+            ("dead_letters", DeadLetterError),
+        ],
+    )
     def test_later_records_are_done_when_an_earlier_one_of_the_group_is_poison(
-        self, system: System, *, is_sent: bool
+        self, system: System, refusing: str, error: type[Exception]
     ) -> None:
         """Poison never gets a number, so no record overtakes it."""
-        bad = fifo_record("{")
-        system.dead_letters.refused = set() if is_sent else {bad.message_id}
+        bad = fifo_record(ticket_fields(title=""))
+        event_id = f"refused/{bad.message_id}/InvalidMessageError/title"
+        getattr(system, refusing, FakeService()).refused = {bad.message_id, event_id}
 
-        found = system.handle(bad, fifo_record())
-
-        assert found == [InvalidMessageError if is_sent else DeadLetterError, "PROJ-1"]
+        assert system.handle(bad, fifo_record()) == [error, "PROJ-1"]
 
 
 class _MeetingStore(FakeTicketStore):
