@@ -117,6 +117,10 @@ FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
         )
         for name in (SALT_NAME, "title", "description")
     },
+    "erased-with-what-is-unknown": (
+        lambda stage: erased(stage, 2, unheard_of="left"),
+        [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
     "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
     "later-release": (
         lambda steps: later_release(steps, 2),
