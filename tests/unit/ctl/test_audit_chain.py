@@ -111,12 +111,13 @@ FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
     # None fits the chain behind the gap, which is found as such.
     "changed-behind-a-gap": (behind_a_gap, [(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)]),
     **{
-        f"erased-with-{name}": (
-            erased_but(name),
-            [(Kind.ERASED_WITH_TEXT, 2, 2)],
-        )
+        f"erased-with-{name}": (erased_but(name), [(Kind.ERASED_WITH_TEXT, 2, 2)])
         for name in (SALT_NAME, "title", "description")
     },
+    "erased-with-what-is-unknown": (
+        lambda steps: erased(steps, 2, unheard_of="left"),
+        [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
     "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
     "later-release": (
         lambda steps: later_release(steps, 2),

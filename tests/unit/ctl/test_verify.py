@@ -351,14 +351,16 @@ class TestVerdict:
         print_run(run_of(moved), judge(moved))
 
         lines = capsys.readouterr().out.splitlines()
-        assert [
-            line for line in lines if line.startswith(("dead letter  ", "refused  "))
-        ] == [
+        found = [
+            line for line in lines if line.startswith(("dead letter ", "refused "))
+        ]
+        assert found[:-1] == [
             f"dead letter  no reason: {RECEIVED_TOO_OFTEN}",
             "dead letter  InvalidMessageError: why 3",
             "dead letter  IdempotencyMismatchError: why 5",
             "refused      SequenceFullError: body",
         ]
+        assert found[-1].startswith("dead letter with no reason for a number: ")
 
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
