@@ -74,6 +74,11 @@ class Ctl:
             return Ended(status, out.getvalue().decode(), err.getvalue().decode())
 
 
+def context_of(system: Any) -> typer.Context:
+    """Return the context of a command that is called as a function."""
+    return typer.Context(command_of(()), obj=lambda: system)
+
+
 def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:
     """Return a stack with these outputs, and clients or their stubs by service."""
     for name, stub in clients.items():

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_harness import Harness
 from tests.support.stage import Stage
 from tests.support.steps import Steps
 from ticketctl.cli.output import notes
@@ -28,8 +27,3 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
-
-
-@pytest.fixture
-def harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Harness:
-    return Harness(tmp_path, capsys)

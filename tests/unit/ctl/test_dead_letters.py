@@ -8,10 +8,9 @@ from functools import partial
 import pytest
 
 from simulation.aws.faults import Fault
-from tests.support.command_harness import Harness, dead_letter, dead_letters
 from tests.support.model_services import InTurn, ModelServices
+from tests.support.stage import Stage, dead_letter, dead_letters
 from ticketctl.aws.queues import MAX_ENTRIES, RECEIVED_TOO_OFTEN, Received, Receiver
-from ticketctl.commands.dead_letters import list_
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 from ticketctl.dead_letters.views import age
@@ -21,16 +20,16 @@ class TestVisibility:
     """No dead letter is hidden from others for longer than a minute."""
 
     def test_every_dead_letter_is_seen_once_and_visible_afterwards(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        ids = harness.bury(*dead_letters(25))
+        ids = stage.bury(*dead_letters(25))
 
-        with dead_letter_queue(harness) as queue:
+        with dead_letter_queue(stage) as queue:
             seen = [found.message_id for found in queue.receive()]
 
         assert sorted(seen) == sorted(ids)
-        assert harness.hidden == []
-        asked = harness.services.sqs.requests["receive_message"]
+        assert stage.hidden == []
+        asked = stage.services.sqs.requests["receive_message"]
         assert all(request["VisibilityTimeout"] <= 60 for request in asked)
 
     @pytest.mark.parametrize(
@@ -39,17 +38,17 @@ class TestVisibility:
         ids=["all", "fewer", "none", "the first would come again"],
     )
     def test_receiving_ends_when_all_were_seen_or_no_more_come_in_time(
-        self, harness: Harness, there: int, approximate: int, pace: int, receives: int
+        self, stage: Stage, there: int, approximate: int, pace: int, receives: int
     ) -> None:
         """An empty answer says nothing while more are due."""
-        harness.bury(*dead_letters(there))
+        stage.bury(*dead_letters(there))
         clock = iter(range(0, 1000, pace))
-        receiver = Receiver(harness.services.sqs, "dead", 60)
+        receiver = Receiver(stage.services.sqs, "dead", 60)
         queue = DeadLetterQueue(receiver, approximate, clock=lambda: next(clock))
 
         assert len([*queue.receive()]) == min(there, receives * MAX_ENTRIES)
 
-        assert len(harness.services.sqs.requests["receive_message"]) == receives
+        assert len(stage.services.sqs.requests["receive_message"]) == receives
 
     def test_receiving_goes_on_for_three_empty_answers_after_each_news(self) -> None:
         """What SQS delivers again is no news."""
@@ -65,17 +64,17 @@ class TestVisibility:
         assert services.queues["dead"].messages["dead-1"].receives == 2
 
     def test_command_says_so_when_an_answer_of_200_names_failures(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """In each batch; an entry that failed may be visible all the same."""
         faults = InTurn({"change_message_visibility_batch": [Fault.PARTIAL] * 2})
-        harness.services = ModelServices(faults=faults)
-        harness.bury(*dead_letters(MAX_ENTRIES + 1))
+        stage.services = ModelServices(faults=faults)
+        stage.bury(*dead_letters(MAX_ENTRIES + 1))
 
-        remarks = harness.call(list_).err
+        remarks = stage.call("dead-letters", "list").err
 
         [said] = re.findall(r"hidden for up to 60 s: (\d+) messages\n", remarks)
-        assert int(said) >= len(harness.hidden) > 1
+        assert int(said) >= len(stage.hidden) > 1
 
 
 @pytest.mark.parametrize(

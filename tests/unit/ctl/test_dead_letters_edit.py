@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
-from tests.support.command_harness import Harness, dead_letter
+from tests.support.ctl_process import context_of
+from tests.support.stage import Stage, dead_letter
 from ticketctl.cli.errors import CloudError, InputError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
@@ -52,54 +53,57 @@ def typed(body: str, meanwhile: Callable[[], None] = lambda: None) -> Any:
     return Typing(body)
 
 
-def test_nothing_is_sent_when_the_new_body_is_no_text(harness: Harness) -> None:
-    [found] = harness.bury(dead_letter(body=ACCEPTED))
+def edited(stage: Stage, found: str, body: Any, **options: Any) -> None:
+    """Call the command with an open file."""
+    edit(context_of(stage), found, body=body, yes=True, **options)
+
+
+def test_nothing_is_sent_when_the_new_body_is_no_text(stage: Stage) -> None:
+    [found] = stage.bury(dead_letter(body=ACCEPTED))
     file = io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8")
 
     with pytest.raises(InputError, match="not UTF-8"):
-        harness.call(edit, found, body=file)
+        edited(stage, found, body=file)
 
-    assert (harness.sent, harness.left) == ([], [ACCEPTED])
+    assert (stage.sent, stage.left) == ([], [ACCEPTED])
 
 
 def test_others_can_see_the_dead_letter_while_the_new_body_is_read(
-    harness: Harness,
+    stage: Stage,
 ) -> None:
-    [found] = harness.bury(dead_letter(body="{"))
+    [found] = stage.bury(dead_letter(body="{"))
     hidden: list[list[str]] = []
 
-    harness.call(
-        edit, found, body=typed(ACCEPTED, lambda: hidden.append(harness.hidden))
-    )
+    edited(stage, found, body=typed(ACCEPTED, lambda: hidden.append(stage.hidden)))
 
     assert hidden == [[]]
-    assert (harness.sent, harness.left) == ([ACCEPTED], [])
+    assert (stage.sent, stage.left) == ([ACCEPTED], [])
 
 
-def test_nothing_is_sent_when_another_settled_it_meanwhile(harness: Harness) -> None:
-    [found] = harness.bury(dead_letter(body="{"))
+def test_nothing_is_sent_when_another_settled_it_meanwhile(stage: Stage) -> None:
+    [found] = stage.bury(dead_letter(body="{"))
 
     with pytest.raises(CloudError, match="has deleted them"):
-        harness.call(edit, found, body=typed(ACCEPTED, harness.dead.messages.clear))
+        edited(stage, found, body=typed(ACCEPTED, stage.dead.messages.clear))
 
-    assert harness.sent == []
+    assert stage.sent == []
 
 
 @pytest.mark.parametrize("name", [None, "old.jsonl"])
 def test_dead_letter_is_kept_before_the_new_body_is_sent(
-    harness: Harness, name: str | None
+    stage: Stage, capsys: pytest.CaptureFixture[str], name: str | None
 ) -> None:
-    [found] = harness.bury(dead_letter(body="{\x9b"))
-    path = harness.folder / name if name else None
+    [found] = stage.bury(dead_letter(body="{\x9b"))
+    path = stage.folder / name if name else None
     kept: list[Any] = []
 
     def look() -> None:
-        printed = harness.printed.readouterr().out
+        printed = capsys.readouterr().out
         kept.append(json.loads(path.read_text() if path else printed))
 
-    harness.before("send_message", look)
+    stage.before("send_message", look)
 
-    harness.call(edit, found, body=typed(ACCEPTED), save=path)
+    edited(stage, found, body=typed(ACCEPTED), save=path)
 
     assert [(one["message_id"], one["body"]) for one in kept] == [(found, "{\x9b")]
-    assert (harness.sent, harness.left) == ([ACCEPTED], [])
+    assert (stage.sent, stage.left) == ([ACCEPTED], [])

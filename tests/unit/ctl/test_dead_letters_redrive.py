@@ -7,15 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error, failing
-from tests.support.command_harness import Harness, dead_letter, dead_letters
+from tests.support.ctl_process import Ended
+from tests.support.stage import Stage, dead_letter, dead_letters
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.cli.errors import CloudError, InputError
-from ticketctl.commands.dead_letters import delete, redrive
+from ticketctl.cli.errors import Status
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.redrive import successor
 
@@ -23,48 +22,56 @@ DENIED = client_error("AccessDenied")
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 
+def redrive(stage: Stage, *chosen: str) -> Ended:
+    return stage.call("dead-letters", "redrive", *chosen)
+
+
+def delete(stage: Stage, *chosen: str) -> Ended:
+    return stage.call("dead-letters", "delete", *chosen)
+
+
 class TestNothingLost:
     """A dead letter is sent first, and deleted then."""
 
     def test_chosen_ones_are_sent_and_then_deleted_one_by_one(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.bury(*dead_letters(4), dead_letter("OTHER"))
-        *chosen, other = harness.left
+        stage.bury(*dead_letters(4), dead_letter("OTHER"))
+        *chosen, other = stage.left
 
-        harness.call(redrive, project="PROJ")
+        redrive(stage, "--project", "PROJ")
 
         steps = ["> send_message", "> delete_message"]
-        taken = [what for _, _, what, _ in harness.services.history.events]
+        taken = [what for _, _, what, _ in stage.services.history.events]
         assert [what for what in taken if what in steps] == steps * 4
-        assert {*harness.sent} == {*chosen}
-        assert (harness.left, harness.hidden) == ([other], [])
+        assert {*stage.sent} == {*chosen}
+        assert (stage.left, stage.hidden) == ([other], [])
 
     def test_nothing_is_sent_when_the_dead_letter_is_gone_meanwhile(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        gone, _ = harness.bury(*dead_letters(2))
-        harness.before("receive_message", int, partial(harness.dead.delete, gone))
-        [there] = harness.left[1:]
+        gone, _ = stage.bury(*dead_letters(2))
+        stage.before("receive_message", int, partial(stage.dead.delete, gone))
+        [there] = stage.left[1:]
 
-        with pytest.raises(CloudError, match="1 of 2 dead letters did not come again"):
-            harness.call(redrive, project="PROJ")
+        ended = redrive(stage, "--project", "PROJ")
 
-        assert harness.sent == [there]
+        assert "1 of 2 dead letters did not come again" in ended.err
+        assert stage.sent == [there]
 
     def test_dead_letters_are_sent_in_rounds_when_sqs_is_silent_for_a_while(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """Three polls of a second give nothing, and end a round."""
-        ids = harness.bury(*dead_letters(5))
-        bodies, hold = harness.left, partial(harness.hold, *ids[3:], seconds=3.8)
-        harness.before("receive_message", int, int, hold)
+        ids = stage.bury(*dead_letters(5))
+        bodies, hold = stage.left, partial(stage.hold, *ids[3:], seconds=3.8)
+        stage.before("receive_message", int, int, hold)
 
-        harness.call(redrive, project="PROJ")
+        redrive(stage, "--project", "PROJ")
 
-        assert {*harness.sent} == {*bodies}
-        assert harness.left == []
-        assert len(harness.services.sqs.requests["get_queue_attributes"]) == 3
+        assert {*stage.sent} == {*bodies}
+        assert stage.left == []
+        assert len(stage.services.sqs.requests["get_queue_attributes"]) == 3
 
 
 class TestSuccessor:
@@ -97,15 +104,15 @@ class TestSuccessor:
         assert message == own | system
 
     def test_groups_are_the_projects_and_no_id_repeats_when_the_queue_is_fifo(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.outputs["CreateTicketQueueUrl"] = "source.fifo"
-        harness.bury(dead_letter("A"), dead_letter("B"), dead_letter(body="{"))
-        bodies = harness.left
+        stage.outputs["CreateTicketQueueUrl"] = "source.fifo"
+        stage.bury(dead_letter("A"), dead_letter("B"), dead_letter(body="{"))
+        bodies = stage.left
 
-        harness.call(redrive, reason="received-too-often")
+        redrive(stage, "--reason", "received-too-often")
 
-        arrived = harness.services.queues["source.fifo"].arrived
+        arrived = stage.services.queues["source.fifo"].arrived
         groups = dict(zip(bodies, ["A", "B", "-"], strict=True))
         assert {one.body: one.group for one in arrived} == groups
         assert len({one.token for one in arrived}) == 3
@@ -123,61 +130,59 @@ class TestAll:
     """SQS moves all dead letters itself, where it can."""
 
     @pytest.mark.parametrize("rate", [None, 7])
-    def test_task_names_its_destination(
-        self, harness: Harness, rate: int | None
-    ) -> None:
-        harness.bury(*dead_letters(5))
-        bodies, before = harness.left, list[Any]()
-        requests = harness.services.sqs.requests
-        harness.before(
+    def test_task_names_its_destination(self, stage: Stage, rate: int | None) -> None:
+        stage.bury(*dead_letters(5))
+        bodies, before = stage.left, list[Any]()
+        requests = stage.services.sqs.requests
+        stage.before(
             "start_message_move_task",
-            lambda: before.append((len(requests["receive_message"]), harness.hidden)),
+            lambda: before.append((len(requests["receive_message"]), stage.hidden)),
         )
 
-        harness.call(redrive, everything=True, rate=rate)
+        redrive(stage, "--all", *(["--rate", str(rate)] if rate else []))
 
         [task] = requests["start_message_move_task"]
         assert task.get("MaxNumberOfMessagesPerSecond") == rate
-        assert (harness.sent, harness.left) == (bodies, [])
+        assert (stage.sent, stage.left) == (bodies, [])
         assert requests["send_message"] == []
         # SQS moves no message that a consumer holds, and sends them alone.
         assert before == [(len(requests["receive_message"]), [])]
 
     def test_first_ones_alone_are_looked_at_when_sqs_moves_them(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.bury(*dead_letters(300))
+        stage.bury(*dead_letters(300))
 
-        remarks = harness.call(redrive, everything=True).err
+        remarks = redrive(stage, "--all").err
 
-        assert len(harness.services.sqs.requests["receive_message"]) < 20
+        assert len(stage.services.sqs.requests["receive_message"]) < 20
         assert not remarks
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
-        harness.bury(*dead_letters(120))
+        stage.bury(*dead_letters(120))
         unknown = failing(client_error("InvalidAction"))
-        harness.before("start_message_move_task", unknown)
+        stage.before("start_message_move_task", unknown)
 
-        remarks = harness.call(redrive, everything=True).err
+        remarks = redrive(stage, "--all").err
 
-        sent = harness.services.sqs.requests["send_message"]
-        assert len(sent) == len(harness.sent) == 120
-        assert harness.left == []
+        sent = stage.services.sqs.requests["send_message"]
+        assert len(sent) == len(stage.sent) == 120
+        assert stage.left == []
         assert "one by one" in remarks
 
     @pytest.mark.parametrize("code", ["AccessDenied", "UnsupportedOperation"])
     def test_nothing_is_sent_when_sqs_refuses_the_task(
-        self, harness: Harness, code: str
+        self, stage: Stage, code: str
     ) -> None:
-        harness.bury(*dead_letters(2))
-        harness.before("start_message_move_task", failing(client_error(code)))
+        stage.bury(*dead_letters(2))
+        stage.before("start_message_move_task", failing(client_error(code)))
 
-        with pytest.raises(ClientError, match=code):
-            harness.call(redrive, everything=True)
+        ended = redrive(stage, "--all")
 
-        assert (harness.sent, len(harness.left)) == ([], 2)
+        assert (ended.status, code in ended.err) == (Status.CLOUD, True)
+        assert (stage.sent, len(stage.left)) == ([], 2)
 
 
 def asking(key: str, **attributes: str) -> DeadLetter:
@@ -188,15 +193,15 @@ class TestDeleted:
     """Dead letters are deleted when they are saved, and have no number."""
 
     def test_backup_is_complete_when_the_dead_letters_are_deleted(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         reason = {"ErrorType": "InvalidMessageError"}
         found = dead_letter(body="a\r\nb\u20ac", **reason)
         found = replace(found, attributes={**found.attributes, "raw": BINARY})
-        message_id, _ = harness.bury(found, dead_letter("OTHER"))
-        file = harness.folder / "saved.jsonl"
+        message_id, _ = stage.bury(found, dead_letter("OTHER"))
+        file = stage.folder / "saved.jsonl"
 
-        harness.call(delete, reason=reason["ErrorType"], save=file)
+        delete(stage, "--reason", "InvalidMessageError", "--save", str(file))
 
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
@@ -205,21 +210,21 @@ class TestDeleted:
         assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
         # Bodies are whole requests.
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert len(harness.left) == 1
+        assert len(stage.left) == 1
 
     def test_nothing_is_deleted_when_one_was_numbered_after_it_had_been_refused(
-        self, harness: Harness
+        self, stage: Stage
     ) -> None:
         """A redrive by SQS keeps the reason of an earlier refusal."""
         found = asking("k-1", ErrorType="InvalidMessageError")
-        harness.bury(asking("k-2"), found)
+        stage.bury(asking("k-2"), found)
         fingerprint = CreateTicket.parse(found.body).fingerprint
-        harness.number("PROJ#k-1", 7, fingerprint=fingerprint)
+        stage.number("PROJ#k-1", 7, fingerprint=fingerprint)
 
-        with pytest.raises(InputError, match="nothing was done"):
-            harness.call(delete, everything=True)
+        ended = delete(stage, "--all")
 
-        assert len(harness.left) == 2
+        assert "nothing was done" in ended.err
+        assert len(stage.left) == 2
 
     @pytest.mark.parametrize(
         "found",
@@ -237,12 +242,12 @@ class TestDeleted:
         ids=lambda found: found.body,
     )
     def test_dead_letter_is_deleted_when_its_request_has_no_number(
-        self, harness: Harness, found: DeadLetter
+        self, stage: Stage, found: DeadLetter
     ) -> None:
-        harness.bury(found)
-        harness.number("PROJ#k-7", 7)
-        harness.number("A#B#k-7", 8)
+        stage.bury(found)
+        stage.number("PROJ#k-7", 7)
+        stage.number("A#B#k-7", 8)
 
-        harness.call(delete, everything=True)
+        delete(stage, "--all")
 
-        assert harness.left == []
+        assert stage.left == []

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_harness import command_context
-from tests.support.ctl_process import canned_stack
 from tests.support.markdown_commands import ROOT, blocks
-from ticketctl.aws.outputs import NEEDED_OUTPUTS
-from ticketctl.commands.status import env
+from tests.support.stage import Stage
 
 [LINE] = [
     line.removeprefix("$ ")
@@ -24,15 +21,10 @@ from ticketctl.commands.status import env
 ODD = 'INV-20[0-9]{2}|(A|B)\'s $x `y` "z"\n\\w'
 
 
-def printed(
-    capsys: pytest.CaptureFixture[str], profile: str | None = None, **outputs: str
-) -> str:
-    """Return what the command prints for a stack with these outputs."""
-    values = {name: f"the {name}" for name in NEEDED_OUTPUTS} | outputs
-    context = command_context(canned_stack(values))
-    context.params["profile"] = profile
-    env(context)
-    return capsys.readouterr().out
+def printed(stage: Stage, *options: str) -> str:
+    """Return what the command prints for a stack with odd characters."""
+    stage.outputs["AllowedProjects"] = ODD
+    return stage.call(*options, "env").out
 
 
 def shell(folder: Path, *lines: str, **variables: str) -> str:
@@ -57,7 +49,7 @@ def program(folder: Path, text: str, status: int = 0) -> None:
 SHOWN: Mapping[str, str] = {
     "ALLOWED_PROJECTS": ODD,
     "TICKETCTL_STACK": "numbers",
-    "TICKETS_TABLE_NAME": "the TicketsTableName",
+    "TICKETS_TABLE_NAME": "tickets",
     "AWS_REGION": "eu-west-1",
     "AWS_DEFAULT_REGION": "eu-west-1",
 }
@@ -65,22 +57,22 @@ SHOWN: Mapping[str, str] = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_variable_has_its_value_whatever_characters_it_has(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, stage: Stage
 ) -> None:
-    program(tmp_path, printed(capsys, AllowedProjects=ODD))
+    program(tmp_path, printed(stage))
 
     said = shell(tmp_path, LINE, f'printf %s "${name}"', AWS_REGION="elsewhere")
 
     assert said == SHOWN[name]
 
 
-@pytest.mark.parametrize("profile", [None, "prod"])
+@pytest.mark.parametrize("profile", [(), ("--profile", "prod")])
 @pytest.mark.parametrize("own", ["", "us-east-1"])
 def test_own_region_alone_is_left_when_the_next_stack_is_not_found(
-    profile: str | None,
+    profile: tuple[str, ...],
     own: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    stage: Stage,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = tmp_path / "before"
@@ -90,7 +82,7 @@ def test_own_region_alone_is_left_when_the_next_stack_is_not_found(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    program(before, printed(capsys, profile))
+    program(before, printed(stage, *profile))
     program(tmp_path, "", status=3)
     of_stack = "$TICKETCTL_STACK+$TICKETS_TABLE_NAME+$TICKETCTL_UNSET+$AWS_PROFILE"
     look = f'printf "$?+{of_stack}+$AWS_REGION+$AWS_DEFAULT_REGION"'
@@ -109,15 +101,16 @@ def test_own_region_alone_is_left_when_the_next_stack_is_not_found(
 
 
 @pytest.mark.parametrize(
-    ("profile", "said"), [(None, "key+mine"), ("prod of us", "+prod of us")]
+    ("profile", "said"),
+    [((), "key+mine"), (("--profile", "prod of us"), "+prod of us")],
 )
 def test_profile_that_found_the_stack_wins_over_other_credentials(
-    profile: str | None,
+    profile: tuple[str, ...],
     said: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    stage: Stage,
 ) -> None:
-    program(tmp_path, printed(capsys, profile))
+    program(tmp_path, printed(stage, *profile))
     given = {"AWS_ACCESS_KEY_ID": "key", "AWS_PROFILE": "mine"}
 
     look = 'printf "$AWS_ACCESS_KEY_ID+$AWS_PROFILE"'

@@ -16,10 +16,11 @@ from tests.support.audits import BOTH_WAYS, MISSING, disorder, seeded
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.canned_aws import Reply, Wire
 from tests.support.cases import cases
-from tests.support.command_harness import Harness, exit_status
+from tests.support.ctl_process import context_of
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import Item, block_items, sequence, ticket_item
+from tests.support.stage import Stage
 from tests.support.steps import Steps
 from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import plain
@@ -28,7 +29,6 @@ from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import Status
 from ticketctl.commands.audit import audit
 from ticketctl.commands.export import STEP, export
-from ticketctl.commands.sequences import erase, void
 from ticketctl.evidence.findings import Kind
 from ticketctl.export.export import Export
 
@@ -136,28 +136,33 @@ class TestItems:
 class TestCommand:
     """Lines on standard output, the count beside them."""
 
-    def test_line_has_every_attribute_of_its_item(self, harness: Harness) -> None:
+    def test_line_has_every_attribute_of_its_item(self, stage: Stage) -> None:
         items = block_items(block_of(create_tickets(2)))[::2]
         items[0] |= {"labels": {"L": [{"S": "a"}]}, "odd": {"M": {"n": {"N": "1"}}}}
-        harness.write(*items)
+        stage.write(*items)
 
-        ended = harness.call(export)
+        ended = stage.call("export")
 
         assert ended.json_lines == [plain(item) for item in items]
 
     @pytest.mark.parametrize("is_terminal", [True, False])
     def test_progress_is_shown_beside_the_lines_alone(
-        self, *, is_terminal: bool, harness: Harness, monkeypatch: pytest.MonkeyPatch
+        self,
+        *,
+        is_terminal: bool,
+        stage: Stage,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         """On the screen that has the lines it would be in their way."""
-        harness.put(*range(1, STEP + 1))
+        stage.put(*range(1, STEP + 1))
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
-        ended = harness.call(export)
+        export(context_of(stage))
 
-        is_shown = f"exporting: {STEP} of about {STEP}" in ended.err
+        is_shown = f"exporting: {STEP} of about {STEP}" in capsys.readouterr().err
         assert is_shown is not is_terminal
 
 
@@ -176,18 +181,18 @@ class TestVerifier:
         status: int,
         form: str,
         tmp_path: Path,
-        harness: Harness,
+        stage: Stage,
     ) -> None:
         """Of each kind; an attribute that looks like another form hides nothing."""
         requests = [create_ticket(**FULL | {"project_id": "PROJ"}), *create_tickets(3)]
-        harness.write(*block_items(block_of(requests)))
-        harness.call(void, "PROJ-2", reason="spam")
-        harness.call(erase, "PROJ-3", reason="asked to")
-        harness.seed(9).apply()
-        harness.change_ticket(1, **changed)
-        lines = harness.call(export).out
+        stage.write(*block_items(block_of(requests)))
+        stage.call("void", "PROJ-2", "--reason", "spam")
+        stage.call("erase", "PROJ-3", "--reason", "asked to")
+        stage.seed(9).apply()
+        stage.change_ticket(1, **changed)
+        lines = stage.call("export").out
         if form == "s3":
-            items = harness.services.tables.items("tickets")
+            items = stage.services.tables.items("tickets")
             lines = "\n".join(json.dumps({"Item": item}) for item in items)
 
         ended = run_verifier(lines, tmp_path)
@@ -222,7 +227,7 @@ def test_nothing_is_read_when_an_answer_is_damaged(
     Wire(stack.client("dynamodb"), [*described, *[damaged] * 8])
 
     with pytest.raises(ResponseParserError) as caught:
-        exit_status(command, stack)
+        command(context_of(stack))
 
     line = explained(caught.value)
     assert line.status == Status.CLOUD

@@ -20,10 +20,10 @@ from tests.support.builders import (
 )
 from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import cases
-from tests.support.command_harness import Harness
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.stage import Stage
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
@@ -370,15 +370,15 @@ class TestVerdict:
         assert times == {"p50": 2.0, "p99": 4.0}
 
 
-def test_project_has_all_its_tickets_as_they_are_stored(harness: Harness) -> None:
+def test_project_has_all_its_tickets_as_they_are_stored(stage: Stage) -> None:
     first, second = create_tickets(2)
-    harness.give(first, 1)
-    harness.give(second, 2)
+    stage.give(first, 1)
+    stage.give(second, 2)
     audit = ProjectAudit("PROJ")
 
-    found = Project.read(harness, audit)
+    found = Project.read(stage, audit)
 
-    assert found == Project(audit, harness.tickets())
+    assert found == Project(audit, stage.tickets())
     assert (found.project_id, found.last_number) == ("PROJ", 2)
 
 
