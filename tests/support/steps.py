@@ -245,9 +245,10 @@ class Steps:
         yield from (f"subscribed: {one}" for one in self.services.subscriptions)
 
     def tickets(self) -> Iterator[str]:
-        """Show the tickets' items."""
-        for item in self.services.tables.items("tickets"):
-            yield json.dumps(plain(item), default=str, sort_keys=True)
+        """Show the tickets' items by number, for an import writes several at a time."""
+        items = map(plain, self.services.tables.items("tickets"))
+        for item in sorted(items, key=lambda one: (one["project_id"], one["number"])):
+            yield json.dumps(item, default=str, sort_keys=True)
 
     def published(self) -> Iterator[str]:
         """Show the events that were published since the last time."""
