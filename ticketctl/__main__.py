@@ -25,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if signal.getsignal(kind) == signal.SIG_DFL:
             signal.signal(kind, signal.default_int_handler)
     is_read = sys.stdout is not None
-    _mend_streams()
+    _prepare_streams()
     try:
         app(arguments, prog_name="ticketctl")
     except SystemExit as end:
-        # Nobody read the output.
+        # As when the reader of a pipe has gone.
         sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
     except ToolError as error:
         _fail(str(error), error.status)
@@ -40,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(f"{where}{error.strerror or error}", Status.USAGE)
 
 
-def _mend_streams() -> None:
-    """Let every stream take what is written."""
+def _prepare_streams() -> None:
+    """Open closed streams, and let all take every character."""
     # A service may be started with a closed stream, for which Python has None.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

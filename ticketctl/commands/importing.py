@@ -130,16 +130,16 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     new = [one.ticket for one in judged if one.is_due and not one.goes_back]
     refuse_beyond(limits_of(stack), new, file)
-    told = [*plan(stack, tickets), *counts_of(judged)]
+    planned = [*plan(stack, tickets), *counts_of(judged)]
     changed = [*changes(judged)]
     refused = print_refused(judged, file)
     if not dry_run:
-        asked = [place_of(stack), *told, *changed, "This cannot be undone. Go on?"]
+        asked = [place_of(stack), *planned, *changed, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
         counts = import_all(Import(stack, judge), tickets, judged, file)
         refused += counts[REFUSED]
-        told = [summary(counts, len(judged), refused)]
-    told += [*changed, *left_out(called(ctx), tickets, judged)]
-    console().print("\n".join(told), markup=False)
+        planned = [summary(counts, len(judged), refused)]
+    planned += [*changed, *left_out(called(ctx), tickets, judged)]
+    console().print("\n".join(planned), markup=False)
     if refused:
         raise typer.Exit(Status.FOUND)

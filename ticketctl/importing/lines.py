@@ -32,7 +32,7 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.csv_columns import shown_value, whole
-from ticketctl.files.request_file import Line
+from ticketctl.files.lines import Line
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.fitting import fitted
 from ticketctl.importing.times import Times
@@ -109,9 +109,10 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     key = f"import:{fields.get('project_id')}-{number}"
     # Visible also where the project is not as it must be.
     fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
-    # An export's hash covers its texts as they are.
-    wanted = fitted(fields) if defaults.fit and CHAIN not in placed else fields
-    request = _request(wanted, fit=defaults.fit)
+    # What a table had goes back as it is; a hash covers it.
+    may_change = not placed.keys() & {CHAIN, IMPORTED_BY}
+    wanted = fitted(fields) if defaults.fit and may_change else fields
+    request = _request(wanted, is_final=defaults.fit or not may_change)
     return Existing(
         *(line.number, number, request, assigned_at, status == ERASED),
         marks=tuple(_marks(placed, ticket_key(request.project_id, number))),
@@ -121,11 +122,11 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     )
 
 
-def _request(fields: Fields, *, fit: bool) -> CreateTicket:
+def _request(fields: Fields, *, is_final: bool) -> CreateTicket:
     try:
         return CreateTicket.parse(body_of(fields))
     except PoisonMessageError as error:
-        if fit:
+        if is_final:
             raise
         try:
             CreateTicket.parse(body_of(fitted(fields)))

@@ -7,7 +7,7 @@ from typing import Final
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import counted
-from ticketctl.files.request_file import MOST_PROBLEMS, Problems
+from ticketctl.files.lines import MOST_PROBLEMS, Problems
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import UNRECORDED
 from ticketctl.importing.neighbours import ALREADY
@@ -38,14 +38,17 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
     if days:
         yield f"dates: {days[0]} to {days[-1]}"
     if undated := len(tickets.to_import) - len(days):
-        yield f"without a date, so with that of now: {counted(undated, 'ticket')}"
+        yield (
+            f"without a date: {counted(undated, 'ticket')}; assigned_at is the time "
+            "of the import"
+        )
 
 
 def changes(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield lines about the tickets to be written whose texts were made to fit."""
     changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
     if changed:
-        yield f"changed to fit: {_listed(changed)}; their whole texts are kept nowhere"
+        yield f"changed to fit: {_listed(changed)}; the full texts are not kept"
     if own := [one for one in changed if one.has_own_key]:
         yield (
             f"changed, with an idempotency_key of their own: {_listed(own)}; a repeat "
@@ -117,7 +120,7 @@ def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterat
     if over := sum(one.result == UNRECORDED for one in there):
         yield f"without a record: {counted(over, 'key')}, whose time is over"
     if other := [one.ticket for one in there if one.has_other_time]:
-        yield f"there with another assigned_at, which stays: {_listed(other)}"
+        yield f"assigned_at differs, and stays as it is: {_listed(other)}"
     marks = [mark for one in there for mark in one.marks]
     if marks:
         yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"

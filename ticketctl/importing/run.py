@@ -7,7 +7,7 @@ from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.tickets import ticket_from
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, remark, with_progress
-from ticketctl.files.request_file import Line, Problems, shown_name
+from ticketctl.files.lines import Line, Problems, shown_name
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.lines import Defaults, check_lines
 from ticketctl.importing.neighbours import ALREADY
@@ -72,7 +72,7 @@ def verify_all(judged: Sequence[Judged]) -> bool:
         problem = one.result
         if not (one.is_due or one.is_refused):
             is_other = one.has_other_time
-            problem = "another assigned_at" if is_other else "a mark is missing"
+            problem = "assigned_at differs" if is_other else "a mark is missing"
         console().print(f"{line}: {problem}")
     console().print("\n".join(counts_of(judged)))
     return not wrong

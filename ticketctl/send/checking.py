@@ -11,7 +11,7 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
-from ticketctl.files.request_file import Line, Problems, shown_name
+from ticketctl.files.lines import Line, Problems, shown_name
 from ticketctl.send.derived_keys import DerivedKeys
 from ticketctl.send.spool import Spool
 

@@ -19,7 +19,7 @@ from typing import Final
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
-from ticketctl.files.request_file import STANDARD_INPUT
+from ticketctl.files.lines import STANDARD_INPUT
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.

@@ -70,8 +70,8 @@ def parse(body: str) -> Request | None:
     if not _is_unicode(json.dumps(given, ensure_ascii=False)):
         return None
     cap = given.pop(CAP, None)
-    told = {name: value for name, value in given.items() if value is not None}
-    content = {**OPTIONAL, **told}
+    given = {name: value for name, value in given.items() if value is not None}
+    content = {**OPTIONAL, **given}
     request_id = content["project_id"], content["idempotency_key"]
     return Request(request_id, canonical(content), inf if cap is None else cap)
 

@@ -125,6 +125,14 @@ AttributeName = Annotated[
     str, _without(NOT_ONE_LINE, min_length=1, max_length=128), ONE_LINE
 ]
 AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TEXT]
+MAX_LABELS: Final = 20
+MAX_ATTRIBUTES: Final = 50
+"""Ours; the limit of a body bounds the bytes of both."""
+
+Labels = Annotated[list[Label], Field(max_length=MAX_LABELS)]
+Attributes = Annotated[
+    dict[AttributeName, AttributeValue], Field(max_length=MAX_ATTRIBUTES)
+]
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]
 PRIORITIES: Final[tuple[str, ...]] = get_args(Priority)

@@ -1,6 +1,7 @@
 """JSON as a contract reads it: one object, no name twice, a clear reason if not."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from pydantic import ValidationError
@@ -11,6 +12,15 @@ MAX_REPORTED_NAME: Final = 64
 MAX_REPORTED_PROBLEMS: Final = 3
 MAX_DIGITS: Final = 16
 """Of the highest number of the contract."""
+
+_ENVELOPES: Final = {
+    ("Type", "TopicArn"): "the envelope of SNS: set RawMessageDelivery on the "
+    "subscription",
+    ("detail-type", "detail"): "an event of EventBridge: give the target the input "
+    "path $.detail",
+    ("specversion", "type"): "a CloudEvent: send its data alone",
+}
+"""The members by which an envelope is known, and what its producer must set."""
 
 
 def json_object(body: str) -> dict[str, Any]:
@@ -32,6 +42,17 @@ def json_object(body: str) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         _refuse("body: must be a JSON object")
     return parsed
+
+
+def refuse_envelope(fields: Mapping[str, Any]) -> None:
+    """Refuse an object that another service has put around a body.
+
+    Raises:
+        InvalidMessageError: It is one; the reason says what its producer must set.
+    """
+    for members, remedy in _ENVELOPES.items():
+        if fields.keys() >= {*members}:
+            _refuse(f"body: {remedy}")
 
 
 def _number(digits: str) -> int | float:

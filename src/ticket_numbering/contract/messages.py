@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
     MAX_NUMBER,
-    AttributeName,
-    AttributeValue,
+    Attributes,
     Description,
     IdempotencyKey,
-    Label,
+    Labels,
     MaxNumber,
     Priority,
     ProjectId,
@@ -29,28 +28,10 @@ from ticket_numbering.contract.field_types import (
     is_project_id,
     or_null,
 )
-from ticket_numbering.contract.json_body import json_object, problems
+from ticket_numbering.contract.json_body import json_object, problems, refuse_envelope
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
-
-MAX_LABELS: Final = 20
-MAX_ATTRIBUTES: Final = 50
-"""Ours; `MAX_BODY_BYTES` bounds the bytes of both."""
-
-Labels = Annotated[list[Label], Field(max_length=MAX_LABELS)]
-Attributes = Annotated[
-    dict[AttributeName, AttributeValue], Field(max_length=MAX_ATTRIBUTES)
-]
-
-_ENVELOPES: Final = {
-    ("Type", "TopicArn"): "the envelope of SNS: set RawMessageDelivery on the "
-    "subscription",
-    ("detail-type", "detail"): "an event of EventBridge: give the target the input "
-    "path $.detail",
-    ("specversion", "type"): "a CloudEvent: send its data alone",
-}
-"""The members by which an envelope is known, and what its producer must set."""
 
 FINGERPRINT_VERSION: Final = "v1"
 
@@ -192,10 +173,8 @@ class CreateTicket(BaseModel):
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
-            for members, remedy in _ENVELOPES.items():
-                is_request = fields.keys() & cls.model_fields.keys()
-                if fields.keys() >= {*members} and not is_request:
-                    raise InvalidMessageError(f"body: {remedy}") from error
+            if not fields.keys() & cls.model_fields.keys():
+                refuse_envelope(fields)
             raise InvalidMessageError(problems(error), cls._field(error)) from error
 
     @classmethod

@@ -278,11 +278,11 @@ class TestFit:
     def test_line_is_bad_when_fitting_cannot_mend_it(self, *, fit: bool) -> None:
         """The remedy is not named where it is none; a hash covers a text as it is."""
         _, wrong = read(line(title="a\tb", color="red"), line(2) | EXPORTED, fit=fit)
-        _, chained = read(line(title="a\tb") | EXPORTED, fit=True)
+        _, exported = read(line(title="a\tb") | EXPORTED, fit=fit)
 
         assert [number for number, _ in wrong] == [1]
         assert "--fit" not in wrong[0][1]
-        assert chained == [(1, "title: character U+0009 is not allowed in one line")]
+        assert exported == [(1, "title: character U+0009 is not allowed in one line")]
 
 
 class TestOtherSystems:

@@ -29,7 +29,8 @@ from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
 from ticketctl.files.csv_columns import mapped
-from ticketctl.files.request_file import Format, Line, Problems, open_lines
+from ticketctl.files.lines import Line, Problems
+from ticketctl.files.request_file import Format, open_lines
 from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.derived_keys import DerivedKeys, keys_of
@@ -90,6 +91,7 @@ class TestLines:
             ("sep=|\ntitle|project_id\nx|A\n", None),
             ('"sep=;"\r\ntitle;project_id\r\nx;A\r\n', None),
             ('title;project_id;"a, b,\nc, d, e"\nx;A;\n', None),
+            ('\ntitle,project_id,5"\nx,A,\n', None),
             ("\ufefftitle,project_id\nx,A\n", "utf-8"),
             ("title,project_id\nx,A\n".encode("utf-16"), "utf-16"),
             (f"title,project_id,notes\nx,A,{'y' * 140_000}\n", None),

@@ -141,6 +141,7 @@ class TestRefused:
         self, envelope: dict[str, Any], remedy: str
     ) -> None:
         assert remedy in refusal(json.dumps(envelope))
+        assert remedy not in refusal(body(**envelope))
 
     @pytest.mark.parametrize("field", REQUIRED)
     def test_parse_refuses_a_missing_field(self, field: str) -> None:

@@ -1,0 +1,98 @@
+"""The rows of a CSV file, as other programs write it."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import counted, remark
+from ticketctl.files.csv_columns import Columns
+from ticketctl.files.lines import Line, shown_name
+
+_MAX_CELL: Final = 2**31 - 1
+"""Any size, because a field has its own bound; the library takes a C long."""
+
+_SEPARATORS: Final = ",;\t"
+_DECLARED: Final = re.compile(r'"?sep=([^"\r\n])"?[;,\t]*\r?\n', re.IGNORECASE)
+"""The first line with which Excel writes and reads the separator."""
+
+
+class _Table:
+    """The lines of a table, and how many were read."""
+
+    def __init__(self, texts: Iterator[str]) -> None:
+        self._texts = texts
+        self.number = 0
+        self.last = ""
+        self.separator = ","
+
+    def __iter__(self) -> "_Table":
+        return self
+
+    def __next__(self) -> str:
+        self.last = next(self._texts)
+        self.number += 1
+        return self.last
+
+    def put_back(self, lines: Sequence[str]) -> None:
+        """Let the last lines be read again."""
+        self._texts = chain(lines, self._texts)
+        self.number -= len(lines)
+
+
+def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
+    """Read a header, and a ticket a row; empty rows ask for nothing.
+
+    Raises:
+        InputError: It is no CSV, or its columns do not fit.
+    """
+    csv.field_size_limit(_MAX_CELL)
+    table, begin, short = _Table(texts), 1, 0
+    try:
+        reader = _reader(table, columns)
+        names = columns.fields_of(next(reader, []))
+        needed = max((at for at, filled in enumerate(names, 1) if filled), default=0)
+        begin = table.number + 1
+        for cells in reader:
+            number, begin = begin, table.number + 1
+            # A file that was cut can end within a cell, but not behind a quote.
+            may_be_cut = len(cells) == needed and table.last[-1] not in '"\n'
+            if cells and len(cells) != len(names):
+                if may_be_cut or not needed <= len(cells) < len(names):
+                    problem = f"not as many cells as the header has ({len(names)})"
+                    if may_be_cut:
+                        problem += "; if the file is complete, end it with a line break"
+                    yield Line(number, {}, f"body: {problem}")
+                    continue
+                short += 1
+            if fields := columns.values_of(names, cells):
+                yield Line(number, fields)
+    except csv.Error as error:
+        raise InputError(
+            f"{shown_name(path)}:{begin}: not CSV as it must be, separated by "
+            f"{table.separator!r}: {error}"
+        ) from error
+    if short:
+        rows = counted(short, "row")
+        remark(f"{shown_name(path)}: {rows} without the last cells, all unmapped")
+
+
+def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
+    """Return the rows, separated as is declared, or as the header fits best."""
+    header = [next((text for text in table if text.strip()), "")]
+    if declared := _DECLARED.fullmatch(header[0]):
+        table.separator = declared[1]
+    else:
+        while "".join(header).count('"') % 2 and (text := next(table, "")):
+            header.append(text)
+        table.put_back(header)
+        table.separator = max(_SEPARATORS, key=lambda one: _fit(header, one, columns))
+    return csv.reader(table, delimiter=table.separator, strict=True)
+
+
+def _fit(header: Sequence[str], separator: str, columns: Columns) -> tuple[int, int]:
+    """Count the columns that hold a field, and all of them."""
+    names = next(csv.reader(header, delimiter=separator), [])
+    return sum(map(columns.has, names)), len(names)

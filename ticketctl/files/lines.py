@@ -1,0 +1,46 @@
+"""The lines of a file of requests, and the problems of bad ones."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from ticketctl.aws.request_fields import Fields
+from ticketctl.cli.output import remark, visible
+
+STANDARD_INPUT: Final = "-"
+
+MOST_PROBLEMS: Final = 20
+"""Bad lines that are named; the others are counted, so that a screen shows all."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The fields of a line, or the reason why it cannot be read."""
+
+    number: int
+    """The first is 1; of a CSV row of several lines, the first one's."""
+    fields: Fields
+    problem: str | None = None
+
+
+@dataclass
+class Problems:
+    """Prints the first problems of a file's lines, and counts all."""
+
+    file: str
+    number: int = 0
+
+    def add(self, line: int, why: str) -> None:
+        """Add a problem."""
+        self.number += 1
+        if self.number <= MOST_PROBLEMS:
+            remark(f"{shown_name(self.file)}:{line}: {visible(why)}")
+
+    def end(self) -> None:
+        """Print how many were not named."""
+        if self.number > MOST_PROBLEMS:
+            remark(f"and {self.number - MOST_PROBLEMS} more")
+
+
+def shown_name(path: str) -> str:
+    """Return a file's name for remarks."""
+    return "standard input" if path == STANDARD_INPUT else visible(path)
