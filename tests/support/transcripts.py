@@ -20,7 +20,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
@@ -41,6 +40,9 @@ WIDTH: Final = "80"
 
 _BEGIN, _END = b"\x0e", b"\x0f"
 """Around each part of the results, for a terminal shows both streams as one."""
+
+_LAST: Final = b"\0"
+"""Ends what a terminal shows; what is on its way when it closes may get lost."""
 
 _PARTS: Final = re.compile(
     r"\x1b\[\??[\d;]*([a-zA-Z])|([\x0e\x0f\r\n])|([^\x0e\x0f\r\n])"
@@ -102,10 +104,10 @@ class Reader(Thread):
         self.start()
 
     def run(self) -> None:
-        """Read to the end, which is an error for a terminal."""
-        with suppress(OSError):
-            while part := os.read(self._end, 65536):
-                self._read += part
+        """Read to the end, or to the last sign of a terminal."""
+        while (part := os.read(self._end, 65536)) and not part.endswith(_LAST):
+            self._read += part
+        self._read += part.removesuffix(_LAST)
         os.close(self._end)
 
     def text(self) -> str:
@@ -215,6 +217,7 @@ class Shell:
             notes.cache_clear()
             with pytest.raises(SystemExit) as ended:
                 main(words)
+            screen_end.write(_LAST)
         shown = [(kind, normal(row)) for kind, row in rows(screen.text())]
         os.close(person)
         results = [row for kind, row in shown if kind]
