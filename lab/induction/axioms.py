@@ -50,7 +50,7 @@ AXIOMS: Final[Sequence[Axiom]] = (
     Axiom(
         "A query returns the highest item of one moment, but for blocks just decided.",
         "above what it shows there may be tickets, and no external item",
-        _GUIDE,
+        f"our reading of what is {_GUIDE}",
     ),
 )
 

@@ -152,8 +152,8 @@ def path(schedule: str, rules: Rules, shows: OfStep) -> list[str] | None:
         step = STEPS[name](s, d, rules)
         before, s = s, step.after
         taken.append((name, step))
-    formulas = [step.guard for _, step in taken]
-    solver = decide([*d.bounds, *formulas, shows(before, s, d, rules)])
+    formulas = [*(step.guard for _, step in taken), shows(before, s, d, rules)]
+    solver = decide([*d.bounds, *formulas])
     outcome = solver.check()
     if outcome == z3.unknown:
         raise UndecidedError(schedule)

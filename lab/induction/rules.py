@@ -4,13 +4,13 @@ A schedule names the steps of the path; which worker, number and key each of the
 is for Z3 to find, and there is no such path while the rule is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import z3
 
-from induction.domain import NUMBER, YES, Domain, Term
+from induction.domain import KEY, NUMBER, OPERATOR, WORKER, YES, Domain, Term
 from induction.promises import (
     A_NUMBER_STAYS,
     CAPS,
@@ -23,8 +23,7 @@ from induction.promises import (
     OfStep,
     Promise,
 )
-from induction.state import IMPORTED, RESERVED, State
-from induction.steps import Rules
+from induction.state import DAY, IDLE, IMPORTED, State
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,12 @@ RULES: Final[Sequence[Rule]] = (
     Rule("no mark without a ticket", GAPLESS, "block mark"),
     Rule("origin stays", GAPLESS, "jump read_above import mark"),
     Rule("no number above its cap", CAPS, "block"),
-    Rule("no refusal of a numbered request", REFUSALS_STAND, "block learn refuse"),
+    # A finished seed excuses nothing.
+    Rule(
+        "no refusal of a numbered request",
+        REFUSALS_STAND,
+        f"block learn {SEED} refuse",
+    ),
     Rule("once the numbers have reached it", REFUSALS_STAND, "refuse block"),
     Rule("the head's own chain", CHAIN, "block learn block"),
     Rule("no date before the head's", DATES, "block learn block"),
@@ -81,30 +85,72 @@ CONDITIONS: Final[Sequence[Rule]] = (
 """They stand beside their promises in docs/proof.md."""
 
 
-def _anything(_: State, s: State, d: Domain, rules: Rules) -> Term:
-    return YES
+class Chosen:
+    """Numbers, and who takes a step, which Z3 is free to choose."""
+
+    def __init__(self, d: Domain) -> None:
+        """Choose within a domain."""
+        self.n, self.m, self.cap = (d.fresh(NUMBER) for _ in range(3))
+        self.k, self.w, self.o = map(d.fresh, (KEY, WORKER, OPERATOR))
 
 
-def _a_seed_below_another(_: State, s: State, d: Domain, rules: Rules) -> Term:
-    """It began after the other one, or it would have been the highest."""
-
-    def is_below(n: Term, m: Term) -> Term:
-        return z3.And(n < m, s.finished(n), z3.Not(s.topped(n)), s.topped(m))
-
-    return d.some([NUMBER, NUMBER], is_below)
+Shown = Callable[[State, State, Chosen], Sequence[Term]]
+"""What holds before and after the last step of a path."""
 
 
-def _over_a_reserved_number(before: State, s: State, d: Domain, rules: Rules) -> Term:
-    def is_over(n: Term) -> Term:
-        return z3.And(before.kind(n) == RESERVED, s.kind(n) == IMPORTED)
-
-    return d.some([NUMBER], is_over)
+def _is_inner(s: State, n: Term) -> Term:
+    return z3.And(s.external(n), z3.Not(s.ends(n)), z3.Not(s.topped(n)))
 
 
-PATHS: Final[Mapping[str, OfStep]] = {
-    "block learn block mark lose tick expire refuse": _anything,
-    "jump adopt look reserve again look look finish read_above import query": _anything,
-    "jump jump look reserve finish": _a_seed_below_another,
-    "jump read_above import": _over_a_reserved_number,
+PATHS: Final[Mapping[str, Shown]] = {
+    "block learn block mark lose tick expire refuse": lambda *_: [YES],
+    "jump adopt look reserve again look look finish read_above import query": (
+        lambda *_: [YES]
+    ),
+    # Two tickets in a block.
+    "block": lambda _, s, x: [x.n > 0, s.ticket(x.n), s.ticket(x.n + 1)],
+    # A query that misses a ticket; a refusal by a head that is not the last ticket.
+    "block query": lambda _, s, x: [s.seen(x.w) > 0, s.seen(x.w) < x.n, s.ticket(x.n)],
+    "block learn refuse": lambda _, s, x: [
+        *(x.cap > 0, s.refused(x.k, x.cap), s.ticket(x.n)),
+        *(s.refused_at(x.k, x.cap) > 0, s.refused_at(x.k, x.cap) < x.n),
+    ],
+    # A ticket is lost beside a seed, and the last one before the next.
+    "block jump lose": lambda _, s, x: [s.lost(x.n), x.n > 0, s.phase(x.o) != IDLE],
+    "block learn lose block": lambda b, s, x: [
+        *(x.n > 0, s.lost(x.n), s.ticket(x.n + 1), z3.Not(b.ticket(x.n + 1))),
+    ],
+    # A seed below a ticket, and one below another that is at work: it began later,
+    # or it would have been the highest.
+    "jump query block jump": lambda b, s, x: [
+        *(s.external(x.n), z3.Not(b.external(x.n)), x.n < x.m, b.ticket(x.m)),
+    ],
+    "jump jump look reserve finish": lambda _, s, x: [
+        *(x.n < x.m, s.finished(x.n), z3.Not(s.topped(x.n)), s.topped(x.m)),
+        *(s.phase(x.o) != IDLE, s.last(x.o) == x.m),
+    ],
+    # A seed up to a number that ends none; one that misses a ticket, or reads again.
+    "jump look reserve adopt": lambda b, s, x: [
+        *(_is_inner(s, s.last(x.o)), s.last(x.o) != b.last(x.o)),
+    ],
+    "jump block look": lambda _, s, x: [s.due(x.o, 1), s.ticket(1)],
+    "jump look again": lambda b, s, x: [b.cursor(x.o) < s.cursor(x.o)],
+    # An import over a reserved number, below a ticket, below what ends no seed.
+    "jump read_above import": lambda b, s, x: [b.ends(x.n), s.kind(x.n) == IMPORTED],
+    "jump query block jump read_above import": lambda b, s, x: [
+        *(s.kind(x.n) == IMPORTED, b.kind(x.n) != IMPORTED),
+        *(x.n < x.m, s.ticket(x.m), x.m < s.above(x.o)),
+    ],
+    "jump look reserve read_above": lambda _, s, x: [_is_inner(s, s.above(x.o))],
+    # Days without a message.
+    "block tick": lambda b, s, _: [s.clock() > b.clock() + DAY],
 }
-"""With every rule kept, each step is taken; and what the last one shows can happen."""
+"""With every rule kept, each step is taken; and what the last one shows can happen.
+
+A guard that asks for too much makes each proof easier, so these keep the model wide.
+"""
+
+
+def witness(shown: Shown) -> OfStep:
+    """Return what a path must show, of what Z3 chooses."""
+    return lambda before, s, d, _rules: z3.And(*shown(before, s, Chosen(d)))
