@@ -7,7 +7,7 @@ from threading import Thread
 import boto3
 import pytest
 
-from tests.support.builders import CALLER
+from tests.support.builders import CALLER, announcement, plenty
 from tests.support.environment import ENVIRONMENT
 from ticket_numbering.contract.errors import StoreUnavailableError
 from ticket_numbering.function.bootstrap import bootstrap
@@ -65,6 +65,15 @@ def test_worker_knows_nothing_when_the_answer_is_damaged() -> None:
 
     with pytest.raises(StoreUnavailableError):
         store.head("PROJ")
+
+
+@pytest.mark.parametrize("_address", [Pages], indirect=True)
+def test_worker_publishes_nothing_when_the_answer_is_a_page() -> None:
+    worker = bootstrap(Settings.from_environ(ENVIRONMENT))
+
+    [error] = worker.publisher.publish([announcement()], plenty).values()
+
+    assert str(error) == "SNS: ResponseParserError"
 
 
 @pytest.mark.parametrize("_address", [Pages], indirect=True)

@@ -17,22 +17,51 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 
-# DynamoDB, SNS and SQS API references, "Errors"; answers of 5xx need no code here.
+# DynamoDB, SNS and SQS API references, "Errors" and "Common Error Types", and what
+# botocore retries, in its modules of retries; answers of 5xx need no code here.
 PASSING_CODES: Final = frozenset(
     {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
         "KMS.ThrottlingException",
         "KMSThrottling",
         "KmsThrottled",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
         "ProvisionedThroughputExceededException",
+        "RequestAbortedException",
         "RequestLimitExceeded",
         "RequestThrottled",
+        "RequestThrottledException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "SlowDown",
         "Throttled",
         "ThrottledException",
         "Throttling",
         "ThrottlingException",
+        "TooManyRequestsException",
         "TransactionInProgressException",
+        # A signature that came too late, after a freeze of the environment: the next
+        # one is accepted. A wrong key has other codes.
+        "InvalidSignatureException",
+        "RequestExpired",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
     }
 )
+
+PASSING_STATUSES: Final = frozenset(
+    {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.MISDIRECTED_REQUEST,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+"""They ask for another attempt; RFC 9110 and RFC 6585."""
+
+NO_CODE: Final = "an answer without a code"
+"""Of a proxy, say: AWS names a code."""
 
 THROTTLING_CODES: Final = frozenset(
     {
@@ -54,12 +83,10 @@ REFUSAL_CODES: Final = frozenset(
         "IncompleteSignature",
         "InvalidClientTokenId",
         "InvalidSecurity",
-        "InvalidSignatureException",
         "MissingAuthenticationToken",
         "MissingAuthenticationTokenException",
         "NotAuthorized",
         "OptInRequired",
-        "SignatureDoesNotMatch",
         "UnrecognizedClientException",
         # Resources; the operations' own errors.
         "AWS.SimpleQueueService.NonExistentQueue",
@@ -87,7 +114,7 @@ NO_ANSWER: Final = (
 def code_of(error: Exception) -> str:
     """Return the service's error code, or the class where there was no answer."""
     if isinstance(error, ClientError):
-        return error.response["Error"]["Code"]
+        return error.response.get("Error", {}).get("Code", NO_CODE)
     return type(error).__name__
 
 
@@ -95,10 +122,10 @@ def passes(error: ClientError) -> bool:
     """Tell whether the same request may succeed later."""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return (
-        code_of(error) in PASSING_CODES
+        code_of(error) in {*PASSING_CODES, NO_CODE}
         # botocore's stand-in for the code of an answer that it could not read.
         or code_of(error) == str(int(status))
-        or status == HTTPStatus.TOO_MANY_REQUESTS
+        or status in PASSING_STATUSES
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     )
 
@@ -124,15 +151,16 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
 def refuse_damaged(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
-    """Refuse what a call of DynamoDB ended with, if the answer was damaged.
+    """Refuse what a call ended with, if the answer was damaged, or was none of AWS.
 
-    botocore retries an answer that does not fit its checksum, and takes the last one
-    for a success. A ValueError is of a body or a checksum that it could not read.
+    botocore retries an answer that does not fit DynamoDB's checksum, and takes the last
+    one for a success. A ValueError is of a body or a checksum that it could not read, a
+    KeyError of a page in place of an answer.
 
     Raises:
         ResponseParserError: The answer was damaged.
     """
-    if isinstance(exception, ValueError) or (
+    if isinstance(exception, (KeyError, ValueError)) or (
         http_response and is_damaged(http_response)
     ):
         message = "the answer is damaged"

@@ -12,7 +12,13 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.adapters.aws_errors import NO_ANSWER, code_of, is_refusal, passes
+from ticket_numbering.adapters.aws_errors import (
+    NO_ANSWER,
+    NO_CODE,
+    code_of,
+    is_refusal,
+    passes,
+)
 from ticket_numbering.allocation.store import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
@@ -114,7 +120,9 @@ def _send(
 ) -> dict[int, str]:
     answer = call([{"Id": str(place), **entries[place].content} for place in positions])
     sent = {entry["Id"] for entry in answer.get("Successful", ())}
-    reasons = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
+    reasons = {
+        entry["Id"]: entry.get("Code", NO_CODE) for entry in answer.get("Failed", ())
+    }
     return {
         place: reasons.get(str(place), "missing from the answer")
         for place in positions

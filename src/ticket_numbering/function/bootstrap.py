@@ -39,8 +39,10 @@ def bootstrap(settings: Settings | None = None) -> Worker:
     settings = settings or Settings.from_environ()
     config = Config(**CLIENT_CONFIG)
     dynamodb = boto3.client("dynamodb", config=config)
-    for event in "after-call", "after-call-error":
-        dynamodb.meta.events.register(f"{event}.dynamodb", refuse_damaged)
+    sns, sqs = boto3.client("sns", config=config), boto3.client("sqs", config=config)
+    for client in dynamodb, sns, sqs:
+        client.meta.events.register("after-call-error", refuse_damaged)
+    dynamodb.meta.events.register("after-call", refuse_damaged)
     store = DynamoDBTicketStore(
         dynamodb,
         tickets_table=settings.tickets_table,
@@ -49,12 +51,8 @@ def bootstrap(settings: Settings | None = None) -> Worker:
     )
     return Worker(
         Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
-        SNSPublisher(
-            boto3.client("sns", config=config), settings.assignments_topic_arn
-        ),
-        SQSDeadLetters(
-            boto3.client("sqs", config=config), settings.dead_letter_queue_url
-        ),
+        SNSPublisher(sns, settings.assignments_topic_arn),
+        SQSDeadLetters(sqs, settings.dead_letter_queue_url),
         number_padding=settings.number_padding,
         limits=settings.limits,
         source=settings.event_source,

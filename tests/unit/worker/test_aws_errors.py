@@ -16,10 +16,16 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.parsers import ResponseParserError
+from botocore.retries.standard import (
+    ThrottledRetryableChecker,
+    TransientRetryableChecker,
+)
 
 from tests.support.canned_aws import aws_client, client_error
 from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
+    NO_CODE,
+    PASSING_CODES,
     code_of,
     is_refusal,
     member,
@@ -69,6 +75,7 @@ LASTING: list[Exception] = [
 ]
 
 
+PASSING = (408, 421, 429, 500, 502, 503, 504)
 THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
 REFUSALS = ("KMS", "Kms", "Authorization", "Security", "NotFound", "DoesNotExist")
 
@@ -99,6 +106,20 @@ class TestPasses:
         assert found
         assert [code for code in found if not passes(client_error(code))] == []
 
+    def test_passes_holds_for_every_code_that_botocore_retries(self) -> None:
+        """A bug has a stack trace, which would hide the cause from an operator."""
+        found = {
+            code
+            for checker in (ThrottledRetryableChecker, TransientRetryableChecker)
+            for listed in vars(checker).values()
+            if isinstance(listed, list | tuple | set)
+            for code in listed
+            if isinstance(code, str)
+        }
+
+        assert found > {"RequestTimeout", "SlowDown"}
+        assert found <= PASSING_CODES
+
     def test_every_code_of_a_missing_right_or_resource_is_a_refusal(self) -> None:
         found = codes(REFUSALS) - codes(THROTTLING)
 
@@ -115,6 +136,9 @@ class TestPasses:
             ("KMS.DisabledException", True),
             ("UnrecognizedClientException", True),
             ("KMS.ThrottlingException", False),
+            # A signature that came too late; the next one is accepted.
+            ("InvalidSignatureException", False),
+            ("SignatureDoesNotMatch", False),
             ("SomethingNew", False),
         ],
     )
@@ -127,9 +151,11 @@ class TestPasses:
             # The references list these; a service's own model does not.
             ("KMS.ThrottlingException", 400, True),
             ("ThrottledException", 400, True),
-            ("Throttling", 400, True),
+            ("RequestExpired", 400, True),
+            ("RequestAbortedException", 400, True),
+            ("SignatureDoesNotMatch", 403, True),
             # Of a service in trouble, or of an answer that botocore could not read.
-            *[("SomethingNew", status, True) for status in (429, 500, 502, 503, 504)],
+            *[("SomethingNew", status, True) for status in PASSING],
             ("400", 400, True),
             # An unknown error is not assumed to pass.
             *[("SomethingNew", status, False) for status in (400, 403, 404, 413, 499)],
@@ -148,6 +174,15 @@ class TestPasses:
         answers: Any = [{"Error": {"Code": code}} | members for code in codes]
 
         assert [passes(ClientError(one, "Query")) for one in answers] == [True, False]
+
+
+def test_passes_holds_for_an_answer_without_a_code() -> None:
+    """A proxy's page, which botocore takes for an error of AWS without a text."""
+    page: Any = {"ResponseMetadata": {"HTTPStatusCode": 403}}
+    error = ClientError(page, "PublishBatch")
+
+    assert passes(error)
+    assert code_of(error) == NO_CODE
 
 
 def test_member_is_what_the_answer_has_or_an_error() -> None:

@@ -11,6 +11,7 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from tests.support.builders import plenty
 from tests.support.canned_aws import client_error
 from tests.support.cases import cases
+from ticket_numbering.adapters.aws_errors import NO_CODE
 from ticket_numbering.adapters.batch_api import (
     CALL_RESERVE_SECONDS,
     Entry,
@@ -144,6 +145,7 @@ RUNS = {
         ["abcdefghij", "kl"],
     ),
     "not-named": (small(3), [lose("a", "c")], {0: MISSING, 2: MISSING}, ["abc"]),
+    "no-code": (small(1), [lambda _: {"Failed": [{"Id": "0"}]}], {0: NO_CODE}, ["a"]),
     "no-lists": (small(2), [lambda _: {}], {0: MISSING, 1: MISSING}, ["ab"]),
     # Each alone would be refused, too.
     "right-missing": (
