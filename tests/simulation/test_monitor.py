@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -19,7 +20,7 @@ from simulation.aws.tables import KEYS, TICKETS
 from simulation.aws.topics import Topic
 from simulation.checks.chains import Chains
 from simulation.checks.fates import Fates
-from simulation.checks.refusals import Refusals
+from simulation.checks.refusals import Refusals, check_order
 from simulation.checks.violations import Check, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -434,6 +435,24 @@ class TestAttempts:
             Task(getcurrent(), Process("worker"), "worker", attempt).switch()
 
         assert caught.value.check is check
+
+
+@pytest.mark.parametrize(("cap", "is_overtaken"), [(2, False), (3, True)])
+def test_order_counts_a_request_if_it_accepts_the_number_of_its_key(
+    cap: int, *, is_overtaken: bool
+) -> None:
+    """Its repeat with a higher cap may take the number, before it is refused."""
+    harness = Harness()
+    for body in (
+        request("P", "key", max_number=cap),
+        request("P", "other"),
+        request("P", "key", max_number=8),
+    ):
+        harness.send(body)
+    harness.monitor.numbered = {("P", "other"): (2, ""), ("P", "key"): (3, "")}
+
+    with pytest.raises(Violation) if is_overtaken else nullcontext():
+        check_order(harness.monitor, [])
 
 
 class RefusesAll(SNSPublisher):

@@ -130,14 +130,16 @@ class Refusals:
 def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
     """Check that each project's numbers follow the order of arrival.
 
-    Of each key the first request counts that was not refused at its cap.
+    Of each key the first request counts that was not refused at its cap. One that has
+    a number beyond its cap does not: it took the place of an equal one.
     """
     arrived = [monitor.sent[message.body] for message in monitor.queue.arrived]
     counting = [one for one in arrived if one and one not in at_caps]
+    first = {one.id: one for one in reversed(counting)}
     last: dict[str, int] = {}
     for project, key in dict.fromkeys(one.id for one in counting):
         number, _ = monitor.numbered.get((project, key), (None, ""))
-        if number is not None:
+        if number is not None and number <= first[project, key].cap:
             if number < last.get(project, 0):
                 broken(
                     Check.OVERTAKEN, f"{project}-{number} was overtaken on a FIFO queue"
