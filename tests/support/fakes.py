@@ -19,6 +19,7 @@ from ticket_numbering.allocation.store import (
     Slot,
     TimeLeft,
 )
+from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -100,7 +101,8 @@ class FakeTicketStore:
     )
     heads: dict[str, dict[int, Head]] = field(default_factory=lambda: defaultdict(dict))
     """The tickets as the next ones see them."""
-    keys: dict[RequestKey, Assignment] = field(default_factory=dict)
+    keys: dict[str, Assignment] = field(default_factory=dict)
+    """By the ids of their records."""
     damaged: set[RequestKey] = field(default_factory=set)
     """Keys whose records are malformed."""
     external: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -182,7 +184,8 @@ class FakeTicketStore:
             self.heads[block.project_id][number] = Head(
                 number, assigned.assigned_at, assigned.chain or ""
             )
-        self.keys |= block.assignments()
+        for key, assigned in block.assignments().items():
+            self.keys[key_id(key)] = assigned
         return Committed()
 
     def _slot(self, project_id: str, number: int, request: CreateTicket) -> Slot:
@@ -200,7 +203,7 @@ class FakeTicketStore:
     def _recorded(self, key: RequestKey) -> Assignment | DamagedKeyRecordError | None:
         if key in self.damaged:
             return DamagedKeyRecordError("damaged")
-        return self.keys.get(key)
+        return self.keys.get(key_id(key))
 
     def _read(self, call: str) -> None:
         self.calls.append(call)

@@ -13,6 +13,7 @@ from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.history import History, actor
 from simulation.checks.monitor import Monitor
 from simulation.checks.violations import Check, broken
+from ticket_numbering.contract.dynamodb_items import key_of_id
 
 PUBLISH: Final = "publish_batch"
 
@@ -65,7 +66,7 @@ class Neighbours:
         """See an item for which an invocation's transaction is cancelled."""
         if address.table == KEYS and code == "ConditionalCheckFailed":
             return  # A replay.
-        project = str(address.key[0]).partition("#")[0]
+        project = key_of_id(str(address.key[0])).project_id
         invocation = actor().rpartition("/")[0]
         self.contended.add((invocation, project))
 

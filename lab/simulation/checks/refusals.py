@@ -10,8 +10,9 @@ from simulation.aws.messages import Message, reason_of
 from simulation.checks.history import History, actor, caller
 from simulation.checks.monitor import FULL, Monitor
 from simulation.checks.violations import Check, broken
-from simulation.scenarios.requests import Request, key_of
+from simulation.scenarios.requests import Request, RequestId, key_of
 from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
+from ticket_numbering.contract.dynamodb_items import key_of_id
 
 MISMATCH: Final = "IdempotencyMismatchError"
 ANNOUNCED_DELIVERIES: Final = 4
@@ -32,7 +33,9 @@ class Refusals:
 
     Those numbers are no excuse: a read of the key shows them.
     """
-    below_seeds: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+    below_seeds: dict[tuple[str, RequestId], frozenset[int]] = field(
+        default_factory=dict
+    )
     """The numbers given below unfinished seeds when a process last read a key."""
     messages: dict[str, Message] = field(default_factory=dict)
     """The messages that arrived, by id."""
@@ -43,9 +46,8 @@ class Refusals:
         """See a process read keys, before it refuses requests."""
         if what == "> transact_get_items":
             for action in detail[0]["TransactItems"]:
-                key = action["Get"]["Key"]["id"]["S"]
-                project, _, _ = key.partition("#")
-                given = self.monitor.below_seeds(project)
+                key = key_of_id(action["Get"]["Key"]["id"]["S"])
+                given = self.monitor.below_seeds(key.project_id)
                 self.below_seeds[actor(), key] = given
 
     def announced(self, event: Any) -> None:
@@ -75,7 +77,7 @@ class Refusals:
         if error_type == FULL:
             project, _ = request.id
             given = self.below_seeds.get(
-                (caller(), "#".join(request.id)), self.monitor.below_seeds(project)
+                (caller(), request.id), self.monitor.below_seeds(project)
             )
             self.at_caps.append((request, given))
             if self.monitor.last[request.id[0]] < request.cap:

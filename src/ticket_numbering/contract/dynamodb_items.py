@@ -88,6 +88,12 @@ def key_id(key: RequestKey) -> str:
     return f"{key.project_id}#{key.idempotency_key}"
 
 
+def key_of_id(record_id: str) -> RequestKey:
+    """Return the key whose record has an id, with what is missing left empty."""
+    project_id, _, idempotency_key = record_id.partition("#")
+    return RequestKey(project_id, idempotency_key)
+
+
 def record_id(key: RequestKey) -> Fields:
     """Return the table key of a key's record, in DynamoDB's types."""
     return {RECORD_ID: {"S": key_id(key)}}

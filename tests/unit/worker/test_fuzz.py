@@ -40,6 +40,7 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract import errors
+from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
@@ -186,7 +187,7 @@ class System:
         # The cap is no part of the ticket: a repeat may have another.
         fields.pop("max_number", None)
         assert {name: ticket.model_dump()[name] for name in fields} == fields
-        assert self.store.keys[ticket.key].number == int(number)
+        assert self.store.keys[key_id(ticket.key)].number == int(number)
         assert line["ticket_key"] in self.aws.topic.published
 
     def _check_refusal(

@@ -28,6 +28,7 @@ from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
 )
+from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -374,7 +375,9 @@ class TestOneBadMessageHarmsOnlyItself:
         if reason == "damaged":
             system.store.damaged.add(request.key)
         else:
-            system.store.keys[request.key] = Assignment(0, request.fingerprint, "then")
+            system.store.keys[key_id(request.key)] = Assignment(
+                0, request.fingerprint, "then"
+            )
         damaged = queue_record(request, receive_count=receive_count)
 
         found = system.handle(queue_record(), damaged, queue_record())
