@@ -135,6 +135,9 @@ def _fits(value: str, parameter: Json) -> bool:
     members = value.split(",") if is_list else [value]
     if value not in allowed or not all(re.fullmatch(pattern, one) for one in members):
         return False
+    shortest, longest = (parameter.get(f"{end}Length") for end in ("Min", "Max"))
+    if len(value) < (shortest or 0) or len(value) > (longest or len(value)):
+        return False
     least, most = (parameter.get(bound, value) for bound in ("MinValue", "MaxValue"))
     return not is_number or int(least) <= int(value) <= int(most)
 

@@ -2,10 +2,13 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from tests.support.alarms import is_on, metrics_of
+from tests.support.markdown_commands import on_all_pages
 from tests.support.template_loader import (
     TEMPLATE,
     deployed,
@@ -15,6 +18,7 @@ from tests.support.template_loader import (
     refusals,
     source,
 )
+from ticketctl.local.session import FIFO_PARAMETERS, PARAMETERS
 
 TOPIC = {"AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call"}
 EMAIL = {"AlarmEmail": "on-call@example.com"}
@@ -22,12 +26,23 @@ FIFO = {"QueueType": "fifo"}
 ENVIRONMENTS = tomllib.loads(TEMPLATE.with_name("samconfig.toml").read_text())
 
 
+def chosen_in(overrides: str) -> dict[str, str]:
+    """Return the parameters of a command's option."""
+    return dict(pair.split("=", 1) for pair in overrides.split())
+
+
 def deployed_as(environment: str) -> dict[str, str]:
     """Return the parameters of an environment of `samconfig.toml`."""
     options = ENVIRONMENTS[environment]["deploy"]["parameters"]
-    return dict(
-        pair.split("=", 1) for pair in options.get("parameter_overrides", "").split()
-    )
+    return chosen_in(options.get("parameter_overrides", ""))
+
+
+def on_pages() -> Iterator[dict[str, str]]:
+    """Yield the parameters of each deployment that a page shows."""
+    for shown in on_all_pages("sam"):
+        for option, value in pairwise(shown.words):
+            if option == "--parameter-overrides":
+                yield chosen_in(value)
 
 
 ACCEPTED = [
@@ -46,6 +61,8 @@ ACCEPTED = [
     deployed_as("dev"),
     deployed_as("prod") | TOPIC,
     deployed_as("prod") | EMAIL,
+    *on_pages(),
+    PARAMETERS | FIFO_PARAMETERS,
 ]
 REFUSED = {
     "must be 1 to 1000, and above 10 it needs a MaximumBatchingWindow.": [
@@ -69,7 +86,7 @@ REFUSED = {
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
     "must be a regular expression over the characters of project ids, without": [
-        {"AllowedProjects": pattern} for pattern in ("", "WEB#")
+        {"AllowedProjects": pattern} for pattern in ("", "WEB#", "x" * 101)
     ],
     "must be 0 to 12.": [{"NumberPadding": "13"}],
     "must be account ids of 12 digits": [

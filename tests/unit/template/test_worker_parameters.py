@@ -5,6 +5,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
+from benchmarks.workloads import Workload
 from tests.support.environment import ENVIRONMENT
 from tests.support.template_loader import (
     ids_of,
@@ -102,3 +103,16 @@ class TestVersion:
         found = properties(version, **longest)["Description"]
         assert all(value in found for value in longest.values())
         assert len(found) <= MOST_CHARACTERS
+
+
+def test_default_of_the_benchmarks_is_that_of_the_template() -> None:
+    """Their tables have a row "the default"."""
+    defaults = {name: str(one["Default"]) for name, one in parameters().items()}
+    workload = Workload()
+
+    assert {
+        "MaximumConcurrency": str(workload.workers),
+        "BatchSize": str(workload.batch_size),
+        "MaximumBatchingWindow": f"{workload.window:g}",
+        "QueueType": workload.queue,
+    }.items() <= defaults.items()
