@@ -20,11 +20,13 @@ from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.aws.request_fields import json_fields
 
-DEAD_LETTER_REASONS: Final = frozenset(
-    {error.__name__ for error in PoisonMessageError.__subclasses__()}
-    | {RECEIVED_TOO_OFTEN}
-)
+_POISON: Final = {error.__name__ for error in PoisonMessageError.__subclasses__()}
+
+DEAD_LETTER_REASONS: Final = frozenset(_POISON | {RECEIVED_TOO_OFTEN})
 """Every reason that there is."""
+
+_MOVED: Final = "DeadLetterQueueSourceArn"
+"""What SQS sets when it moves a message itself; ReceiveMessage API."""
 
 Attributes = Mapping[str, Mapping[str, Any]]
 
@@ -50,8 +52,18 @@ class DeadLetter:
 
     @property
     def error_type(self) -> str | None:
-        """The worker's error; None if SQS moved the message."""
-        return self._attribute(ERROR_TYPE)
+        """The worker's error; None if SQS moved the message.
+
+        A producer may have an attribute of that name, and the reason of an earlier
+        refusal stays with a message through a redrive.
+        """
+        named = self._attribute(ERROR_TYPE)
+        return named if named in _POISON and _MOVED not in self.system else None
+
+    @property
+    def error_message(self) -> str | None:
+        """The worker's text."""
+        return self._attribute(ERROR_MESSAGE) if self.error_type else None
 
     @property
     def reason(self) -> str:
@@ -61,7 +73,7 @@ class DeadLetter:
     @property
     def explanation(self) -> str:
         """The reason in full."""
-        message = self._attribute(ERROR_MESSAGE)
+        message = self.error_message
         return f"{self.reason}: {message}" if message else self.reason
 
     @property
@@ -96,7 +108,7 @@ class DeadLetter:
         return {
             "message_id": self.message_id,
             "reason": self.reason,
-            "error_message": self._attribute(ERROR_MESSAGE),
+            "error_message": self.error_message,
             "project_id": self.project_id,
             "idempotency_key": self.idempotency_key,
             "sent_at": self.sent_at and timestamp(self.sent_at),

@@ -92,6 +92,26 @@ def test_message_is_read_when_sqs_leaves_out_what_is_empty(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("named", "system"),
+    [
+        ("InvalidMessageError", {"DeadLetterQueueSourceArn": "arn:aws:sqs:::queue"}),
+        ("Billing", {}),
+        (None, {}),
+    ],
+)
+def test_reason_is_that_sqs_moved_it_whatever_its_attributes_say(
+    named: str | None, system: dict[str, str]
+) -> None:
+    """They may be of an earlier refusal or of the producer, who gets them back."""
+    texts = {"ErrorType": named, "ErrorMessage": "Task timed out"}
+    given = {name: {"StringValue": text} for name, text in texts.items() if text}
+    found = replace(dead_letter(), attributes=given, system=system)
+
+    assert (found.error_type, found.explanation) == (None, RECEIVED_TOO_OFTEN)
+    assert found.own_attributes == given
+
+
+@pytest.mark.parametrize(
     ("past", "shown"),
     [
         (timedelta(seconds=4), "0:00:04"),
