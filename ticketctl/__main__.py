@@ -10,7 +10,11 @@ from typing import NoReturn
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from ticketctl.aws.aws_errors import explained
+from ticketctl.aws.aws_errors import (
+    explained,
+    is_of_credentials,
+    without_credentials,
+)
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.commands import app
 
@@ -35,7 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error), error.status)
     except (BotoCoreError, ClientError, ResponseParserError) as error:
         _fail(str(explained(error)), Status.CLOUD)
-    except OSError as error:
+    except Exception as error:
+        # Also in the middle of a run, when they are refreshed.
+        if is_of_credentials(error):
+            _fail(str(without_credentials(error)), Status.CLOUD)
+        if not isinstance(error, OSError):
+            raise
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", Status.USAGE)
 

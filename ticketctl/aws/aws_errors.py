@@ -1,6 +1,7 @@
 """Errors of AWS and its SDK in one line, with the remedy."""
 
 from http.client import INTERNAL_SERVER_ERROR
+from traceback import walk_tb
 from typing import Any, Final
 
 from botocore import exceptions as sdk
@@ -53,7 +54,8 @@ _NOT_THERE: Final = frozenset(
 )
 
 _GIVE_CREDENTIALS: Final = (
-    "name a profile with --profile or AWS_PROFILE, or sign in with `aws sso login`; "
+    "name a profile with --profile or AWS_PROFILE, or sign in with `aws login` or "
+    "`aws sso login`; "
     "for the local system `source .build/local/env`"
 )
 _CHECK_ADDRESS: Final = (
@@ -72,9 +74,8 @@ def refuse_damaged(
     Raises:
         ResponseParserError: The answer was damaged.
     """
-    if isinstance(exception, ValueError) or (
-        http_response and is_damaged(http_response)
-    ):
+    is_unread = isinstance(exception, ValueError) and not is_of_credentials(exception)
+    if is_unread or (http_response and is_damaged(http_response)):
         raise ResponseParserError from exception
 
 
@@ -89,7 +90,8 @@ def refuse_page(
         ResponseParserError: It is one.
     """
     headers = getattr(http_response, "headers", {})
-    if "html" in headers.get("content-type", "") or isinstance(exception, KeyError):
+    is_unread = isinstance(exception, KeyError) and not is_of_credentials(exception)
+    if is_unread or "html" in headers.get("content-type", ""):
         raise ResponseParserError from exception
 
 
@@ -103,6 +105,23 @@ def explained(error: BotoCoreError | ClientError | ResponseParserError) -> Cloud
     line = " ".join(str(error).split())
     hint = _hint(error)
     return CloudError(f"{line.rstrip('.')}; {hint}" if hint else line)
+
+
+def is_of_credentials(error: BaseException) -> bool:
+    """Tell whether botocore failed at getting credentials.
+
+    A helper, a file or a variable can give it anything, and it checks little.
+    """
+    frames = walk_tb(error.__traceback__)
+    modules = {frame.f_globals.get("__name__") for frame, _ in frames}
+    return not modules.isdisjoint({"botocore.credentials", "botocore.tokens"})
+
+
+def without_credentials(error: BaseException) -> CloudError:
+    """Return what such an error is for a person."""
+    said = " ".join(str(error).split()).rstrip(".")
+    why = ": ".join(filter(None, (type(error).__name__, said)))
+    return CloudError(f"no usable credentials: {why}; {_GIVE_CREDENTIALS}")
 
 
 def error_code(error: ClientError) -> str:

@@ -23,8 +23,10 @@ from ticketctl.aws.aws_errors import (
     error_code,
     explained,
     is_no_answer,
+    is_of_credentials,
     refuse_damaged,
     refuse_page,
+    without_credentials,
 )
 from ticketctl.aws.outputs import (
     NEEDED_OUTPUTS,
@@ -119,6 +121,8 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     place = cloudformation.meta.region_name
     try:
         [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except EOFError as error:
+        raise without_credentials(error) from error
     except (BotoCoreError, ClientError, ResponseParserError) as error:
         if is_no_answer(error):
             asked = ("cloudformation", "sts")
@@ -214,6 +218,8 @@ def _client(session: boto3.Session, service_name: str, config: Config = _CONFIG)
         # botocore refuses an address here, but its port only when it asks.
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
+        if is_of_credentials(error):
+            raise without_credentials(error) from error
         raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
     for event in "after-call", "after-call-error":
         client.meta.events.register(f"{event}.dynamodb", refuse_damaged)

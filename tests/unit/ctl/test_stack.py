@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha1
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ import boto3
 import pytest
 import typer
 from botocore import exceptions as sdk
+from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.stub import Stubber
 
-from tests.support.builders import ticket_fields
+from tests.support.builders import CALLER, ticket_fields
 from tests.support.canned_aws import client_error, failing, unreachable
 from tests.support.ctl_process import Ctl, registered
 from tests.support.sample_messages import VERSION_1
@@ -390,6 +392,90 @@ def written(stream: io.TextIOWrapper) -> list[str]:
     """Return the lines of a stream that writes to memory."""
     stream.seek(0)
     return stream.read().splitlines()
+
+
+PAST = "2020-01-01T00:00:00Z"
+KEYS = {"AccessKeyId": "a", "SecretAccessKey": "b", "SessionToken": "c"}
+OWN_KEYS = """source_profile = q
+[profile q]
+aws_access_key_id = a
+aws_secret_access_key = b"""
+SSO = """sso_session = x
+sso_account_id = 123456789012
+sso_role_name = r
+[sso-session x]
+sso_start_url = https://example.com
+sso_region = eu-west-1"""
+
+
+def helper(said: str) -> str:
+    """Return a profile whose program says something."""
+    return f"credential_process = printf '{said}'"
+
+
+def expire() -> None:
+    """Refresh credentials in the middle of a run, when they are expired already."""
+    old = {"access_key": "a", "secret_key": "b", "token": "c", "expiry_time": PAST}
+    create: Any = RefreshableCredentials.create_from_metadata
+    create(old, lambda: old, "custom-process").get_frozen_credentials()
+
+
+class TestCredentials:
+    """Whatever botocore is told of credentials, a person reads one line of it."""
+
+    # Of Python, where no terminal is asked for an MFA code.
+    @pytest.mark.filterwarnings("ignore::getpass.GetPassWarning")
+    @pytest.mark.parametrize(
+        "profile",
+        [
+            *(helper(said) for said in ("", "text", "[1]", r"\377")),
+            *(
+                helper(json.dumps(KEYS | {"Version": 1, "Expiration": date}))
+                for date in (PAST, "never")
+            ),
+            "credential_process = /nowhere/helper",
+            f"web_identity_token_file = /nowhere\nrole_arn = {CALLER}",
+            f"role_arn = {CALLER}\nmfa_serial = {CALLER}\n{OWN_KEYS}",
+        ],
+    )
+    def test_remedy_is_credentials_when_they_cannot_be_read(
+        self, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A program, a file that is not there, no terminal to ask."""
+        config = tmp_path / "config"
+        config.write_text(f"[profile p]\n{profile}\n")
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+
+        ended = ctl("--profile", "p", "--region", "eu-west-1", "status")
+
+        assert (ended.status, ended.out) == (Status.CLOUD, "")
+        assert "error: no usable credentials: " in ended.err
+        assert "sign in with `aws login`" in ended.err.splitlines()[-1]
+
+    def test_remedy_is_credentials_when_a_token_is_torn(self, tmp_path: Path) -> None:
+        """Two tools may refresh it at once; the first call reads it."""
+        tokens = tmp_path / ".aws" / "sso" / "cache"
+        tokens.mkdir(parents=True)
+        (tokens / f"{sha1(b'x').hexdigest()}.json").write_text('{"access')  # noqa: S324
+        (tmp_path / ".aws" / "config").write_text(f"[default]\n{SSO}\n")
+
+        ended = subprocess.run(
+            [sys.executable, "-m", "ticketctl", "--region", "eu-west-1", "status"],
+            env=FINDS_US | {"HOME": str(tmp_path)},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
+        assert ended.returncode == Status.CLOUD
+        assert ended.stderr.startswith("error: no usable credentials: KeyError: ")
+
+    def test_remedy_is_credentials_when_they_expire_in_the_middle(self) -> None:
+        with command(expire):
+            ended = ctl("look")
+
+        assert ended.status == Status.CLOUD
+        assert "no usable credentials: RuntimeError: " in ended.err
 
 
 class TestCommand:
