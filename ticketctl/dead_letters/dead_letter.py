@@ -18,7 +18,7 @@ from ticket_numbering.contract.dead_letters import (
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
-from ticketctl.aws.request_fields import json_fields
+from ticketctl.aws.request_fields import read_fields
 
 _POISON: Final = {error.__name__ for error in PoisonMessageError.__subclasses__()}
 
@@ -125,7 +125,7 @@ class DeadLetter:
         return value
 
     def _field(self, name: str) -> str | None:
-        value = json_fields(self.body).get(name)
+        value = read_fields(self.body).get(name)
         return value if isinstance(value, str) else None
 
 

@@ -7,7 +7,7 @@ from typing import TextIO
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.aws.request_fields import exact_fields, json_fields
+from ticketctl.aws.request_fields import exact_fields, read_fields
 from ticketctl.aws.stack import System, limits_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json_line, visible
@@ -72,7 +72,7 @@ def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
 
 def _other_request(dead_letter: DeadLetter, new: RequestKey) -> str | None:
     """Name a dead letter's request, unless all that can be read of it is the new's."""
-    fields = json_fields(dead_letter.body)
+    fields = read_fields(dead_letter.body)
     read = tuple(fields.get(name) for name in new._fields)
     old = CreateTicket.key_of(dead_letter.body) or read
     is_same = all(was is None or was == now for was, now in zip(old, new, strict=True))
