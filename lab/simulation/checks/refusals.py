@@ -11,7 +11,7 @@ from simulation.checks.history import History, actor, caller
 from simulation.checks.monitor import FULL, Monitor
 from simulation.checks.violations import Check, broken
 from simulation.scenarios.requests import Request, key_of
-from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
+from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
 
 MISMATCH: Final = "IdempotencyMismatchError"
 ANNOUNCED_DELIVERIES: Final = 4

@@ -6,14 +6,14 @@ import boto3
 from botocore.config import Config
 
 from ticket_numbering.adapters.aws_errors import refuse_damaged
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.adapters.timeouts import (
+from ticket_numbering.adapters.batch_api import (
     CONNECT_TIMEOUT_SECONDS,
     MAX_CALL_ATTEMPTS,
     READ_TIMEOUT_SECONDS,
 )
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
