@@ -12,7 +12,7 @@ from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
+from ticket_numbering.allocation.cancellation import NextStep, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
@@ -22,17 +22,22 @@ from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 
-def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
+def increment_on_any_cancellation(
+    block: Block, slots: Sequence[Slot], attempts: int
+) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
     taken = slots[0].taken_by or replace(block.head, number=block.first_number)
-    return replace(next_step(block, slots), action=TryAt(taken))
+    step = next_step(block, slots, attempts)
+    return replace(step, head=taken, error=None, splits=False)
 
 
-def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
+def increment_by_block_length(
+    block: Block, slots: Sequence[Slot], attempts: int
+) -> NextStep:
     """Take the whole block for taken when its first number is."""
-    step = next_step(block, slots)
-    if step.collided and not isinstance(step.action, BackOff):
-        return replace(step, action=TryAt(block.last))
+    step = next_step(block, slots, attempts)
+    if step.collided and not step.error:
+        return replace(step, head=block.last, splits=False)
     return step
 
 
@@ -124,7 +129,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
     left: set[str] = set()
     attempted: set[RequestKey] = set()
 
-    def decide(block: Block, slots: Sequence[Slot]) -> NextStep:
+    def decide(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
         keys = {request.key for request in block.requests}
         if not keys & attempted:
             left.update(
@@ -134,7 +139,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
                 and slot.ticket is Reason.CONFLICT
             )
         attempted.update(keys)
-        return next_step(block, slots)
+        return next_step(block, slots, attempts)
 
     def own(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
         kept = [one for one in envelopes if one.event.id not in left]

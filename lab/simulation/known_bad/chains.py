@@ -13,7 +13,7 @@ from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import NextStep, TryAt, next_step
+from ticket_numbering.allocation.cancellation import NextStep, next_step
 from ticket_numbering.allocation.head import Head
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
@@ -39,35 +39,34 @@ class CacheWithoutDate(SequenceCache):
         SequenceCache.committed(self, project_id, replace(head, assigned_at=None), now)
 
 
-def own_chain_past_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+def own_chain_past_a_run(
+    block: Block, slots: Sequence[Slot], attempts: int
+) -> NextStep:
     """Go past the taken run with the chain of the own tried ticket at its end."""
-    step = next_step(block, slots)
-    if not step.collided or not isinstance(step.action, TryAt):
+    step = next_step(block, slots, attempts)
+    if not step.collided or not step.head or step.splits:
         return step
-    number = step.action.head.number
-    tried = block.tickets[number - block.first_number].assignment
-    return _at(step, replace(step.action.head, chain=tried.chain or ""))
+    tried = block.tickets[step.head.number - block.first_number].assignment
+    return replace(step, head=replace(step.head, chain=tried.chain or ""))
 
 
-def first_of_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+def first_of_a_run(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
     """Go past the taken run with the chain of its first ticket."""
-    step = next_step(block, slots)
+    step = next_step(block, slots, attempts)
     first = slots[0].taken_by
-    if first is None or not isinstance(step.action, TryAt):
+    if not first or not step.head or step.splits:
         return step
-    return _at(step, replace(first, number=step.action.head.number))
+    return replace(step, head=replace(first, number=step.head.number))
 
 
-def tried_chain_after_a_replay(block: Block, slots: Sequence[Slot]) -> NextStep:
+def tried_chain_after_a_replay(
+    block: Block, slots: Sequence[Slot], attempts: int
+) -> NextStep:
     """Write the block again with the chain of the one that was tried."""
-    step = next_step(block, slots)
-    if step.action != TryAt(block.head):
+    step = next_step(block, slots, attempts)
+    if step.head != block.head or step.splits:
         return step
-    return _at(step, replace(block.head, chain=block.last.chain))
-
-
-def _at(step: NextStep, head: Head) -> NextStep:
-    return replace(step, action=TryAt(head))
+    return replace(step, head=replace(block.head, chain=block.last.chain))
 
 
 class StaleChains(DynamoDBTicketStore):

@@ -40,7 +40,7 @@ CHANGES: Final = 0.1
 
 STANDS_STILL: Final = 0.3
 
-Decision = Callable[[Block, Sequence[Slot]], NextStep]
+Decision = Callable[[Block, Sequence[Slot], int], NextStep]
 """The next step after a cancelled block."""
 
 SETTINGS: Final = Settings(

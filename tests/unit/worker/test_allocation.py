@@ -143,12 +143,12 @@ def keys(requests: list[CreateTicket]) -> list[str]:
     return [request.idempotency_key for request in requests]
 
 
-def overtaken_beside(store: FakeTicketStore, reason: Reason) -> Fault:
-    """Let four numbers be taken, and show one as taken and one with this reason."""
+def overtaken_and_held(store: FakeTicketStore) -> Fault:
+    """Let four numbers be taken, and show one as taken and one as held."""
 
     def fault(block: Block) -> Cancelled:
         store.fill(4, block.project_id)
-        return Cancelled([TAKEN, Slot(ticket=reason), FREE])
+        return Cancelled([TAKEN, Slot(ticket=Reason.CONFLICT), FREE])
 
     return fault
 
@@ -178,26 +178,9 @@ RUNS = cases(
         "taken-again-and-again": Run(
             0, 3, lambda s: [overtaken(s, 1)] * 4, [1, 2, 3, 4, 5], reads=3, delays=2
         ),
-        "just-all-taken-again-and-again": Run(
-            0, 2, lambda s: [overtaken(s, 2)] * 3, [1, 3, 5, 7], reads=4, delays=1
-        ),
-        # It splits the block, which waits for nobody; the rest collides once more.
-        "taken-again-then-invalid": Run(
-            0,
-            3,
-            lambda s: [overtaken(s, 1)] * 2 + [overtaken_beside(s, Reason.INVALID)],
-            [1, 2, 3, 3, 7, 8, 9],
-            reads=2,
-            delays=1,
-        ),
         "held": Run(4, 2, lambda _: [held] * 3, [5] * 4, reads=4, delays=3),
         "taken-then-held": Run(
-            0,
-            3,
-            lambda s: [overtaken_beside(s, Reason.CONFLICT)],
-            [1, 5],
-            reads=2,
-            delays=1,
+            0, 3, lambda s: [overtaken_and_held(s)], [1, 5], reads=2, delays=1
         ),
         "throttled": Run(4, 2, lambda _: [THROTTLED], [5, 5], reads=2, delays=1),
         "write-lost": Run(2, 2, lambda _: [unanswered], [3, 3], reads=2, delays=1),
