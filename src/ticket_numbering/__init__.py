@@ -21,13 +21,12 @@ Follow a message by reading in this order:
       settings          environment -> frozen settings; nothing else reads it
     worker/
       handler           the partial-batch response, outcome lines, metrics
-      worker            a batch: parse, deduplicate, allocate, publish, dead-letter
-      batch             the records, and the result of each once it is final
-      project_task      one project's share of the batch
+      worker            a batch: parse, deduplicate, allocate, announce, dead-letter
+      answers           the results of the batch, their announcement, what goes back
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
-      announcing        events and dead letters, and the retries of those that fail
+      events            where every event is made, and put into its envelope
       ports             the publisher, the dead-letter queue, and their values
       observability     logger, metrics and the metric names
     allocation/

@@ -16,6 +16,7 @@ from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
@@ -55,7 +56,6 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         SQSDeadLetters(
             boto3.client("sqs", config=config), settings.dead_letter_queue_url
         ),
-        number_padding=settings.number_padding,
         limits=settings.limits,
-        source=settings.event_source,
+        events=Events(settings.event_source, settings.number_padding),
     )

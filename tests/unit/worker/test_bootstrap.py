@@ -41,6 +41,7 @@ from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import StoreUnavailableError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
 from ticketctl.local.trim import SERVICES
 
@@ -84,8 +85,7 @@ def test_bootstrap_gives_each_setting_its_place() -> None:
     worker = bootstrap(SETTINGS)
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
-    assert worker.number_padding == 6
-    assert worker.source == "/ticket-numbering/the-stack"
+    assert worker.events == Events("/ticket-numbering/the-stack", padding=6)
     assert worker.limits == SETTINGS.limits
 
 

@@ -41,6 +41,7 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
@@ -100,7 +101,7 @@ class System:
             sleep=self.time.sleep,
             # One project after the other, so that a failure can be repeated.
             pool=lambda _: ThreadPoolExecutor(1),
-            source=SOURCE,
+            events=Events(SOURCE),
         )
         self._handle = build_handler(worker)
 

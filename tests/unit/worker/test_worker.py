@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.builders import (
+    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
@@ -39,6 +40,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import (
@@ -257,7 +259,8 @@ class TestAnnouncedAtLeastOnce:
 
         urgent = create_ticket(priority="urgent")
         record = queue_record(urgent, messageAttributes=attributes)
-        system.report(record, number_padding=6)
+        system.events = Events(SOURCE, padding=6)
+        system.report(record)
 
         [announced] = system.publisher.announced
         event = announced.event.model_dump(mode="json")
