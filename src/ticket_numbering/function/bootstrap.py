@@ -56,6 +56,6 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         SQSDeadLetters(
             boto3.client("sqs", config=config), settings.dead_letter_queue_url
         ),
-        limits=settings.limits,
+        limits=settings,
         events=Events(settings.event_source, settings.number_padding),
     )

@@ -86,7 +86,7 @@ def test_bootstrap_gives_each_setting_its_place() -> None:
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
     assert worker.events == Events("/ticket-numbering/the-stack", padding=6)
-    assert worker.limits == SETTINGS.limits
+    assert worker.limits == SETTINGS
 
 
 def described(part: Any) -> Any:
