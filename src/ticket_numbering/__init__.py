@@ -34,7 +34,7 @@ Follow a message by reading in this order:
       progress          the requests of a project's batch: pending, answered, refused
       cancellation      pure: the reasons of a cancelled block -> the next step
       block             the tickets of one transaction, chained, within AWS's limits
-      head              the last item of a sequence: its number, date and chain
+      last_ticket       the head of a sequence: its number, date and chain
       store             the store's port, and its reasons
       backoff           adaptive backoff per project
       sequence_cache    the head after our own last block, for milliseconds

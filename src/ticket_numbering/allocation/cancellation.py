@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Final
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -47,7 +47,7 @@ class NextStep:
     """A number of the block is taken, committed."""
     conflicted: bool
     """Another transaction holds an item of the block, and may yet be cancelled."""
-    head: Head | None = None
+    head: LastTicket | None = None
     """The item to write the next block after, which is committed; None: to be read."""
     error: TransientError | None = None
     """Why to wait before the head is read."""
@@ -100,7 +100,7 @@ def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
     return StoreUnavailableError
 
 
-def _past_taken(slots: Sequence[Slot]) -> Head | None:
+def _past_taken(slots: Sequence[Slot]) -> LastTicket | None:
     """Return the last of the run of taken numbers at the block's start.
 
     These are committed, for their own conditions failed.

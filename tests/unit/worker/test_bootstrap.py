@@ -36,7 +36,7 @@ from tests.support.worker_calls import (
     clients_and_calls,
 )
 from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import StoreUnavailableError
 from ticket_numbering.function.bootstrap import bootstrap
@@ -278,7 +278,7 @@ class TestDamagedAnswers:
         damaged = replace(DAMAGED["head"], checksum="0")
         wire = Wire(clients["dynamodb"], [damaged, sound, sound])
 
-        assert [store.head("PROJ"), store.head("PROJ")] == [Head(7, "")] * 2
+        assert [store.head("PROJ"), store.head("PROJ")] == [LastTicket(7, "")] * 2
         assert len(wire.requests) == 3
 
 
