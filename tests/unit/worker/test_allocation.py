@@ -56,7 +56,6 @@ from ticket_numbering.contract.errors import (
     SequenceContentionError,
     SequenceFullError,
     StoreRefusedError,
-    StoreThrottledError,
     StoreUnavailableError,
     TicketTooLargeError,
 )
@@ -303,16 +302,6 @@ class TestBounds:
                     lambda _: [held] * 9,
                     SequenceContentionError,
                     "others kept holding the next number",
-                ),
-                "throttled": (
-                    lambda _: [THROTTLED] * 9,
-                    StoreThrottledError,
-                    "DynamoDB throttled the project's writes",
-                ),
-                "no-reason": (
-                    lambda _: [everywhere()] * 9,
-                    StoreUnavailableError,
-                    "a transaction was cancelled without a reason",
                 ),
                 "unanswered": (
                     lambda _: [unanswered] * 9,
