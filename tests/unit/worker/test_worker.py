@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -25,6 +27,7 @@ from tests.support.fakes import (
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
@@ -136,6 +139,20 @@ class TestGaplessAndInOrder:
 
         assert outcomes(report) == ["PROJ-1"]
         assert system.store.calls == ["head", "write_block"]
+
+    def test_cached_number_is_looked_at_when_its_project_gets_its_first_turn(
+        self, system: System
+    ) -> None:
+        """It ages while the project waits for a thread."""
+        worker = system.worker(pool=lambda _: ThreadPoolExecutor(1))
+        cache = worker.allocator.cache
+        cache.committed("B", LastTicket(), datetime.now(UTC))
+        system.store.faults = [lambda _: cache.entries.clear()]
+
+        records = [queue_record(create_ticket(project)) for project in "AB"]
+        worker.handle(records, system.time.time_left)
+
+        assert system.store.calls == ["head", "write_block"] * 2
 
 
 class TestOncePerKey:
