@@ -8,7 +8,7 @@ from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.known_bad.adapters import Announcing
-from simulation.world.execution_environment import ExecutionEnvironment
+from simulation.world.execution_environment import ExecutionEnvironment, Slots
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
@@ -16,14 +16,14 @@ from ticket_numbering.allocation.cancellation import NextStep, next_step
 from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 
 def increment_on_any_cancellation(
-    block: Block, slots: Sequence[Slot], attempts: int
+    block: Block, slots: Slots, attempts: int
 ) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
     taken = slots[0].taken_by or replace(block.head, number=block.first_number)
@@ -31,9 +31,7 @@ def increment_on_any_cancellation(
     return replace(step, head=taken, error=None, splits=False)
 
 
-def increment_by_block_length(
-    block: Block, slots: Sequence[Slot], attempts: int
-) -> NextStep:
+def increment_by_block_length(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Take the whole block for taken when its first number is."""
     step = next_step(block, slots, attempts)
     if step.collided and not step.error:
@@ -129,7 +127,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
     left: set[str] = set()
     attempted: set[RequestKey] = set()
 
-    def decide(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
+    def decide(block: Block, slots: Slots, attempts: int) -> NextStep:
         keys = {request.key for request in block.requests}
         if not keys & attempted:
             left.update(

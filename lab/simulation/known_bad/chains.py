@@ -9,7 +9,7 @@ from simulation.aws.clients import with_puts
 from simulation.aws.lambda_service import Handler
 from simulation.aws.network import Request
 from simulation.aws.tables import TICKETS
-from simulation.world.execution_environment import ExecutionEnvironment
+from simulation.world.execution_environment import ExecutionEnvironment, Slots
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
@@ -17,7 +17,6 @@ from ticket_numbering.allocation.cancellation import NextStep, next_step
 from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import Slot
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import CreateTicket
@@ -39,9 +38,7 @@ class CacheWithoutDate(SequenceCache):
         SequenceCache.committed(self, project_id, replace(head, assigned_at=None), now)
 
 
-def own_chain_past_a_run(
-    block: Block, slots: Sequence[Slot], attempts: int
-) -> NextStep:
+def own_chain_past_a_run(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Go past the taken run with the chain of the own tried ticket at its end."""
     step = next_step(block, slots, attempts)
     if not step.collided or not step.head or step.splits:
@@ -50,7 +47,7 @@ def own_chain_past_a_run(
     return replace(step, head=replace(step.head, chain=tried.chain or ""))
 
 
-def first_of_a_run(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
+def first_of_a_run(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Go past the taken run with the chain of its first ticket."""
     step = next_step(block, slots, attempts)
     first = slots[0].taken_by
@@ -59,9 +56,7 @@ def first_of_a_run(block: Block, slots: Sequence[Slot], attempts: int) -> NextSt
     return replace(step, head=replace(first, number=step.head.number))
 
 
-def tried_chain_after_a_replay(
-    block: Block, slots: Sequence[Slot], attempts: int
-) -> NextStep:
+def tried_chain_after_a_replay(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Write the block again with the chain of the one that was tried."""
     step = next_step(block, slots, attempts)
     if step.head != block.head or step.splits:

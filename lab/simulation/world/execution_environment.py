@@ -41,7 +41,8 @@ CHANGES: Final = 0.1
 
 STANDS_STILL: Final = 0.3
 
-Decision = Callable[[Block, Sequence[Slot], int], NextStep]
+Slots = Sequence[Slot]
+Decision = Callable[[Block, Slots, int], NextStep]
 """The next step after a cancelled block."""
 
 SETTINGS: Final = Settings(
