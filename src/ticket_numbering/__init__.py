@@ -20,23 +20,21 @@ Follow a message by reading in this order:
       bootstrap         clients and adapters
       settings          environment -> frozen settings; nothing else reads it
     worker/
-      handler           the partial-batch response, one outcome line a record
-      worker            a batch: parse, deduplicate, allocate, publish, dead-letter
-      batch             the records, and the result of each once it is final
-      project_task      one project's share of the batch
+      handler           the partial-batch response, outcome lines, metrics
+      worker            a batch: parse, deduplicate, allocate, announce, dead-letter
+      answers           the results of the batch, their announcement, what goes back
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
-      announcing        events and dead letters, and the retries of those that fail
+      events            where every event is made, and put into its envelope
       ports             the publisher, the dead-letter queue, and their values
-      latency           the wait of each announced number
       observability     logger, metrics and the metric names
     allocation/
       allocation        the algorithm: the sort key's maximum plus one, in a transaction
       progress          the requests of a project's batch: pending, answered, refused
       cancellation      pure: the reasons of a cancelled block -> the next step
       block             the tickets of one transaction, chained, within AWS's limits
-      head              the last item of a sequence: its number, date and chain
+      last_ticket       the head of a sequence: its number, date and chain
       store             the store's port, and its reasons
       backoff           adaptive backoff per project
       sequence_cache    the head after our own last block, for milliseconds
@@ -45,15 +43,13 @@ Follow a message by reading in this order:
       cancellation_reasons  its reasons for a cancelled block, by position
       sns_publisher     the publisher on SNS
       sqs_dead_letters  the dead-letter queue on SQS
-      batch_api         batch calls: packing, and the fate of every entry
-      timeouts          the clients' timeouts, and the longest call that they allow
+      batch_api         batch calls: packing, timeouts, and the fate of every entry
       aws_errors        AWS errors: transient, refusals, unknown
     contract/
       messages          CreateTicket: the request, its identity and its number
       limits            the requests that a stack allows
       events            TicketNumberAssigned and TicketRefused: what goes out
-      envelope          an event with its message attributes
-      dead_letters      the names of a dead letter's message attributes
+      envelope          an event with its message attributes, and a dead letter's
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
       chain             each ticket's hash, which covers the one before it

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.fault_proxy import FaultProxy
-from ticket_numbering.worker.announcing import ANNOUNCED_DELIVERIES
+from ticket_numbering.worker.answers import ANNOUNCED_DELIVERIES
 from ticket_numbering.worker.results import Poison
 from ticketctl.aws.queues import messages_on
 from ticketctl.verify.observed import Observed

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.chains import VERIFIER
-from simulation.checks.monitor import REPEATED_FIELDS, Monitor
+from simulation.checks.monitor import COPIED_FIELDS, Monitor
 from simulation.checks.violations import Check, broken
 from simulation.scenarios.requests import IDENTITY, RequestId
 
@@ -29,7 +29,7 @@ KEPT: Final = (
 """The attributes that neither `void` nor `erase` may add, change or remove."""
 NO_TITLE: Final = {"S": "erased"}
 NO_FINGERPRINT: Final = {"S": "erased:"}
-TEXTS: Final = tuple(name for name in REPEATED_FIELDS if name not in IDENTITY)
+TEXTS: Final = tuple(name for name in COPIED_FIELDS if name not in IDENTITY)
 """The fields of an announcement that repeat the request, and not its key."""
 
 Texts = tuple[str, ...]

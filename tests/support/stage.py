@@ -23,6 +23,7 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import Worker
@@ -118,7 +119,7 @@ class Stage:
             Allocator(store, 3, 10.0),
             SNSPublisher(services.sns, self.outputs["AssignmentsTopicArn"]),
             SQSDeadLetters(services.sqs, "dead"),
-            source=self.outputs["EventSource"],
+            events=Events(self.outputs["EventSource"]),
         )
         queue = services.queues["source"]
         while records := [record_of(message) for message in queue.receive(10)]:

@@ -1,6 +1,7 @@
 """A worker and the fakes that it stands on."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.support.builders import SOURCE
@@ -11,6 +12,7 @@ from tests.support.fakes import (
     FakeTime,
 )
 from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
 
@@ -24,6 +26,7 @@ class WorkerOnFakes:
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
     max_attempts: int = 3
+    events: Events = field(default_factory=partial(Events, SOURCE))
 
     def worker(self, **options: Any) -> Worker:
         """Return a new worker: it knows of no earlier batch."""
@@ -32,7 +35,7 @@ class WorkerOnFakes:
             self.publisher,
             self.dead_letters,
             self.time.sleep,
-            source=SOURCE,
+            events=self.events,
             **options,
         )
 

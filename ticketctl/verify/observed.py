@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ticket_numbering.contract.dead_letters import SOURCE_MESSAGE_ID
+from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.errors import PoisonMessageError, SequenceFullError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused, ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from ticket_numbering.contract.dead_letters import ERROR_MESSAGE, ERROR_TYPE
+from ticket_numbering.contract.envelope import ERROR_MESSAGE, ERROR_TYPE
 from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.report import print_projects
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.contract.dead_letters import ERROR_TYPE
+from ticket_numbering.contract.envelope import ERROR_TYPE
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,

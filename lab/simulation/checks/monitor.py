@@ -18,7 +18,7 @@ FOREIGN: Final = "of_the_next_version"
 ADDED: Final = frozenset({"number", "assigned_at", "chain", "salt", FOREIGN})
 """The attributes of a ticket that its request does not have."""
 FULL: Final = "SequenceFullError"
-REPEATED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
+COPIED_FIELDS: Final = ("project_id", "idempotency_key", "title", "priority")
 """The fields of a request that its announcement repeats."""
 
 
@@ -123,7 +123,7 @@ class Monitor:
                 f"{event['id']} was announced before it was committed",
             )
         asked = json.loads(content)
-        due = {name: asked[name] for name in REPEATED_FIELDS} | {"number": number}
+        due = {name: asked[name] for name in COPIED_FIELDS} | {"number": number}
         data = {name: event["data"].get(name) for name in due}
         if data != due:
             broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")

@@ -8,31 +8,34 @@ from typing import Any
 
 from simulation.aws.lambda_service import Handler
 from simulation.known_bad.adapters import Announcing
-from simulation.world.execution_environment import ExecutionEnvironment
+from simulation.world.execution_environment import ExecutionEnvironment, Slots
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import BackOff, NextStep, TryAt, next_step
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason, Slot
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 
-def increment_on_any_cancellation(block: Block, slots: Sequence[Slot]) -> NextStep:
+def increment_on_any_cancellation(
+    block: Block, slots: Slots, attempts: int
+) -> NextStep:
     """Take another worker's attempt for a number that is taken."""
     taken = slots[0].taken_by or replace(block.head, number=block.first_number)
-    return replace(next_step(block, slots), action=TryAt(taken))
+    step = next_step(block, slots, attempts)
+    return replace(step, head=taken, error=None, splits=False)
 
 
-def increment_by_block_length(block: Block, slots: Sequence[Slot]) -> NextStep:
+def increment_by_block_length(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Take the whole block for taken when its first number is."""
-    step = next_step(block, slots)
-    if step.collided and not isinstance(step.action, BackOff):
-        return replace(step, action=TryAt(block.last))
+    step = next_step(block, slots, attempts)
+    if step.collided and not step.error:
+        return replace(step, head=block.last, splits=False)
     return step
 
 
@@ -79,7 +82,7 @@ class ByPlace(Allocation):
 class StartsOver(Allocation):
     """Takes a collision for progress, and so attempts without a bound."""
 
-    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
+    def block(self, head: LastTicket, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
         return Allocation.block(self, head, now, salt)
@@ -100,12 +103,12 @@ def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
 class OneForAll(SequenceCache):
     """Caches one head for all projects."""
 
-    def head(self, project_id: str, now: datetime) -> Head | None:
+    def head(self, project_id: str, now: datetime) -> LastTicket | None:
         """Return the last ticket of the last block of any project."""
         del project_id
         return SequenceCache.head(self, "any", now)
 
-    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
         """Cache the last ticket of a block of any project."""
         del project_id
         SequenceCache.committed(self, "any", head, now)
@@ -124,7 +127,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
     left: set[str] = set()
     attempted: set[RequestKey] = set()
 
-    def decide(block: Block, slots: Sequence[Slot]) -> NextStep:
+    def decide(block: Block, slots: Slots, attempts: int) -> NextStep:
         keys = {request.key for request in block.requests}
         if not keys & attempted:
             left.update(
@@ -134,7 +137,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
                 and slot.ticket is Reason.CONFLICT
             )
         attempted.update(keys)
-        return next_step(block, slots)
+        return next_step(block, slots, attempts)
 
     def own(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
         kept = [one for one in envelopes if one.event.id not in left]

@@ -9,15 +9,14 @@ from simulation.aws.clients import with_puts
 from simulation.aws.lambda_service import Handler
 from simulation.aws.network import Request
 from simulation.aws.tables import TICKETS
-from simulation.world.execution_environment import ExecutionEnvironment
+from simulation.world.execution_environment import ExecutionEnvironment, Slots
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import NextStep, TryAt, next_step
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
-from ticket_numbering.allocation.store import Slot
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import CreateTicket
@@ -26,7 +25,7 @@ from ticket_numbering.contract.messages import CreateTicket
 class CacheWithoutChain(SequenceCache):
     """Caches number and date."""
 
-    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
         """Cache the head without its chain."""
         SequenceCache.committed(self, project_id, replace(head, chain=""), now)
 
@@ -34,40 +33,35 @@ class CacheWithoutChain(SequenceCache):
 class CacheWithoutDate(SequenceCache):
     """Caches number and chain."""
 
-    def committed(self, project_id: str, head: Head, now: datetime) -> None:
+    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
         """Cache the head without its date."""
         SequenceCache.committed(self, project_id, replace(head, assigned_at=None), now)
 
 
-def own_chain_past_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+def own_chain_past_a_run(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Go past the taken run with the chain of the own tried ticket at its end."""
-    step = next_step(block, slots)
-    if not step.collided or not isinstance(step.action, TryAt):
+    step = next_step(block, slots, attempts)
+    if not step.collided or not step.head or step.splits:
         return step
-    number = step.action.head.number
-    tried = block.tickets[number - block.first_number].assignment
-    return _at(step, replace(step.action.head, chain=tried.chain or ""))
+    tried = block.tickets[step.head.number - block.first_number].assignment
+    return replace(step, head=replace(step.head, chain=tried.chain or ""))
 
 
-def first_of_a_run(block: Block, slots: Sequence[Slot]) -> NextStep:
+def first_of_a_run(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Go past the taken run with the chain of its first ticket."""
-    step = next_step(block, slots)
+    step = next_step(block, slots, attempts)
     first = slots[0].taken_by
-    if first is None or not isinstance(step.action, TryAt):
+    if not first or not step.head or step.splits:
         return step
-    return _at(step, replace(first, number=step.action.head.number))
+    return replace(step, head=replace(first, number=step.head.number))
 
 
-def tried_chain_after_a_replay(block: Block, slots: Sequence[Slot]) -> NextStep:
+def tried_chain_after_a_replay(block: Block, slots: Slots, attempts: int) -> NextStep:
     """Write the block again with the chain of the one that was tried."""
-    step = next_step(block, slots)
-    if step.action != TryAt(block.head):
+    step = next_step(block, slots, attempts)
+    if step.head != block.head or step.splits:
         return step
-    return _at(step, replace(block.head, chain=block.last.chain))
-
-
-def _at(step: NextStep, head: Head) -> NextStep:
-    return replace(step, action=TryAt(head))
+    return replace(step, head=replace(block.head, chain=block.last.chain))
 
 
 class StaleChains(DynamoDBTicketStore):
@@ -77,7 +71,7 @@ class StaleChains(DynamoDBTicketStore):
         super().__init__(*arguments)
         self._chains: dict[str, str] = {}
 
-    def head(self, project_id: str) -> Head:
+    def head(self, project_id: str) -> LastTicket:
         """Return the last number with an older ticket's chain."""
         head = super().head(project_id)
         first = self._chains.setdefault(project_id, head.chain)
@@ -87,7 +81,7 @@ class StaleChains(DynamoDBTicketStore):
 class DatesByItsClock(Allocation):
     """Dates each ticket by the worker's clock alone."""
 
-    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
+    def block(self, head: LastTicket, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block without reading the last date."""
         return Allocation.block(self, replace(head, assigned_at=None), now, salt)
 

@@ -9,7 +9,7 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TransientError,
 )
-from ticket_numbering.worker.announcing import hold_back
+from ticket_numbering.worker.answers import reported
 from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -48,7 +48,7 @@ class HoldsGroups(Worker):
         ]
         held = [
             before if isinstance(after, Poison) else after
-            for before, after in zip(report.results, hold_back(results), strict=True)
+            for before, after in zip(report.results, reported(results, {}), strict=True)
         ]
         return replace(report, results=held)
 

@@ -26,6 +26,7 @@ from ticket_numbering.allocation.cancellation import NextStep, next_step
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import Slot, TicketStore
 from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
@@ -40,7 +41,8 @@ CHANGES: Final = 0.1
 
 STANDS_STILL: Final = 0.3
 
-Decision = Callable[[Block, Sequence[Slot]], NextStep]
+Slots = Sequence[Slot]
+Decision = Callable[[Block, Slots, int], NextStep]
 """The next step after a cancelled block."""
 
 SETTINGS: Final = Settings(
@@ -162,7 +164,7 @@ class ExecutionEnvironment:
             sleep=self.scheduler.sleep,
             pool=partial(TaskPool, self.scheduler),
             turns=turns,
-            source=SETTINGS.event_source,
+            events=Events(SETTINGS.event_source),
         )
         return build_handler(built)
 

@@ -16,7 +16,7 @@ from ticket_numbering.adapters.aws_errors import (
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import BlockRefused, Cancelled, Committed
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
@@ -58,7 +58,7 @@ class DynamoDBTicketStore:
         # meet their first cancellation together would catch different classes.
         self._canceled = client.exceptions.TransactionCanceledException
 
-    def head(self, project_id: str) -> Head:
+    def head(self, project_id: str) -> LastTicket:
         """Return the item with the project's highest sort key, read consistently.
 
         Raises:
@@ -79,7 +79,7 @@ class DynamoDBTicketStore:
             )
             items = member(page, "Items")
         if not items:
-            return Head()
+            return LastTicket()
         return head_of(ticket_number(project_id, items[0]), items[0])
 
     def read_keys(

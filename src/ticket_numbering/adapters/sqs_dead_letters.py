@@ -8,16 +8,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ticket_numbering.adapters.batch_api import Entry, attributes_size, send_all
-from ticket_numbering.adapters.timeouts import LONGEST_CALL_SECONDS
+from ticket_numbering.adapters.batch_api import (
+    LONGEST_CALL_SECONDS,
+    Entry,
+    attributes_size,
+    send_all,
+)
 from ticket_numbering.allocation.store import TimeLeft
-from ticket_numbering.contract.dead_letters import (
+from ticket_numbering.contract.envelope import (
     ERROR_MESSAGE,
     ERROR_TYPE,
     SENT_TIMESTAMP,
     SOURCE_MESSAGE_ID,
+    is_fifo,
+    text_attribute,
 )
-from ticket_numbering.contract.envelope import is_fifo, text_attribute
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.worker.ports import DeadLetter

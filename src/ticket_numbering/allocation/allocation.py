@@ -15,14 +15,7 @@ from typing import Final, assert_never
 
 from ticket_numbering.allocation.backoff import MIN_DELAY_SECONDS, Backoff
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.cancellation import (
-    BackOff,
-    NextStep,
-    ReadAgain,
-    Split,
-    TryAt,
-    next_step,
-)
+from ticket_numbering.allocation.cancellation import TAKEN, NextStep, next_step
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
@@ -55,17 +48,8 @@ Attempts come ever closer together as the time runs out, so that no batch starve
 MIN_SPARE_SECONDS: Final = 0.04
 """With less time above the reserve another attempt is not worth a delay."""
 
-IMMEDIATE_RETRIES: Final = 2
-"""Collisions in a row after which the incremented number is tried at once.
-
-After that the worker backs off and reads: many workers that increment in step would
-collide on every number, and a cancelled write costs more than a read.
-"""
-
 LASTING: Final = (StoreRefusedError, DamagedSequenceError)
 """An operator must act: no other attempt of this invocation can succeed."""
-
-TAKEN: Final = "others kept taking the next number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +64,7 @@ class Allocator:
     backoff: Backoff = field(default_factory=Backoff)
     jitter: Callable[[float, float], float] = random.uniform
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    decide: Callable[[Block, Sequence[Slot]], NextStep] = next_step
+    decide: Callable[[Block, Sequence[Slot], int], NextStep] = next_step
     salt: Callable[[], str] = new_salt
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
@@ -143,7 +127,8 @@ class Allocator:
             case Committed():
                 self._commit(allocation, block)
             case Cancelled(slots):
-                return self._apply(allocation, block, self.decide(block, slots))
+                step = self.decide(block, slots, allocation.attempts)
+                return self._apply(allocation, block, step)
             case BlockRefused(reason):
                 allocation.split(block, reason)
             case _:
@@ -181,25 +166,11 @@ class Allocator:
         if step.collided:
             allocation.collisions += 1
             allocation.last_error = SequenceContentionError(TAKEN)
-        allocation.head = None
-        action = step.action
-        is_in_step = step.collided and allocation.attempts > IMMEDIATE_RETRIES
-        if is_in_step and isinstance(action, TryAt | ReadAgain):
-            action = BackOff(SequenceContentionError(TAKEN))
-        match action:
-            case Split():
-                allocation.head = block.head
-                allocation.split(block, "an item of the block is invalid")
-            case BackOff(error):
-                allocation.conflicts += step.conflicted
-                return error
-            case TryAt(head):
-                allocation.head = head
-            case ReadAgain():
-                pass
-            case _:
-                assert_never(action)
-        return None
+        allocation.conflicts += step.conflicted
+        allocation.head = step.head
+        if step.splits:
+            allocation.split(block, "an item of the block is invalid")
+        return step.error
 
     def _back_off(
         self, allocation: Allocation, error: TransientError, time_left: TimeLeft

@@ -1,12 +1,12 @@
 """Interprets the reasons of a cancelled block: the next step. Pure; reads nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -27,53 +27,44 @@ OBSTACLES: Final[Mapping[type[TransientError], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TryAt:
-    """Write the next block after this item, which is committed."""
+IMMEDIATE_RETRIES: Final = 2
+"""Collisions in a row after which the incremented number is tried at once.
 
-    head: Head
+After that the worker backs off and reads: many workers that increment in step would
+collide on every number, and a cancelled write costs more than a read.
+"""
 
-
-@dataclass(frozen=True, slots=True)
-class ReadAgain:
-    """Read the head: the reasons do not tell it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackOff:
-    """Wait, and then read the head."""
-
-    error: TransientError
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Write less at once, after the same head: DynamoDB refuses one of the items."""
+TAKEN: Final = "others kept taking the next number"
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
     """The step after a cancelled block."""
 
-    action: TryAt | ReadAgain | BackOff | Split
     answers: Mapping[RequestKey, Assignment | DamagedKeyRecordError]
     """The records of the block's keys; their requests leave the block."""
-    collided: bool = False
+    collided: bool
     """A number of the block is taken, committed."""
-    conflicted: bool = False
+    conflicted: bool
     """Another transaction holds an item of the block, and may yet be cancelled."""
+    head: LastTicket | None = None
+    """The item to write the next block after, which is committed; None: to be read."""
+    error: TransientError | None = None
+    """Why to wait before the head is read."""
+    splits: bool = False
+    """Whether to write less at once: DynamoDB refuses one of the items."""
 
 
-def next_step(block: Block, slots: Sequence[Slot]) -> NextStep:
+def next_step(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
     """Decide by every reason, position by position.
 
     Args:
         block: The cancelled block.
         slots: One for each of its requests.
+        attempts: Those since the last progress, with this one.
     """
     reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
-    return NextStep(
-        action=_action(block, slots, reasons),
+    step = NextStep(
         answers={
             request.key: slot.recorded
             for request, slot in zip(block.requests, slots, strict=True)
@@ -82,19 +73,17 @@ def next_step(block: Block, slots: Sequence[Slot]) -> NextStep:
         collided=any(slot.is_taken for slot in slots),
         conflicted=Reason.CONFLICT in reasons,
     )
-
-
-def _action(
-    block: Block, slots: Sequence[Slot], reasons: Collection[Reason]
-) -> TryAt | ReadAgain | BackOff | Split:
     if any(slot.is_invalid for slot in slots):
-        return Split()
+        return replace(step, head=block.head, splits=True)
     if Reason.CONDITION_FAILED not in reasons or not OPEN.isdisjoint(reasons):
         kind = kind_of(reasons)
-        return BackOff(kind(OBSTACLES[kind]))
-    if any(slot.is_taken for slot in slots):
-        return _past_taken(slots)
-    return TryAt(block.head)
+        return replace(step, error=kind(OBSTACLES[kind]))
+    if not step.collided:
+        return replace(step, head=block.head)
+    # An answer is progress.
+    if attempts > IMMEDIATE_RETRIES and not step.answers:
+        return replace(step, error=SequenceContentionError(TAKEN))
+    return replace(step, head=_past_taken(slots))
 
 
 def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
@@ -111,16 +100,13 @@ def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
     return StoreUnavailableError
 
 
-def _past_taken(slots: Sequence[Slot]) -> TryAt | ReadAgain:
-    """Go past the run of taken numbers at the block's start.
+def _past_taken(slots: Sequence[Slot]) -> LastTicket | None:
+    """Return the last of the run of taken numbers at the block's start.
 
     These are committed, for their own conditions failed.
-    Only a read tells where the run has no start here, or no end, or a number is
-    external, and then the sequence does not go on right after it.
+    None where the run has no start here, or no end, or a number is external, and then
+    the sequence does not go on right after it.
     """
     run = [slot.taken_by for slot in takewhile(lambda slot: slot.is_taken, slots)]
-    last = run[-1] if run else None
     is_unclear = any(slot.is_taken and slot.taken_by is None for slot in slots)
-    if last is None or is_unclear or len(run) == len(slots):
-        return ReadAgain()
-    return TryAt(last)
+    return None if is_unclear or len(run) in {0, len(slots)} else run[-1]

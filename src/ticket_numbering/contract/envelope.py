@@ -1,4 +1,4 @@
-"""The envelope of an event: message attributes, group, deduplication id."""
+"""The envelope of an event, and the message attributes of all that goes out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +10,15 @@ from ticket_numbering.contract.messages import RequestKey
 
 FIFO_SUFFIX: Final = ".fifo"
 """SQS and SNS demand it of FIFO names and allow it to no other."""
+
+# The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
+ERROR_TYPE: Final = "ErrorType"
+ERROR_MESSAGE: Final = "ErrorMessage"
+SOURCE_MESSAGE_ID: Final = "SourceMessageId"
+SENT_TIMESTAMP: Final = "SentTimestamp"
+REASON_ATTRIBUTES: Final = frozenset(
+    {ERROR_TYPE, ERROR_MESSAGE, SOURCE_MESSAGE_ID, SENT_TIMESTAMP}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ class AssignedTicket(BaseModel):
     )
 
 
-REPEATED: Final = AssignedTicket.model_fields.keys() & CreateTicket.model_fields.keys()
-"""The fields of a request that its announcement repeats."""
+COPIED: Final = AssignedTicket.model_fields.keys() & CreateTicket.model_fields.keys()
+"""The fields of a request that its announcement copies."""
 
 
 class CloudEvent(BaseModel):
@@ -116,7 +116,7 @@ class TicketNumberAssigned(TicketEvent):
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
         data = AssignedTicket(
-            **request.model_dump(include=REPEATED),
+            **request.model_dump(include=COPIED),
             number=number,
             ticket_key=key,
             display=f"{request.project_id}-{number:0{padding}}",

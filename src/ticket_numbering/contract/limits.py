@@ -6,13 +6,7 @@ The worker and the command line ask the same object.
 import re
 from typing import Annotated, Final
 
-from pydantic import (
-    AliasChoices,
-    AliasGenerator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_pascal
 from pydantic_core import PydanticCustomError
 
@@ -42,17 +36,11 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
 class Limits(BaseModel):
     """The limits of a stack; by default it has none.
 
-    A field is validated from the worker's variable of its name (`ALLOWED_PROJECTS`)
-    or from the stack's output (`AllowedProjects`); a test demands both.
+    They are read from the stack's outputs (`AllowedProjects`), and as a part of the
+    worker's settings from its variables (`ALLOWED_PROJECTS`); a test demands both.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        alias_generator=AliasGenerator(
-            validation_alias=lambda name: AliasChoices(name.upper(), to_pascal(name))
-        ),
-        populate_by_name=True,
-    )
+    model_config = ConfigDict(frozen=True, alias_generator=to_pascal)
 
     allowed_projects: Annotated[re.Pattern[str], BeforeValidator(_compiled)] = (
         re.compile(".*")

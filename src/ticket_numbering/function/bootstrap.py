@@ -6,16 +6,17 @@ import boto3
 from botocore.config import Config
 
 from ticket_numbering.adapters.aws_errors import refuse_damaged
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.adapters.timeouts import (
+from ticket_numbering.adapters.batch_api import (
     CONNECT_TIMEOUT_SECONDS,
     MAX_CALL_ATTEMPTS,
     READ_TIMEOUT_SECONDS,
 )
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
@@ -53,7 +54,6 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
         SNSPublisher(sns, settings.assignments_topic_arn),
         SQSDeadLetters(sqs, settings.dead_letter_queue_url),
-        number_padding=settings.number_padding,
-        limits=settings.limits,
-        source=settings.event_source,
+        limits=settings,
+        events=Events(settings.event_source, settings.number_padding),
     )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from ticket_numbering.contract.field_types import EventSource
 from ticket_numbering.contract.limits import Limits
@@ -12,11 +12,10 @@ from ticket_numbering.contract.limits import Limits
 Name = Annotated[str, Field(min_length=1)]
 
 
-class Settings(BaseModel):
-    """The worker's configuration; names of resources are required, tuning is not."""
+class Settings(Limits):
+    """The worker's configuration: limits, names of resources, and tuning."""
 
     model_config = ConfigDict(
-        frozen=True,
         alias_generator=str.upper,
         # The environment holds credentials, and the log keeps every error.
         hide_input_in_errors=True,
@@ -29,9 +28,6 @@ class Settings(BaseModel):
 
     event_source: EventSource
     """The stack, as the CloudEvents source of every event."""
-
-    limits: Limits = Field(default_factory=Limits)
-    """The requests that the stack allows, from variables of their own."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
     """The days that an idempotency key is kept; 0 means for ever."""
@@ -55,4 +51,4 @@ class Settings(BaseModel):
         Raises:
             pydantic.ValidationError: A variable is missing or malformed.
         """
-        return cls.model_validate({**environ, "LIMITS": {**environ}})
+        return cls.model_validate({**environ})

@@ -1,6 +1,6 @@
-"""The Lambda handler: the partial-batch response, and one outcome line a record."""
+"""The Lambda handler: the partial-batch response, outcome lines and metrics."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never, get_args
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -9,10 +9,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.worker.latency import MILLISECONDS, seconds_to_announced
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
     Assigned,
+    Numbered,
     Poison,
     Refusal,
     Refused,
@@ -25,6 +25,8 @@ from ticket_numbering.worker.worker import BatchReport, Worker
 
 BatchResponse = dict[str, list[dict[str, str]]]
 LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
+
+MILLISECONDS = 1000
 
 
 def build_handler(worker: Worker) -> LambdaHandler:
@@ -125,7 +127,7 @@ def _log_retry(result: Retry, line: dict[str, Any]) -> None:
 def _count(report: BatchReport) -> None:
     # Powertools writes a line for each hundred values of a metric, and warns if none
     # is left for the last line: so the counts come last.
-    for seconds in seconds_to_announced(report.results, report.accepted_at):
+    for seconds in _seconds_to_announced(report.results, report.accepted_at):
         metrics.add_metric(Metric.SECONDS, MetricUnit.Seconds, seconds)
     for allocation in report.allocations:
         for attempts in allocation.attempts_per_block:
@@ -140,3 +142,24 @@ def _count(report: BatchReport) -> None:
     counts[Metric.ANNOUNCEMENTS_FAILED] = report.announcements_failed
     for metric, count in counts.items():
         metrics.add_metric(metric, MetricUnit.Count, count)
+
+
+def _seconds_to_announced(
+    results: Iterable[Result], accepted_at: Mapping[str, float]
+) -> list[float]:
+    """Return the wait of each announced number, that of its oldest message.
+
+    A redelivered message has waited since it was sent; a redriven one is a new message.
+    """
+    sent_at: dict[str, int] = {}
+    for result in results:
+        # Without the time in an event made by hand.
+        if isinstance(result, Numbered) and (sent := result.record.sent_at):
+            event_id = result.event.id
+            sent_at[event_id] = min(sent, sent_at.get(event_id, sent))
+    return [
+        # The clocks of SQS and of the function may differ.
+        max(0.0, accepted_at[event_id] - sent / MILLISECONDS)
+        for event_id, sent in sent_at.items()
+        if event_id in accepted_at
+    ]

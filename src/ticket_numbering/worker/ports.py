@@ -1,8 +1,8 @@
 """The ports of the publisher and the dead-letter queue, and their values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
@@ -11,7 +11,10 @@ from ticket_numbering.contract.errors import (
     DeadLetterError,
     PoisonMessageError,
 )
+from ticket_numbering.worker.results import caught
 from ticket_numbering.worker.sqs_record import SQSRecord
+
+Item = TypeVar("Item")
 
 
 class Publisher(Protocol):
@@ -40,3 +43,15 @@ class DeadLetterQueue(Protocol):
     ) -> Mapping[str, DeadLetterError]:
         """Send, and return the errors of the unsent, by message id."""
         ...
+
+
+def failures_of(
+    send: Callable[[list[Item]], Mapping[str, Exception]], items: Mapping[str, Item]
+) -> Mapping[str, Exception]:
+    """Send the items, if there are any; return the errors of the unsent."""
+    if not items:
+        return {}
+    failures = caught(lambda: send([*items.values()]))
+    return (
+        dict.fromkeys(items, failures) if isinstance(failures, Exception) else failures
+    )

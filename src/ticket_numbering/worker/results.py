@@ -5,26 +5,17 @@ deleted by oversight.
 Each result has its `outcome` and `message` in the log, and the metric that counts it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from pydantic import ValidationError
-
-from ticket_numbering.contract.errors import (
-    DamagedKeyRecordError,
-    IdempotencyMismatchError,
-    PoisonMessageError,
-    SequenceFullError,
-)
-from ticket_numbering.contract.events import (
-    TicketNumberAssigned,
-    TicketRefused,
-    ticket_key,
-)
-from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestIdentity
+from ticket_numbering.contract.errors import PoisonMessageError, SequenceFullError
+from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.sqs_record import SQSRecord
+
+Value = TypeVar("Value")
 
 Refusal = PoisonMessageError | SequenceFullError
 
@@ -114,6 +105,14 @@ Numbered = Assigned | Replayed
 Result = Assigned | Replayed | Refused | Poison | Retry
 
 
+def caught(action: Callable[[], Value]) -> Value | Exception:
+    """Run the action; a failure, even a bug, becomes a value of this record alone."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 - the edge: a bug must not fail the batch
+        return error
+
+
 def failed(
     record: SQSRecord, error: Exception, request: CreateTicket | None = None
 ) -> Poison | Retry:
@@ -128,59 +127,3 @@ def retry(result: Result, error: Exception) -> Retry:
     key = result.event.id if isinstance(result, Numbered) else None
     refusal = result.error if isinstance(result, Poison | Refused) else None
     return Retry(result.record, error, result.request, key, refusal)
-
-
-def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
-    """Return for each request its record with the highest cap, in the order of sending.
-
-    If the highest cap is refused, all are.
-    """
-    records: dict[RequestIdentity, Pending] = {}
-    for entry in sorted(pending, key=lambda entry: entry.record.sort_key):
-        request = entry.request
-        if request.cap > records.setdefault(request.identity, entry).request.cap:
-            records[request.identity] = entry
-    return records
-
-
-def resolve(
-    pending: Pending,
-    answer: Assignment | Exception,
-    *,
-    new: bool,
-    source: str,
-    padding: int,
-) -> Result:
-    """Return the result of a record whose request has this answer.
-
-    Args:
-        pending: The record.
-        answer: The number of the request's key, or why the request has none.
-        new: Whether the key got its number for this record.
-        source: The stack, as a CloudEvents source.
-        padding: The digits of a number for display, at least.
-    """
-    if isinstance(answer, Assignment):
-        return _numbered(pending, answer, new=new, source=source, padding=padding)
-    if isinstance(answer, SequenceFullError):
-        return Refused(pending.record, pending.request, answer)
-    return failed(pending.record, answer, pending.request)
-
-
-def _numbered(
-    pending: Pending, answer: Assignment, *, new: bool, source: str, padding: int
-) -> Result:
-    record, request = pending.record, pending.request
-    if not request.matches(answer.fingerprint):
-        used = ticket_key(request.project_id, answer.number)
-        reason = f"idempotency_key: already used for {used}, a different ticket"
-        error = IdempotencyMismatchError(reason, "idempotency_key")
-        return failed(record, error, request)
-    try:
-        event = TicketNumberAssigned.of(
-            request, answer, source=source, padding=padding, trace=record.trace
-        )
-    except ValidationError:
-        damaged = DamagedKeyRecordError("the recorded assignment cannot be announced")
-        return Retry(record, damaged, request)
-    return (Assigned if new else Replayed)(record, request, event)

@@ -12,7 +12,7 @@ from ticket_numbering.contract.messages import CreateTicket
 ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
 """SQS API reference, SendMessage, "MessageAttribute"."""
 
-NUMBER: Final = re.compile("[0-9]{1,19}")
+DIGITS: Final = re.compile("[0-9]{1,19}")
 """More digits than any count or time has; int() refuses thousands of them."""
 
 TRACEPARENT: Final = re.compile(
@@ -113,7 +113,7 @@ class SQSRecord:
 
     def _number(self, name: str) -> int | None:
         digits = self.attributes.get(name, "")
-        return int(digits) if NUMBER.fullmatch(digits) else None
+        return int(digits) if DIGITS.fullmatch(digits) else None
 
 
 def _members(value: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:

@@ -18,21 +18,27 @@ from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TimeLeft
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.limits import Limits
-from ticket_numbering.contract.messages import Assignment, RequestKey
-from ticket_numbering.worker.announcing import (
-    Announcer,
-    dead_lettered,
-    hold_back,
-    numbers_reported,
-    refusals_reported,
-)
-from ticket_numbering.worker.batch import Batch
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.worker.answers import Answers, reported
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.observability import logger
-from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
-from ticket_numbering.worker.project_task import ProjectTask, caught
-from ticket_numbering.worker.results import Pending, Poison, Result, Retry, failed
+from ticket_numbering.worker.ports import (
+    DeadLetter,
+    DeadLetterQueue,
+    Publisher,
+    failures_of,
+)
+from ticket_numbering.worker.results import (
+    Pending,
+    Poison,
+    Result,
+    Retry,
+    caught,
+    failed,
+    retry,
+)
 from ticket_numbering.worker.sqs_record import SQSRecord
-from ticket_numbering.worker.turns import Turns, Work
+from ticket_numbering.worker.turns import Task, Turns, Work
 
 MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
@@ -67,12 +73,10 @@ class Worker:
     """Makes the threads that run the projects of a batch side by side."""
     turns: type[Turns] = Turns
     """Hands the projects to these threads."""
-    number_padding: int = 0
-    """The digits of a number in an announcement's `display`, at least."""
     limits: Limits = field(default_factory=Limits)
     """A request beyond them is poison."""
-    source: str = field(kw_only=True)
-    """The stack, as the CloudEvents source of every event."""
+    events: Events = field(kw_only=True)
+    """Makes the events of the stack."""
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch.
@@ -81,24 +85,16 @@ class Worker:
             records: The records in the order of the event.
             time_left: Seconds left of the invocation.
         """
-        batch = Batch(
-            [self._parse(record) for record in records],
-            self.source,
-            self.number_padding,
-        )
-        announcer = Announcer(self.publisher, time_left, self.clock)
-        batch.recorded = self._look_up_redelivered(batch.pending, time_left)
-        self._allocate(batch, announcer, time_left)
-        results = batch.results()
-        failures = announcer.announce(results)
-        # A number that is not announced holds its FIFO group; a refusal holds nothing.
-        results = hold_back(numbers_reported(results, failures))
-        results = refusals_reported(results, failures)
+        entries = [self._parse(record) for record in records]
+        answers = Answers(entries, self.events, self.publisher, time_left, self.clock)
+        answers.recorded = self._look_up_redelivered(answers.pending, time_left)
+        self._allocate(answers)
+        results = answers.results()
+        failures = answers.announce(results)
         # Last: what is in the dead-letter queue does not come back for its event.
-        results = dead_lettered(results, self.dead_letters, time_left)
-        return BatchReport(
-            results, batch.allocations, len(failures), announcer.accepted_at
-        )
+        results = self._dead_lettered(reported(results, failures), time_left)
+        allocations = [*answers.allocations.values()]
+        return BatchReport(results, allocations, len(failures), answers.accepted_at)
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
         request = caught(record.parse)
@@ -137,9 +133,7 @@ class Worker:
             recorded |= found
         return recorded
 
-    def _allocate(
-        self, batch: Batch, announcer: Announcer, time_left: TimeLeft
-    ) -> None:
+    def _allocate(self, answers: Answers) -> None:
         """Allocate each project's numbers, on a few threads; announce early.
 
         A task that waits is due above the deadline reserve, so that an announcement
@@ -148,20 +142,53 @@ class Worker:
         """
 
         def announcement() -> Work | None:
-            answered = () if announcer.has_failed else batch.newly_answered()
-            return partial(announcer.announce, answered) if answered else None
+            answered = () if answers.has_failed else answers.newly_answered()
+            return partial(answers.announce, answered) if answered else None
 
-        batch.tasks = {
-            project_id: ProjectTask(
-                self.allocator, project_id, requests, batch.is_fifo, time_left
-            )
-            for project_id, requests in batch.projects.items()
-        }
-        tasks = [*batch.tasks.values()]
-        turns = self.turns(tasks, time_left, self.sleep, announcement)
+        tasks = [self._task(answers, *project) for project in answers.projects.items()]
+        turns = self.turns(tasks, answers.time_left, self.sleep, announcement)
         threads = min(len(tasks), MAX_PROJECTS_SIDE_BY_SIDE)
         if threads > 1:
             with self.pool(threads) as pool:
                 list(pool.map(turns.take, range(threads)))
         else:
             turns.take()
+
+    def _task(
+        self, answers: Answers, project_id: str, requests: Sequence[CreateTicket]
+    ) -> Task:
+        """Return the task of numbering one project's requests, turn by turn."""
+
+        def turn() -> float | None:
+            # Begins in its first turn, for a cached number ages quickly.
+            if not (allocation := answers.allocations.get(project_id)):
+                allocation = self.allocator.start(project_id, requests)
+                allocation.in_order = answers.is_fifo
+                answers.allocations[project_id] = allocation
+            advance = partial(self.allocator.advance, allocation, answers.time_left)
+            delay = caught(advance)
+            if isinstance(delay, Exception):
+                allocation.last_error = delay
+                return None
+            return delay
+
+        return turn
+
+    def _dead_lettered(
+        self, results: Sequence[Result], time_left: TimeLeft
+    ) -> list[Result]:
+        """Send the poison; return the unsent to the queue."""
+        failures = failures_of(
+            lambda letters: self.dead_letters.send(letters, time_left),
+            {
+                result.record.message_id: DeadLetter(result.record, result.error)
+                for result in results
+                if isinstance(result, Poison)
+            },
+        )
+        return [
+            retry(result, failures[result.record.message_id])
+            if isinstance(result, Poison) and result.record.message_id in failures
+            else result
+            for result in results
+        ]

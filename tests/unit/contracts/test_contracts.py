@@ -32,7 +32,7 @@ from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
-    REPEATED,
+    COPIED,
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
@@ -236,7 +236,7 @@ class TestEvents:
         check_headers(name, announced(replayed=replayed))
 
 
-@pytest.mark.parametrize("name", sorted(REPEATED))
+@pytest.mark.parametrize("name", sorted(COPIED))
 def test_member_has_the_bounds_of_its_field_when_an_announcement_repeats_it(
     name: str,
 ) -> None:

@@ -13,7 +13,7 @@ from tests.support.builders import ticket_fields
 from tests.support.fuzzing import BODIES, BODY_LIMIT, LARGE_BODIES, sized
 from tests.support.sample_messages import SAMPLES, refused
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticket_numbering.contract.events import REPEATED
+from ticket_numbering.contract.events import COPIED
 from ticket_numbering.contract.messages import CreateTicket
 from tools import events
 
@@ -72,4 +72,4 @@ def test_laboratory_draws_values_that_make_another_request(name: str) -> None:
 
 
 def test_laboratory_expects_the_fields_that_an_announcement_repeats() -> None:
-    assert {*monitor.REPEATED_FIELDS} == REPEATED
+    assert {*monitor.COPIED_FIELDS} == COPIED

@@ -98,17 +98,17 @@ class TestEveryLimit:
     ) -> None:
         value, allowed, refused, cause = TRIALS[name]
 
-        of_worker = Settings.from_environ(ENVIRONMENT | {name.upper(): value}).limits
+        of_worker = Settings.from_environ(ENVIRONMENT | {name.upper(): value})
         of_outputs = limits_of(canned_stack({to_pascal(name): value}))
 
-        assert of_worker == of_outputs
+        assert getattr(of_worker, name) == getattr(of_outputs, name)
         assert cause_of(of_worker, refused) == cause
         assert cause_of(of_worker, allowed) is None
         assert cause_of(Limits(), refused) is None
 
     def test_reason_names_field_and_limit_and_repeats_no_text(self, name: str) -> None:
         value, _, refused, _ = TRIALS[name]
-        limits = Settings.from_environ(ENVIRONMENT | {name.upper(): value}).limits
+        limits = Settings.from_environ(ENVIRONMENT | {name.upper(): value})
 
         refusal = limits.refusal(create_ticket(**refused))
 
@@ -138,7 +138,7 @@ class TestAllowedProjects:
     def test_project_is_allowed_when_its_whole_id_matches(
         self, project: str, *, is_allowed: bool
     ) -> None:
-        limits = Limits(allowed_projects=re.compile("INV-20[0-9]{2}|WEB"))
+        limits = Limits(AllowedProjects=re.compile("INV-20[0-9]{2}|WEB"))
 
         refusal = limits.refusal(create_ticket(project))
 

@@ -14,7 +14,6 @@ from tests.support.template_loader import (
     refusals,
     source,
 )
-from ticket_numbering.contract.limits import Limits
 from ticket_numbering.function.settings import Settings
 
 WORKER = source()["Resources"]["NumberingWorker"]["Properties"]
@@ -69,9 +68,7 @@ class TestSettings:
     """The settings have the variables, default and bounds of the template."""
 
     def test_each_setting_has_its_variable_and_each_variable_its_setting(self) -> None:
-        fields = {*Settings.model_fields, *Limits.model_fields} - {"limits"}
-
-        assert {name.lower() for name in SETTINGS} == fields - FIXED
+        assert {name.lower() for name in SETTINGS} == {*Settings.model_fields} - FIXED
 
     @pytest.mark.parametrize("name", VARIABLES)
     def test_default_is_that_of_the_template(self, name: str) -> None:

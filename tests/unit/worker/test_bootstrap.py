@@ -36,11 +36,12 @@ from tests.support.worker_calls import (
     clients_and_calls,
 )
 from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import StoreUnavailableError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
 from ticketctl.local.trim import SERVICES
 
@@ -84,9 +85,8 @@ def test_bootstrap_gives_each_setting_its_place() -> None:
     worker = bootstrap(SETTINGS)
     assert worker.allocator.max_attempts == 7
     assert worker.allocator.deadline_reserve == 2.5
-    assert worker.number_padding == 6
-    assert worker.source == "/ticket-numbering/the-stack"
-    assert worker.limits == SETTINGS.limits
+    assert worker.events == Events("/ticket-numbering/the-stack", padding=6)
+    assert worker.limits == SETTINGS
 
 
 def described(part: Any) -> Any:
@@ -278,7 +278,7 @@ class TestDamagedAnswers:
         damaged = replace(DAMAGED["head"], checksum="0")
         wire = Wire(clients["dynamodb"], [damaged, sound, sound])
 
-        assert [store.head("PROJ"), store.head("PROJ")] == [Head(7, "")] * 2
+        assert [store.head("PROJ"), store.head("PROJ")] == [LastTicket(7, "")] * 2
         assert len(wire.requests) == 3
 
 

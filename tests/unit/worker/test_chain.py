@@ -13,7 +13,7 @@ import pytest
 from tests.support.builders import SALT, block_of, create_ticket, create_tickets
 from tests.support.cases import cases
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract.chain import (
     chain_of,
     commitment_of,
@@ -89,7 +89,9 @@ class TestBlock:
                 assigned_at=ticket.assignment.assigned_at,
             )
             assert ticket.assignment.chain == previous
-        assert block.last == Head(7, block.tickets[-1].assignment.assigned_at, previous)
+        assert block.last == LastTicket(
+            7, block.tickets[-1].assignment.assigned_at, previous
+        )
 
     def test_ticket_without_a_chain_has_no_salt(self) -> None:
         [(request, assignment, salt)] = block_of([create_ticket()]).tickets
@@ -100,7 +102,7 @@ class TestBlock:
 
     def test_each_ticket_of_a_block_has_a_salt_of_its_own(self) -> None:
         """The salt of a neighbour would stay when one ticket is erased."""
-        block = Block.of(Head(), create_tickets(3), OWN, new_salt)
+        block = Block.of(LastTicket(), create_tickets(3), OWN, new_salt)
 
         assert len({ticket.salt for ticket in block.tickets}) == 3
 
@@ -134,7 +136,7 @@ class TestDates:
     def test_date_follows_the_last_ticket_when_that_is_a_date_of_ours(
         self, date: str | None, expected: str, *, can_be_followed: bool
     ) -> None:
-        head = Head(1, date)
+        head = LastTicket(1, date)
 
         assert head.date_after(NOON) == expected
         assert head.can_be_followed(NOON) == can_be_followed
@@ -146,7 +148,7 @@ class TestDates:
             elsewhere.setenv("TZ", "Asia/Tokyo")
             time.tzset()
             local = NOON.astimezone() + timedelta(microseconds=999)
-            date = Head().date_after(local)
+            date = LastTicket().date_after(local)
         time.tzset()
 
         assert local.utcoffset() == timedelta(hours=9)

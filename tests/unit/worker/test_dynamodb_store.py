@@ -33,7 +33,7 @@ from ticket_numbering.allocation.block import (
     REQUEST_OVERHEAD_BYTES,
     is_too_large,
 )
-from ticket_numbering.allocation.head import Head
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
@@ -93,7 +93,7 @@ RECORD: dict[str, Any] = {
 }
 SOUND = RECORD | {"id": {"S": "PROJ#order-8"}}
 RECORDED = TAKEN | {"Item": RECORD}
-TAKER = Head(1, ASSIGNED_AT, CHAIN)
+TAKER = LastTicket(1, ASSIGNED_AT, CHAIN)
 ASSIGNMENT = Assignment(42, "v1:abc", ASSIGNED_AT, CHAIN)
 UNKNOWN = Slot(Reason.UNKNOWN, Reason.UNKNOWN)
 
@@ -199,17 +199,17 @@ class TestHead:
         ("item", "head"),
         cases(
             {
-                "highest": (ticket_id("PROJ", 10**15), Head(10**15, "")),
+                "highest": (ticket_id("PROJ", 10**15), LastTicket(10**15, "")),
                 "external": (TICKET | EXTERNAL, replace(TAKER, assigned_at=None)),
                 "other-types": (
                     TICKET | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}},
-                    Head(1, ""),
+                    LastTicket(1, ""),
                 ),
             }
         ),
     )
     def test_head_is_the_item_with_the_highest_sort_key(
-        self, item: Item, head: Head
+        self, item: Item, head: LastTicket
     ) -> None:
         """Whatever another program wrote there, it fails no request."""
         store, dynamodb = store_of(ticket_id("PROJ", 1), item)

@@ -42,6 +42,7 @@ from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.contract import errors
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.handler import build_handler
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.worker import Worker
@@ -101,7 +102,7 @@ class System:
             sleep=self.time.sleep,
             # One project after the other, so that a failure can be repeated.
             pool=lambda _: ThreadPoolExecutor(1),
-            source=SOURCE,
+            events=Events(SOURCE),
         )
         self._handle = build_handler(worker)
 

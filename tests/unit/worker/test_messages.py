@@ -350,8 +350,3 @@ class TestAnnouncement:
         for name in type(model).model_fields:
             with pytest.raises(ValidationError, match="frozen"):
                 setattr(model, name, None)
-
-    @pytest.mark.parametrize("number", [0, -1])
-    def test_event_refuses_a_number_below_one(self, number: int) -> None:
-        with pytest.raises(ValidationError, match="number"):
-            assigned_event(number=number)

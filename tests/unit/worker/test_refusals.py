@@ -137,7 +137,7 @@ class TestLimits:
     def test_request_is_refused_when_the_stack_does_not_allow_it(
         self, system: System
     ) -> None:
-        limits = Limits(allowed_projects=re.compile("INV-[0-9]{4}"))
+        limits = Limits(AllowedProjects=re.compile("INV-[0-9]{4}"))
         allowed, typo = (create_ticket(name) for name in ("INV-2026", "INV-2O26"))
 
         first, second = system.handle(

@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.support.builders import (
+    SOURCE,
     block_of,
     create_ticket,
     create_tickets,
@@ -24,6 +27,7 @@ from tests.support.fakes import (
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
+from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
@@ -40,6 +44,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import (
@@ -135,6 +140,20 @@ class TestGaplessAndInOrder:
 
         assert outcomes(report) == ["PROJ-1"]
         assert system.store.calls == ["head", "write_block"]
+
+    def test_cached_number_is_looked_at_when_its_project_gets_its_first_turn(
+        self, system: System
+    ) -> None:
+        """It ages while the project waits for a thread."""
+        worker = system.worker(pool=lambda _: ThreadPoolExecutor(1))
+        cache = worker.allocator.cache
+        cache.committed("B", LastTicket(), datetime.now(UTC))
+        system.store.faults = [lambda _: cache.entries.clear()]
+
+        records = [queue_record(create_ticket(project)) for project in "AB"]
+        worker.handle(records, system.time.time_left)
+
+        assert system.store.calls == ["head", "write_block"] * 2
 
 
 class TestOncePerKey:
@@ -258,7 +277,8 @@ class TestAnnouncedAtLeastOnce:
 
         urgent = create_ticket(priority="urgent")
         record = queue_record(urgent, messageAttributes=attributes)
-        system.report(record, number_padding=6)
+        system.events = Events(SOURCE, padding=6)
+        system.report(record)
 
         [announced] = system.publisher.announced
         event = announced.event.model_dump(mode="json")
