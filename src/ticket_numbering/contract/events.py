@@ -47,8 +47,13 @@ class AssignedTicket(BaseModel):
     )
 
 
-COPIED: Final = AssignedTicket.model_fields.keys() & CreateTicket.model_fields.keys()
-"""The fields of a request that its announcement copies."""
+COPIED: Final = {
+    name
+    for name, member in AssignedTicket.model_fields.items()
+    if (field := CreateTicket.model_fields.get(name))
+    and field.annotation == member.annotation
+}
+"""The fields of a request that its announcement copies: by name and type."""
 
 
 class CloudEvent(BaseModel):

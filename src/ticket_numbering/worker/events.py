@@ -33,12 +33,13 @@ class Events:
     """The digits of a number in an announcement's `display`, at least."""
 
     def of_number(
-        self, pending: Pending, assignment: Assignment
+        self, pending: Pending, assignment: Assignment, *, is_new: bool
     ) -> TicketNumberAssigned:
         """Return the event of a number, for a record that asks for it.
 
         Raises:
             DamagedKeyRecordError: No event can hold what the key's record says.
+            pydantic.ValidationError: Nor a number that the worker gave now: a bug.
         """
         try:
             return TicketNumberAssigned.of(
@@ -49,13 +50,16 @@ class Events:
                 trace=pending.record.trace,
             )
         except ValidationError as error:
+            if is_new:
+                raise
             problem = "the recorded assignment cannot be announced"
             raise DamagedKeyRecordError(problem) from error
 
     def of_refusal(self, result: Refused | Poison) -> TicketRefused | None:
         """Return the event of a refusal; None if project or key cannot be read."""
         record, error = result.record, result.error
-        key = CreateTicket.key_of(record.body or "")
+        request = result.request
+        key = request.key if request else CreateTicket.key_of(record.body or "")
         if key is None:
             return None
         refused = RefusedRequest(

@@ -162,6 +162,21 @@ class TestItems:
         )
 
 
+ADDED: Final[Mapping[str, Mapping[str, Any]]] = {}
+"""By type: the members of `data` since version 1, with their values for these samples.
+
+They go into the baseline with the next release.
+"""
+
+
+def filled(event: Any) -> Any:
+    """Return an event of version 1 with what came since, each value by hand.
+
+    Else a subscriber could get the address of a reporter in place of the name.
+    """
+    return event | {"data": event["data"] | ADDED.get(event["type"], {})}
+
+
 class TestEvents:
     """An event of version 1 has the content that it had; a subscriber may keep it."""
 
@@ -176,7 +191,7 @@ class TestEvents:
             padding=6,
         )
 
-        assert contained(sample["event"], published(event))
+        assert published(event) == filled(sample["event"])
 
     @pytest.mark.parametrize("kind", [TicketVoided, TicketErased])
     def test_event_of_a_mark_has_the_same_content(
@@ -186,7 +201,7 @@ class TestEvents:
         marked = Ticket(ticket["project_id"], ticket["number"], ticket)
         before = EVENTS[kind.status]
 
-        assert contained(before, published(kind.of(marked, before["source"])))
+        assert published(kind.of(marked, before["source"])) == filled(before)
 
     def test_event_of_a_refusal_has_the_same_content(self) -> None:
         before = EVENTS["refused"]
@@ -194,7 +209,7 @@ class TestEvents:
 
         event = TicketRefused.of(refused, source=before["source"])
 
-        assert contained(before, published(event))
+        assert published(event) == filled(before)
 
 
 NAMES: Final[Mapping[str, Collection[str]]] = {

@@ -105,6 +105,16 @@ class TestAnswersSoFar:
 
         assert [len(ids) for _, ids in system.publisher.calls] == announced
 
+    def test_repeat_waits_with_the_request_that_it_equals(self, system: System) -> None:
+        """Its answer so far is none, and would send it back to the queue."""
+        once = create_ticket("HOT")
+        records = [*map(queue_record, (once, once, create_ticket("QUIET")))]
+
+        report = system.handle(*records, faults=[THROTTLED] * 3)
+
+        kinds = [type(result) for result in report.results]
+        assert kinds == [Assigned, Replayed, Assigned]
+
     def test_refusal_waits_when_a_rival_of_its_key_does(self, system: System) -> None:
         """Another worker's number for an equal request can still replace it."""
         system.store.fill(1, "HOT")

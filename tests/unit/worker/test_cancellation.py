@@ -38,6 +38,7 @@ INVALID = Slot(ticket=Reason.INVALID)
 INVALID_KEY = Slot(key=Reason.INVALID)
 RECORDED = Assignment(2, "v1:abc", "2026-01-01T00:00:00.000Z")
 REPLAY = Slot(key=Reason.CONDITION_FAILED, recorded=RECORDED)
+REPLAY_ABOVE = replace(REPLAY, recorded=replace(RECORDED, number=99))
 TAKEN_REPLAY = Slot(
     Reason.CONDITION_FAILED, Reason.CONDITION_FAILED, RECORDED, taken_by=OTHER
 )
@@ -76,6 +77,8 @@ TAKEN_AGAIN = SequenceContentionError("others kept taking the next number")
             "taken-and-unknown": ((TAKEN, UNKNOWN, FREE), FAILURE, COLLIDED),
             "no-reason": ((FREE, FREE, FREE), FAILURE, set()),
             "replay": ((FREE, REPLAY, FREE), HEAD, set()),
+            # Its number may be an imported one, behind a gap.
+            "replay-above": ((FREE, REPLAY_ABOVE, FREE), HEAD, set()),
             "invalid": ((FREE, INVALID, FREE), SPLIT, set()),
             "invalid-key": ((FREE, INVALID_KEY, FREE), SPLIT, set()),
             "invalid-and-held": ((HELD, INVALID, FREE), SPLIT, CONFLICTED),

@@ -185,8 +185,9 @@ class System:
         ticket = self.store.tickets[project][int(number)]
         fields = json.loads(record["body"], object_pairs_hook=unique)
         assert SCHEMA.is_valid(fields)
-        # The cap is no part of the ticket: a repeat may have another.
-        fields.pop("max_number", None)
+        # The cap is no part of the ticket: a repeat may have another. Null is absent.
+        no_content = {"max_number", *(name for name in fields if fields[name] is None)}
+        fields = {name: fields[name] for name in fields.keys() - no_content}
         assert {name: ticket.model_dump()[name] for name in fields} == fields
         assert self.store.keys[key_id(ticket.key)].number == int(number)
         assert line["ticket_key"] in self.aws.topic.published

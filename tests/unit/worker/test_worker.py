@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.support.builders import (
     SOURCE,
@@ -134,6 +135,24 @@ class TestGaplessAndInOrder:
         assert found == [f"{name}-1" for name in names]
         assert len(store.threads) == threads
         assert len(system.publisher.calls) == 1
+
+    @pytest.mark.parametrize("started", [0, 2])
+    def test_projects_are_allocated_when_the_machine_starts_no_more_threads(
+        self, system: System, started: int
+    ) -> None:
+        class Pool(ThreadPoolExecutor):
+            def submit(self, *call: Any, **options: Any) -> Any:
+                if len(submitted) == started:
+                    raise RuntimeError("can't start new thread")
+                submitted.append(call)
+                return super().submit(*call, **options)
+
+        submitted: list[Any] = []
+        records = [queue_record(create_ticket(f"P-{place}")) for place in range(5)]
+
+        report = system.report(*records, pool=Pool)
+
+        assert [type(result) for result in report.results] == [Assigned] * 5
 
     def test_batch_of_one_project_starts_no_thread(self, system: System) -> None:
         report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))
@@ -382,6 +401,14 @@ class TestOneBadMessageHarmsOnlyItself:
         assert store.blocks[0].requests == requests[looked_up : looked_up + 50]
         assert replayed == [f"PROJ-{number} again" for number in range(1, 901)]
         assert new == "PROJ-901"
+
+    def test_bug_is_one_when_no_event_can_hold_a_new_number(
+        self, system: System
+    ) -> None:
+        """Its trace tells a developer; the record of the key is sound."""
+        system.events = Events("no source")
+
+        assert system.handle(queue_record()) == [ValidationError]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
     @pytest.mark.parametrize(
