@@ -26,8 +26,8 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
     """
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
-    suspects = (_suspects(reading), _unmatched(reading))
-    if gaps or reading.doubts or any(map(any, suspects)):
+    suspects = any(_suspects(reading)) or any(reading.numbers.unmatched())
+    if gaps or reading.doubts or suspects:
         reading.reader.sleep(SETTLING_SECONDS)
     reading.read_again(gaps)
     yield from _of_chains(reading)
@@ -40,7 +40,7 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     Besides the doubtful keys it reads the records of the tickets without one, and the
     tickets that these records name.
     """
-    unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
+    unmatched = [*islice(reading.numbers.unmatched(), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
     tickets = [
         (ticket, RequestKey(ticket.project_id, ticket.idempotency_key))
@@ -59,14 +59,15 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
 
 
 def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
-    for project_id, numbers in reading.projects.items():
-        for missing, _ in numbers.gaps():
-            yield project_id, missing
+    for project_id in reading.chains:
+        for missing, kind in reading.missing(project_id):
+            if kind:
+                yield project_id, missing
 
 
 def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
-    for project_id, numbers in reading.projects.items():
-        for kind, ends in numbers.chain.suspects():
+    for project_id, chain in reading.chains.items():
+        for kind, ends in chain.suspects():
             yield project_id, kind, ends
 
 
@@ -86,12 +87,6 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
             if check.runs[kind] and (start := check.runs[kind][0][0]) <= last:
                 yield Finding(kind, project_id, (start, last))
                 break
-
-
-def _unmatched(reading: AuditReading) -> Iterator[Place]:
-    for project_id, numbers in reading.projects.items():
-        for number in numbers.unmatched():
-            yield project_id, number
 
 
 def _records(

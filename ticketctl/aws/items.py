@@ -39,7 +39,7 @@ from ticket_numbering.contract.messages import (
 )
 from ticketctl.cli.errors import NotThereError
 
-HIGHEST: Final = 10**19 - 1
+HIGHEST: Final = 10**18 - 1
 """The highest number that the tools accept: far above any sequence, in 64 bits."""
 
 _OF_A_TICKET: Final = {

@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.audits import (
+    BOTH_WAYS,
+    audited,
+    disorder,
+    found,
+    numbers_of,
+    only,
+)
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.cases import cases, plain_id
 from tests.support.evidence import erase, run_verifier, verifier
@@ -231,8 +238,8 @@ class TestFalseAlarms:
         report = audited(steps)
 
         assert only(report).is_clean
-        assert [*only(report).sequence.unchained()] == [(3, 4), (7, 20)]
-        assert [*only(report).sequence.lost()] == [22]
+        assert [*only(report).unchained] == [(3, 4), (7, 20)]
+        assert [*only(report).lost] == [22]
         assert [head.number for head in report.heads()] == [2, 6, 21, 23]
 
     def test_date_of_an_imported_ticket_is_not_compared(self, steps: Steps) -> None:
@@ -668,6 +675,6 @@ class TestSince:
         report = audited(steps, "A", since={"A": 20})
 
         assert not report.findings
-        assert only(report).numbers == (21, 22, 23)
+        assert numbers_of(only(report)) == (21, 22, 23)
         assert report.reading.tickets_read == 3
         assert "scan" not in steps.services.dynamodb.requests
