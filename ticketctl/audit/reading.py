@@ -14,7 +14,7 @@ from ticket_numbering.contract.dynamodb_items import RECORD_ID
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
 from ticketctl.audit.numbers import Numbers
-from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record, ticket
+from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.evidence.agreement import expiry_of, explains
@@ -92,16 +92,17 @@ class AuditReading:
         """Read a range of tickets; let the check have the one before them."""
         before = ends[0] - 1
         table = self.plan.tickets_table
-        for page in self.reader.project(table, project_id, (before, ends[1])):
+        between = "BETWEEN :0 AND :1"
+        for page in self.reader.project(table, project_id, between, before, ends[1]):
             for found in map(ticket, page):
                 if found.has_number and found.number == before:
                     check.before = link_of(found)
                 else:
                     yield found
 
-    def records(self, keys: Iterable[RequestKey]) -> list[Item]:
+    def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
         """Read the records of some keys."""
-        return [*self.reader.records(self.plan.keys_table, keys)]
+        return self.reader.records(self.plan.keys_table, keys)
 
     def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
         """Read the tickets of some numbers; absent ones are left out."""
@@ -110,9 +111,9 @@ class AuditReading:
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
         start = self.plan.since.get(project_id)
-        ends = None if start is None else (start, HIGHEST)
-        for page in self.reader.project(self.plan.tickets_table, project_id, ends):
-            self._match(self.records(self._add(page)))
+        side = ("",) if start is None else (">= :0", start)
+        for page in self.reader.project(self.plan.tickets_table, project_id, *side):
+            self._match([item for _, item in self.records(self._add(page))])
 
     def _add(self, page: Sequence[Item]) -> set[RequestKey]:
         """Add tickets, and return their keys."""

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
@@ -93,10 +92,10 @@ def _records(
     reading: AuditReading, keys: Collection[RequestKey]
 ) -> dict[RequestKey, KeyRecord | None]:
     """Read the keys' records: None for a missing one, nothing for a malformed one."""
-    items = {item[RECORD_ID]["S"]: item for item in reading.records(keys)}
+    items = dict(reading.records(keys))
     found: dict[RequestKey, KeyRecord | None] = {}
     for key in keys:
-        item = items.get(key_id(key))
+        item = items.get(key)
         with suppress(NotThereError):
             found[key] = key_record(item) if item else None
     return found

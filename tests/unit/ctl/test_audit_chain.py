@@ -265,6 +265,15 @@ class TestLostTickets:
 
         assert found(steps) == [(Kind.KEY_WITHOUT_TICKET, 2)]
 
+    def test_lost_ticket_explains_no_missing_number_behind_it(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 3)
+        steps.loses_text("A", 3)
+        steps.put(reserved_item("A", 9, 9))
+
+        assert found(steps) == [(Kind.UNFINISHED_SEED, 4, 8)]
+
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
     )
