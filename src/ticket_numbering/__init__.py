@@ -52,6 +52,7 @@ Follow a message by reading in this order:
       messages          CreateTicket: the request, its identity and its number
       limits            the requests that a stack allows
       events            TicketNumberAssigned and TicketRefused: what goes out
+      mark_events       TicketVoided and TicketErased
       envelope          an event with its message attributes
       dead_letters      the names of a dead letter's message attributes
       field_types       the types of their fields

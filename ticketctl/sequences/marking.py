@@ -16,11 +16,11 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
     ticket_id,
 )
+from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.ticket_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
@@ -183,7 +183,7 @@ def checked_reason(reason: str) -> str:
 
 def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
     try:
-        event = mark.event.of(marked, stack.outputs["EventSource"])
+        event = mark.event.of(marked.fields, source=stack.outputs["EventSource"])
         envelope_of(event, marked, replayed=False)
     except ValueError:  # That of pydantic is one.
         return False
@@ -193,7 +193,7 @@ def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
 def announce(marked: Marked, mark: Mark, announcer: Announcer) -> None:
     """Publish that a ticket is marked; or publish it again."""
     source = announcer.stack.outputs["EventSource"]
-    event = mark.event.of(marked.ticket, source)
+    event = mark.event.of(marked.ticket.fields, source=source)
     envelope = envelope_of(event, marked.ticket, replayed=marked.was_already)
     for _ in announcer.publish([lambda: [envelope]]):
         pass

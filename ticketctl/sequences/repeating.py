@@ -9,23 +9,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice, takewhile
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ticket_numbering.contract.dynamodb_items import ERASED, NUMBER, RESERVED, TIMES
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    ERASED,
+    NUMBER,
+    RESERVED,
+    TIMES,
+)
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     TicketEvent,
     TicketNumberAssigned,
     ticket_key,
 )
+from ticket_numbering.contract.mark_events import (
+    TicketErased,
+    TicketVoided,
+)
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, Place, TableReader
-from ticketctl.aws.ticket_events import (
-    TicketErased,
-    TicketVoided,
-    assigned_again,
-)
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, remark, with_progress
 from ticketctl.evidence.chain import Link, chain_problem, link_of
@@ -151,10 +157,10 @@ class Repeat:
             return
         source = self.stack.outputs["EventSource"]
         if not left_out and found.status != ERASED:
-            yield assigned_again(found, source, self.padding)
+            yield _assigned_again(found, source, self.padding)
         for mark in (TicketVoided, TicketErased):
             if TIMES[mark.status] in found.fields:
-                yield mark.of(found, source)
+                yield mark.of(found.fields, source=source)
 
     def _read_again(self, first: int, last: int) -> Iterator[Ticket]:
         """Read missing numbers again: a query may see the middle of a transaction."""
@@ -188,6 +194,21 @@ def _doubt(found: Ticket, before: Link) -> str | None:
         return None
     problem = chain_problem(found, before)
     return _DOUBTS.get(problem) if problem else None
+
+
+def _assigned_again(ticket: Ticket, source: str, padding: int) -> TicketNumberAssigned:
+    """Build the event of a ticket's number, as the worker made it.
+
+    Raises:
+        ValueError: The ticket is malformed.
+    """
+    names = CreateTicket.model_fields.keys() & ticket.fields.keys()
+    request = CreateTicket.model_validate({name: ticket.fields[name] for name in names})
+    date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
+    assignment = Assignment(
+        ticket.number, request.fingerprint, date, ticket.chain or None
+    )
+    return TicketNumberAssigned.of(request, assignment, source=source, padding=padding)
 
 
 def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:

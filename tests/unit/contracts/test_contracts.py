@@ -37,10 +37,10 @@ from ticket_numbering.contract.events import (
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
-from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
 from tools import contracts
@@ -178,7 +178,8 @@ def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Entry:
     request = create_ticket(**fields)
     times = {"voided_at": STAMP, "erased_at": STAMP}
     reasons = {"voided_reason": "duplicate", "erased_reason": "asked to"}
-    ticket = Ticket(request.project_id, 42, request.content() | times | reasons)
+    item = {"number": 42} | request.model_dump(exclude_none=True) | times | reasons
+    ticket = Ticket(request.project_id, 42, item)
     announcer = Announcer(canned_stack(outputs, sns=sns))
     announce(Marked(ticket, replayed), mark, announcer)
     return only(sns.entries)

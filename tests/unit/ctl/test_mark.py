@@ -14,7 +14,7 @@ from tests.support.cases import cases
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.chain import commitment_of
-from ticketctl.aws.ticket_events import MAX_REASON
+from ticket_numbering.contract.mark_events import MAX_REASON
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.evidence.chain import KEPT
 from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
