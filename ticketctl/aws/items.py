@@ -14,6 +14,7 @@ from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
+    ERASED,
     EXTERNAL,
     NUMBER,
     ORIGIN,
@@ -22,6 +23,7 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED_UP_TO,
     SALT,
     STATUS,
+    VOIDED,
     assignment,
     key_id,
 )
@@ -41,6 +43,9 @@ from ticketctl.cli.errors import NotThereError
 
 HIGHEST: Final = 10**18 - 1
 """The highest number that the tools accept: far above any sequence, in 64 bits."""
+
+MARKS: Final = {VOIDED: "void", ERASED: "erase"}
+"""The statuses that a ticket gets by commands, and these."""
 
 _OF_A_TICKET: Final = {
     *(CreateTicket.model_fields.keys() - {"project_id"}),
