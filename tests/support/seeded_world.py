@@ -42,7 +42,7 @@ REASON: Final = "a duplicate"
 TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
 LONGEST_PAUSE_SECONDS: Final = 10.0
-MARKS: Final = 4
+MARKINGS: Final = 4
 MOST_CALLS: Final = 100
 
 QUICK: Final = Latency(0.0, 0.001)
@@ -126,7 +126,7 @@ class SeededWorld(World):
 
     def _mark_tickets(self) -> None:
         """Void or erase some numbers, whether there are tickets or not."""
-        for turn in range(MARKS):
+        for turn in range(MARKINGS):
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
             following = self.monitor.last[PROJECT] + 1
             number = one_of(
