@@ -25,7 +25,7 @@ from ticketctl.commands.application import (
 )
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import Marking, checked_reason
-from ticketctl.sequences.repeating import Repeat, publish_again
+from ticketctl.sequences.repeating import Repeat
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket
 
@@ -168,7 +168,7 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
             f"{project}-{first} to {project}-{last} again. Go on?",
             yes=yes,
         )
-    publish_again(repeat, None if dry_run else Announcer(stack, RateLimiter(rate)))
+    repeat.publish(None if dry_run else Announcer(stack, RateLimiter(rate)))
     if repeat.problems:
         raise typer.Exit(Status.FOUND)
 

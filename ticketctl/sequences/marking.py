@@ -137,7 +137,7 @@ class Marking:
     def announce(self, marked: Marked, announcer: Announcer) -> None:
         """Publish that a ticket is marked; or publish it again."""
         envelope = self._envelope(marked.ticket, replayed=marked.was_already)
-        for _ in announcer.publish([lambda: [envelope]]):
+        for _ in announcer.publish(lambda: [envelope]):
             pass
 
     def _envelope(self, marked: Ticket, *, replayed: bool) -> Envelope:
