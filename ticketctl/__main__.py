@@ -7,10 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
-
-from ticketctl.aws.aws_errors import explained
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.commands import app
 
@@ -33,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
     except ToolError as error:
         _fail(str(error), error.status)
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         _fail(str(explained(error)), Status.CLOUD)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

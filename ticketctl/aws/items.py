@@ -207,7 +207,7 @@ def timestamp_now() -> str:
     return timestamp(datetime.now(UTC))
 
 
-def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+def json_values(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields as JSON values, including types that others have added."""
     document: dict[str, Any] = json.loads(json.dumps(fields, default=_json_value))
     return document

@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.aws_errors import (
+    AWS_ERRORS,
+    AwsError,
     error_code,
     explained,
     is_no_answer,
@@ -119,7 +120,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     place = cloudformation.meta.region_name
     try:
         [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         if is_no_answer(error):
             asked = ("cloudformation", "sts")
             clients = {one: _client(session, one, config) for one in asked}
@@ -144,9 +145,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
-def _of_variables(
-    stack: Stack, error: BotoCoreError | ClientError | ResponseParserError
-) -> Stack:
+def _of_variables(stack: Stack, error: AwsError) -> Stack:
     """Return the stack with the outputs that are variables of the shell.
 
     Raises:
@@ -172,7 +171,7 @@ def _checked_account(stack: Stack, topic_arn: str) -> str:
     """
     try:
         own = stack.client("sts").get_caller_identity()["Account"]
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         if not is_no_answer(error):
             raise
         return ", whose account could not be checked"

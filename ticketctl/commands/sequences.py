@@ -3,11 +3,10 @@
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
 from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
 from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticketctl.aws.aws_errors import AWS_ERRORS
 from ticketctl.aws.items import MARKS
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import caller_arn, place_of
@@ -66,7 +65,7 @@ def seed(
     target = Seed(stack, project, last, caller_arn(stack), reason)
     try:
         seeded = target.apply()
-    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
+    except (*AWS_ERRORS, KeyboardInterrupt):
         remark(f"{project} may be seeded in part: run it again")
         raise
     done = "was seeded already" if seeded.was_already else "is seeded"
@@ -191,7 +190,7 @@ def _mark(
     )
     try:
         marked = marking.apply(found)
-    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
+    except (*AWS_ERRORS, KeyboardInterrupt):
         remark(f"{ticket_key} may be {status}, and not announced; run it again")
         raise
     for problem in marked.remarks:

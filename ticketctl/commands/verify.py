@@ -12,7 +12,7 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, Json, Yes, command, stack_of
-from ticketctl.verify.report import as_json, print_run, print_times
+from ticketctl.verify.report import print_run, print_times, run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.verify.verdict import Verdict
@@ -41,7 +41,7 @@ def verify(
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
     ] = PATIENCE_SECONDS,
     yes: Yes = False,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Send a sample through the deployed system, and check the outcome.
 
@@ -69,8 +69,8 @@ def verify(
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, messages, timeout)
-    if as_document:
-        print_json({"project_id": project, **as_json(run, verdict)})
+    if as_json:
+        print_json({"project_id": project, **run_json(run, verdict)})
     else:
         print_times(run)
         print_run(run, verdict)

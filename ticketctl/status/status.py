@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import explained, is_no_answer, is_refused
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
 from ticketctl.cli.output import utc, visible
@@ -61,7 +60,7 @@ class Questions:
             return None
         try:
             return question()
-        except (BotoCoreError, ClientError, ResponseParserError) as error:
+        except AWS_ERRORS as error:
             if is_no_answer(error):
                 self.silent.add(service)
             elif not (isinstance(error, ClientError) and is_refused(error)):

@@ -48,7 +48,7 @@ def print_times(run: Run) -> None:
         console().print(f"from sent to announced: {shown}")
 
 
-def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
+def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
     """Return the result for scripts."""
     observed = verdict.observed
     return {

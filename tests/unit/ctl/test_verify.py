@@ -31,7 +31,7 @@ from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.evidence.findings import Finding, Kind
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
-from ticketctl.verify.report import as_json, print_run
+from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
 
@@ -362,7 +362,7 @@ class TestVerdict:
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
 
-        times = as_json(run, judge(WELL))["seconds_to_announced"]
+        times = run_json(run, judge(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
 
