@@ -19,7 +19,7 @@ from ticketctl.commands.verify import PATIENCE_SECONDS
 from ticketctl.verify.report import run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, many_messages
-from ticketctl.watch.temporary_queue import temporary_queue
+from ticketctl.watch.watching import temporary_queue
 
 TOGETHER: Final = 50
 """Tickets that are sent together, twice each, in a second at least."""

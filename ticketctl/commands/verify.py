@@ -16,7 +16,7 @@ from ticketctl.verify.report import print_run, print_times, run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.verify.verdict import Verdict
-from ticketctl.watch.temporary_queue import temporary_queue
+from ticketctl.watch.watching import temporary_queue
 
 PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
