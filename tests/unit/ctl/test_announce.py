@@ -171,6 +171,15 @@ class TestRange:
 
         assert "missing: 2 of PROJ-1 to PROJ-2;" in capsys.readouterr().err
 
+    def test_item_before_the_range_counts_for_nothing(self, stage: Stage) -> None:
+        marks = {"status": "reserved", "origin": "elsewhere"}
+        stage.write(ticket_item("PROJ", 3, None, **marks))
+        stage.put(4)
+
+        ended = announce(stage, 4)
+
+        assert "reserved 0, imported 0, not here 0" in ended.out
+
     @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 3)])
     def test_item_without_a_valid_number_is_told_and_never_announced(
         self, stage: Stage, first: int, last: int

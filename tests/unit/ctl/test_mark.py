@@ -56,6 +56,7 @@ class TestVoid:
             {"idempotency_key": "a key"},
             {"priority": "odd"},
             {"status": "lost"},
+            {"status": "lost", "voided_at": NOW, "voided_reason": "spam"},
             {"status": "voided"},
             {"status": "voided", "voided_at": "x"},
             {"status": "voided", "voided_reason": "spam"},
