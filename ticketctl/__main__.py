@@ -7,10 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
-
 from ticketctl.aws.aws_errors import (
+    AWS_ERRORS,
     explained,
     is_of_credentials,
     without_credentials,
@@ -37,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
     except ToolError as error:
         _fail(str(error), error.status)
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         _fail(str(explained(error)), Status.CLOUD)
     except Exception as error:
         # Also in the middle of a run, when they are refreshed.

@@ -18,9 +18,8 @@ from ticket_numbering.contract.events import (
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, CreateTicket
-from ticketctl.aws.items import Ticket
-from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
@@ -63,17 +62,15 @@ _REFUSED: Final = TicketRefused.of(
     ),
     source=_SOURCE,
 )
-_MARKED: Final = Ticket(
-    "PROJ",
-    42,
-    {
-        "idempotency_key": _SHORTEST["idempotency_key"],
-        "voided_reason": "duplicate of PROJ-41",
-        "voided_at": "2026-01-16T10:00:00.000Z",
-        "erased_reason": "request of the person named",
-        "erased_at": "2026-01-17T10:00:00.000Z",
-    },
-)
+_MARKED: Final = {
+    "project_id": "PROJ",
+    "number": 42,
+    "idempotency_key": _SHORTEST["idempotency_key"],
+    "voided_reason": "duplicate of PROJ-41",
+    "voided_at": "2026-01-16T10:00:00.000Z",
+    "erased_reason": "request of the person named",
+    "erased_at": "2026-01-17T10:00:00.000Z",
+}
 
 
 class _Generator(GenerateJsonSchema):
@@ -97,8 +94,8 @@ def documents() -> dict[str, str]:
     schemas = {
         "create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL),
         "ticket-number-assigned": _event_schema(_ASSIGNED),
-        "ticket-voided": _event_schema(TicketVoided.of(_MARKED, _SOURCE)),
-        "ticket-erased": _event_schema(TicketErased.of(_MARKED, _SOURCE)),
+        "ticket-voided": _event_schema(TicketVoided.of(_MARKED, source=_SOURCE)),
+        "ticket-erased": _event_schema(TicketErased.of(_MARKED, source=_SOURCE)),
         "ticket-refused": _event_schema(_REFUSED),
     }
     return {

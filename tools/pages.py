@@ -16,13 +16,13 @@ from pydantic import BaseModel
 from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticket_numbering.contract.field_types import NOT_ONE_LINE
+from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
 from ticket_numbering.contract.messages import (
     CONTENT_DEFAULTS,
     Assignment,
     CreateTicket,
     RequestKey,
 )
-from ticketctl.aws.ticket_events import ErasedTicket, VoidedTicket
 from tools import generated, history_diagram, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]

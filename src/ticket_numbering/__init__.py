@@ -49,6 +49,7 @@ Follow a message by reading in this order:
       messages          CreateTicket: the request, its identity and its number
       limits            the requests that a stack allows
       events            TicketNumberAssigned and TicketRefused: what goes out
+      mark_events       TicketVoided and TicketErased
       envelope          an event with its message attributes, and a dead letter's
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not

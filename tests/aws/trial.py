@@ -16,10 +16,10 @@ from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, Status
 from ticketctl.cli.output import remark
 from ticketctl.commands.verify import PATIENCE_SECONDS
-from ticketctl.verify.report import as_json
+from ticketctl.verify.report import run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, many_messages
-from ticketctl.watch.temporary_queue import temporary_queue
+from ticketctl.watch.watching import temporary_queue
 
 TOGETHER: Final = 50
 """Tickets that are sent together, twice each, in a second at least."""
@@ -95,7 +95,7 @@ def _load(stack: Stack, seconds: float) -> dict[str, Any]:
             verdict = run.follow(Messages(()), PATIENCE_SECONDS)
         finally:
             over.set()
-    return as_json(run, verdict) | {"redriven": redriven}
+    return run_json(run, verdict) | {"redriven": redriven}
 
 
 def _redrive(stack: Stack, run: Run, bodies: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from samtranslator.yaml_helper import yaml_parse
 from tests.e2e.conftest import System
 from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
+from tests.support.audits import numbers_of
 from tests.support.builders import ticket_fields
 from tests.support.template_loader import source
 from tests.unit.template.test_template import REPLACEABLE
@@ -137,7 +138,7 @@ def numbers_after(
     system.wait_for(lambda: len(system.announced) >= announcements)
     system.settle()
     assert system.audit("SAM").is_clean
-    return system.audit("SAM").numbers
+    return numbers_of(system.audit("SAM"))
 
 
 def test_system_is_deployed_updated_and_deleted_without_harm_to_its_data(

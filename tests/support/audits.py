@@ -34,6 +34,14 @@ def only(report: AuditReport) -> ProjectAudit:
     return project
 
 
+def numbers_of(project: ProjectAudit) -> tuple[int, ...]:
+    """Return the numbers of a project that has all from the first to the last."""
+    first, last = project.first, project.last
+    numbers = tuple(range(first, last + 1)) if project.tickets else ()
+    assert len(numbers) == project.tickets
+    return numbers
+
+
 def disorder(stage: Stage | Steps) -> None:
     """Let a scan have another order: DynamoDB promises that of a query alone."""
     dynamodb = stage.services.dynamodb

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, count
+from operator import gt, lt
 from threading import RLock
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
@@ -224,8 +225,10 @@ class OutsideTables(OutsideClient):
 
     def query(self, **request: Any) -> Any:
         """Return a page of a partition."""
+        is_first = "ExclusiveStartKey" not in request
+        limit = request.get("Limit") if is_first else request.pop("Limit", None)
         answer = super().__getattr__("query")(**request)
-        return answer | self._page(answer["Items"], request)
+        return answer | self._page(answer["Items"], request, limit)
 
     def batch_get_item(self, **request: Any) -> Any:
         """Return items by their keys."""
@@ -233,15 +236,19 @@ class OutsideTables(OutsideClient):
         units = sum(map(len, answer["Responses"].values()))
         return answer | {"ConsumedCapacity": [{"CapacityUnits": units}]}
 
-    def _page(self, items: list[Any], request: dict[str, Any]) -> dict[str, Any]:
+    def _page(
+        self, items: list[Any], request: dict[str, Any], limit: int | None = None
+    ) -> dict[str, Any]:
         schema = SCHEMA[request["TableName"]]
         if start := request.get("ExclusiveStartKey"):
-            last = key_of(start, schema)
-            items = [item for item in items if key_of(item, schema) > last]
-        page = items[: self.page]
+            last, is_after = key_of(start, schema), gt
+            if request.get("ScanIndexForward") is False:
+                is_after = lt
+            items = [item for item in items if is_after(key_of(item, schema), last)]
+        page = items[: self.page][:limit]
         answer = {"Items": page, "ConsumedCapacity": {"CapacityUnits": 1.0}}
-        if len(page) < len(items):
-            answer["LastEvaluatedKey"] = {name: page[-1][name] for name in schema}
+        if page and (len(page) < len(items) or len(page) == limit):
+            answer["LastEvaluatedKey"] = {name: page[-1].get(name) for name in schema}
         return answer
 
 

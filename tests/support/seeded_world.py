@@ -22,6 +22,7 @@ from simulation.world.world import Outcome, World
 from tests.support.builders import CALLER, SOURCE
 from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.items import MARKS
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.existing import Existing
@@ -30,7 +31,7 @@ from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import Tickets, judge_all
 from ticketctl.importing.run import seed_for_import
 from ticketctl.importing.tickets import WRITTEN, Import
-from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking
+from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
 
@@ -41,7 +42,7 @@ REASON: Final = "a duplicate"
 TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
 LONGEST_PAUSE_SECONDS: Final = 10.0
-MARKS: Final = 4
+MARKINGS: Final = 4
 MOST_CALLS: Final = 100
 
 QUICK: Final = Latency(0.0, 0.001)
@@ -125,15 +126,15 @@ class SeededWorld(World):
 
     def _mark_tickets(self) -> None:
         """Void or erase some numbers, whether there are tickets or not."""
-        for turn in range(MARKS):
+        for turn in range(MARKINGS):
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
             following = self.monitor.last[PROJECT] + 1
             number = one_of(
                 self.choices, [*self.monitor.numbers_of(PROJECT), following]
             )
-            mark = one_of(self.choices, (VOID, ERASE))
-            command = partial(self._mark, number, mark)
-            self._carry_out(Order(mark.verb, f"{turn} of {number}", command))
+            status = one_of(self.choices, [*MARKS])
+            command = partial(self._mark, number, status)
+            self._carry_out(Order(MARKS[status], f"{turn} of {number}", command))
 
     def _work(self, name: str) -> None:
         """Carry out two orders, each at a random time."""
@@ -184,9 +185,9 @@ class SeededWorld(World):
             outcome = "failed"
         self.scheduler.resolve(process.ended, outcome)
 
-    def _mark(self, number: int, mark: Mark) -> None:
+    def _mark(self, number: int, status: str) -> None:
         found = find_ticket(self.stack, PROJECT, number)
-        Marking(self.stack, mark, REASON, CALLER, self.retry).apply(found)
+        Marking(self.stack, status, REASON, CALLER, self.retry).apply(found)
 
     def _seed(self, last: int) -> None:
         target = Seed(self.stack, PROJECT, last, CALLER, retry=self.retry)

@@ -4,15 +4,14 @@ It may run while the worker writes: a suspect is read again before it is reporte
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.heads import Head, check_heads, heads_of
-from ticketctl.audit.numbers import ProjectNumbers
+from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -26,28 +25,23 @@ class ProjectAudit:
     """The audit of one project."""
 
     project_id: str
-    sequence: ProjectNumbers = field(default_factory=ProjectNumbers)
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """All numbers with an item, ascending."""
-        return tuple(self.sequence.numbers)
-
-    @property
-    def tickets(self) -> int:
-        """The count of tickets, without reserved numbers."""
-        return len(self.sequence.numbers) - self.sequence.reserved
-
-    @property
-    def first(self) -> int:
-        """The lowest number; 0 if there is no ticket."""
-        return next(iter(self.sequence.numbers), 0)
-
-    @property
-    def last(self) -> int:
-        """The highest number; 0 if there is no ticket."""
-        return next(reversed(self.sequence.numbers), 0)
+    tickets: int = 0
+    """The count of tickets, without reserved numbers."""
+    first: int = 0
+    """The lowest number; 0 if there is no ticket."""
+    last: int = 0
+    """The highest number; 0 if there is no ticket."""
+    voided: int = 0
+    imported: int = 0
+    no_ticket: int = 0
+    """The count of external numbers without a ticket here: reserved, or missing."""
+    findings: Sequence[Finding] = ()
+    unchained: Sequence[Range] = ()
+    """The first and the last number of each segment without a chain."""
+    lost: Sequence[int] = ()
+    """The numbers of lost tickets."""
+    ends: Sequence[int] = ()
+    """The last ticket of each segment of the chain, or of a part of one."""
 
     @property
     def gaps(self) -> tuple[Range, ...]:
@@ -58,14 +52,7 @@ class ProjectAudit:
     @property
     def external(self) -> int:
         """The count of numbers from another system, imported or not."""
-        return self.sequence.imported + self.no_ticket
-
-    @cached_property
-    def no_ticket(self) -> int:
-        """The count of external numbers without a ticket here."""
-        explained = self.sequence.explained()
-        missing = sum(last - first + 1 for first, last in explained)
-        return self.sequence.reserved + missing
+        return self.imported + self.no_ticket
 
     @property
     def is_clean(self) -> bool:
@@ -95,7 +82,7 @@ class AuditReport:
         places = [
             (project.project_id, number)
             for project in self.projects
-            for number in project.sequence.ends()
+            for number in project.ends
         ]
         reading, there = self.reading, {head.place for head in known}
         wanted = [place for place in places if place not in there]
@@ -130,14 +117,15 @@ def audit_tables(
     progress: Callable[[AuditReading], None] = lambda _: None,
 ) -> AuditReport:
     """Read the tables of a plan, and compare tickets and keys."""
-    reading = AuditReading(reader, plan, progress)
-    reading.read()
-    found = [
-        *recheck(reading),
-        *check_heads(reader, plan.tickets_table, plan.heads),
-        *reading.malformed,
-    ]
-    projects = tuple(_projects(reading, found))
+    with Numbers() as numbers:
+        reading = AuditReading(reader, plan, numbers, progress)
+        reading.read()
+        found = [
+            *recheck(reading),
+            *check_heads(reader, plan.tickets_table, plan.heads),
+            *reading.malformed,
+        ]
+        projects = tuple(_projects(reading, found))
     return AuditReport(reading, projects, datetime.now(UTC))
 
 
@@ -147,11 +135,20 @@ def _projects(
     findings: dict[str, list[Finding]] = defaultdict(list)
     for finding in found:
         findings[finding.project_id].append(finding)
-    for name in sorted({*reading.projects, *findings, *reading.plan.projects}):
-        sequence = reading.projects.get(name, ProjectNumbers())
-        is_wanted = name in reading.plan.projects and not sequence.start
-        is_absent = is_wanted and not sequence.numbers
-        absent = [Finding(Kind.NO_TICKETS, name)] if is_absent else []
-        gaps = [Finding(kind, name, ends) for ends, kind in sequence.gaps()]
+    plan, numbers = reading.plan, reading.numbers
+    for name in sorted({*reading.chains, *findings, *plan.projects}):
+        tickets, first, last, voided, imported, reserved = numbers.counts(name)
+        missing = [*reading.missing(name)]
+        explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
+        is_wanted = name in plan.projects and name not in plan.since
+        absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)
+        gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
-        yield ProjectAudit(name, sequence, (*absent, *gaps, *wrong))
+        yield ProjectAudit(
+            name,
+            *(tickets, first, last, voided, imported, reserved + explained),
+            findings=(*absent, *gaps, *wrong),
+            unchained=numbers.unchained(name),
+            lost=numbers.lost(name),
+            ends=numbers.ends(name),
+        )

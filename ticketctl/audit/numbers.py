@@ -1,49 +1,91 @@
-"""A project's numbers in memory, at 17 bytes a ticket."""
+"""The numbers that an audit has read, in a database: memory does not grow with them."""
 
-import itertools
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+import sqlite3
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final, Self
 
-from ticket_numbering.contract.dynamodb_items import RESERVED, VOIDED
+from ticket_numbering.contract.dynamodb_items import FINGERPRINT, RESERVED, VOIDED
 from ticketctl.aws.items import KeyRecord, Ticket
+from ticketctl.aws.table_reader import Place
 from ticketctl.evidence.agreement import Shared, of_record, of_ticket
-from ticketctl.evidence.chain import ChainCheck
 from ticketctl.evidence.findings import Kind, Range
 
-# The flags of a ticket.
-_MATCHED: Final = 1  # Its key's record names it, or may be absent.
-_EXTERNAL: Final = 2  # Another system gave the number.
-_FOLLOWER: Final = 4  # A seed took it because a worker may have held it.
-_END: Final = 8  # The last number of a seed.
-_CHAINED: Final = 16  # It has a hash.
-_LOST: Final = 32  # A reserved item that has the hash of a ticket.
-_JUDGED: Final = 64  # The chain judges its text, and the record need not confirm it.
+_TABLE: Final = """
+CREATE TABLE tickets (
+    project_id TEXT,
+    number INTEGER,
+    digest BLOB,      -- Of the fields that its key's record has, too.
+    is_judged INT,    -- The chain judges its text, and the record need not confirm it.
+    is_matched INT,   -- Its key's record agrees, or may be absent.
+    is_chained INT,   -- It has a hash.
+    is_lost INT,      -- It is reserved, and has the hash of a ticket.
+    is_baseline INT,  -- A seed or an import put it, whatever was before it.
+    is_external INT,  -- Another system gave the number, and may have given the next.
+    is_voided INT,
+    is_reserved INT,
+    is_imported INT,
+    PRIMARY KEY (project_id, number)
+) WITHOUT ROWID;
+"""
+
+_ADD: Final = "REPLACE INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+# The number before the first is 0, or the last that was not read: a sequence that
+# starts at 2 lacks one. Missing numbers are explained if both around are external.
+_MISSING: Final = """
+SELECT before + 1, number - 1, is_baseline, is_baseline AND is_behind_external FROM (
+    SELECT number, is_baseline, lag(number, 1, ?) OVER upwards AS before,
+        lag(is_external, 1, 0) OVER upwards AS is_behind_external
+    FROM tickets WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
+) WHERE number > before + 1
+"""
+
+_UNCHAINED: Final = """
+SELECT min(number), max(number) FROM (
+    SELECT number, is_chained, sum(is_chained) OVER (ORDER BY number) AS segment
+    FROM tickets WHERE project_id = ?
+) WHERE NOT is_chained GROUP BY segment
+"""
+
+_ENDS: Final = """
+SELECT number FROM (
+    SELECT number, is_chained AND NOT is_lost AS is_link,
+        lead(number, 1, 0) OVER upwards = number + 1
+            AND lead(is_chained AND NOT is_lost, 1, 0) OVER upwards AS is_inside
+    FROM tickets WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
+) WHERE is_link AND NOT is_inside
+"""
+
+_COUNTS: Final = """
+SELECT
+    count(*) FILTER (WHERE NOT is_reserved),
+    ifnull(min(number), 0),
+    ifnull(max(number), 0),
+    count(*) FILTER (WHERE is_voided),
+    count(*) FILTER (WHERE is_imported),
+    count(*) FILTER (WHERE is_reserved)
+FROM tickets WHERE project_id = ?
+"""
 
 
-@dataclass
-class ProjectNumbers:
-    """A project's tickets: numbers, digests, and flags, in parallel.
+class Numbers:
+    """A database of its own, which SQLite removes with the process."""
 
-    A digest covers the fields that a ticket shares with its key's record.
-    """
+    def __init__(self) -> None:
+        # The empty name: a temporary file, and in memory as long as it is small.
+        self._database = sqlite3.connect("", isolation_level=None)
+        # Nothing is ever rolled back, and nobody else reads it.
+        self._database.executescript(f"PRAGMA journal_mode = OFF;{_TABLE}BEGIN")
 
-    start: int = 0
-    """The number up to which nothing was read."""
-    numbers: "array[int]" = field(default_factory=partial(array, "Q"))
-    digests: "array[int]" = field(default_factory=partial(array, "Q"))
-    flags: bytearray = field(default_factory=bytearray)
-    chain: ChainCheck = field(default_factory=ChainCheck)
-    voided: int = 0
-    reserved: int = 0
-    imported: int = 0
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
 
     def add(self, ticket: Ticket, *, is_expired: bool, is_judged: bool) -> None:
-        """Add a ticket.
+        """Add a ticket, or take it in place of what was read of it before.
 
         Args:
             ticket: The ticket; no key is expected if it is malformed.
@@ -51,125 +93,75 @@ class ProjectNumbers:
             is_judged: Whether the chain's check judges its text.
         """
         has_key = not ticket.is_malformed and ticket.idempotency_key is not None
-        self.numbers.append(ticket.number)
-        self.digests.append(_digest(of_ticket(ticket), is_judged) if has_key else 0)
-        self.flags.append(
-            _MATCHED * (not has_key or is_expired)
-            # A lost ticket was numbered here, so no number before it is external.
-            | _EXTERNAL * (ticket.is_external and not ticket.is_lost)
-            | _FOLLOWER * ticket.follows_a_sequence
-            | _END * ticket.ends_a_seed
-            | _CHAINED * bool(ticket.chain)
-            | _LOST * ticket.is_lost
-            | _JUDGED * is_judged
-        )
-        self.voided += ticket.status == VOIDED
         is_reserved = ticket.status == RESERVED
-        self.reserved += is_reserved
-        self.imported += ticket.is_external and not is_reserved
-
-    def sort(self) -> None:
-        """Put the tickets in order, if they did not come in order."""
-        if all(before < after for before, after in itertools.pairwise(self.numbers)):
-            return
-        order = sorted(range(len(self.numbers)), key=self.numbers.__getitem__)
-        self.numbers = array("Q", (self.numbers[place] for place in order))
-        self.digests = array("Q", (self.digests[place] for place in order))
-        self.flags = bytearray(self.flags[place] for place in order)
+        row = (
+            ticket.project_id,
+            ticket.number,
+            _digest(of_ticket(ticket), is_judged=is_judged) if has_key else b"",
+            is_judged,
+            not has_key or is_expired,
+            bool(ticket.chain),
+            ticket.is_lost,
+            ticket.explains_a_gap,
+            # A lost ticket was numbered here, and a worker may go on behind a seed.
+            ticket.is_external and not (ticket.is_lost or ticket.ends_a_seed),
+            ticket.status == VOIDED,
+            is_reserved,
+            ticket.is_external and not is_reserved,
+        )
+        self._database.execute(_ADD, row)
 
     def match(self, record: KeyRecord) -> bool:
-        """Return whether a record agrees with its ticket; needs the order."""
-        place = bisect_left(self.numbers, record.number)
-        if self.numbers[place : place + 1] != array("Q", [record.number]):
-            return False
-        is_judged = bool(self.flags[place] & _JUDGED)
-        if self.digests[place] != _digest(of_record(record), is_judged):
-            return False
-        self.flags[place] |= _MATCHED
-        return True
+        """Match a record with its ticket; return whether they agree."""
+        shared = of_record(record)
+        digests = [_digest(shared, is_judged=is_judged) for is_judged in (True, False)]
+        matched = self._database.execute(
+            "UPDATE tickets SET is_matched = 1 WHERE digest = iif(is_judged, ?, ?) "
+            "AND project_id = ? AND number = ?",
+            (*digests, record.project_id, record.number),
+        )
+        return matched.rowcount > 0
 
-    def unmatched(self) -> Iterator[int]:
+    def unmatched(self) -> Iterator[Place]:
         """Yield the tickets without a record of their keys."""
-        for number, flags in self._items():
-            if not flags & _MATCHED:
-                yield number
+        unmatched = "SELECT project_id, number FROM tickets WHERE NOT is_matched"
+        yield from self._database.execute(unmatched)
 
-    def gaps(self) -> Iterator[tuple[Range, Kind]]:
-        """Yield each missing range that nothing explains, and its kind."""
-        for ends, before, after in self._missing():
-            if not _explain(before, after):
-                is_seeds = _is_baseline(after)
-                yield ends, Kind.UNFINISHED_SEED if is_seeds else Kind.GAP
+    def missing(
+        self, project_id: str, start: int
+    ) -> Iterator[tuple[Range, Kind | None]]:
+        """Yield each missing range, and its kind; None if its neighbours explain it.
 
-    def explained(self) -> Iterator[Range]:
-        """Yield each missing range that the numbers around it explain."""
-        for ends, before, after in self._missing():
-            if _explain(before, after):
-                yield ends
-
-    def _missing(self) -> Iterator[tuple[Range, int, int]]:
-        """Yield each missing range, and the flags around it; needs the order.
-
-        The number before the first is 0: a sequence that starts at 2 lacks one.
+        `start` is the number up to which nothing was read.
         """
-        before, flags_before = self.start, 0
-        for after, flags in self._items():
-            if after - before > 1:
-                yield (before + 1, after - 1), flags_before, flags
-            before, flags_before = after, flags
+        rows = self._database.execute(_MISSING, (start, project_id))
+        for first, last, is_seeds, is_explained in rows:
+            kind = Kind.UNFINISHED_SEED if is_seeds else Kind.GAP
+            yield (first, last), None if is_explained else kind
 
-    def unchained(self) -> Iterator[Range]:
-        """Yield the first and the last number of each segment without a chain."""
-        first = last = 0
-        for number, flags in self._items():
-            if not flags & _CHAINED:
-                first, last = first or number, number
-            elif first:
-                yield first, last
-                first = 0
-        if first:
-            yield first, last
+    def counts(self, project_id: str) -> Sequence[int]:
+        """Return counts of a project; see the first fields of its audit."""
+        [counts] = self._rows(_COUNTS, project_id)
+        return tuple(counts)
 
-    def lost(self) -> Iterator[int]:
-        """Yield the numbers of lost tickets."""
-        for number, flags in self._items():
-            if flags & _LOST:
-                yield number
+    def unchained(self, project_id: str) -> list[Range]:
+        """Return the first and the last number of each segment without a chain."""
+        return self._rows(_UNCHAINED, project_id)
 
-    def ends(self) -> Iterator[int]:
-        """Yield the last ticket of each segment of the chain, or of a part of one."""
-        for (number, flags), (after, flags_after) in itertools.pairwise(
-            itertools.chain(self._items(), [(0, 0)])
-        ):
-            is_inside = after == number + 1 and _is_ticket_of_chain(flags_after)
-            if _is_ticket_of_chain(flags) and not is_inside:
-                yield number
+    def lost(self, project_id: str) -> list[int]:
+        """Return the numbers of lost tickets."""
+        query = "SELECT number FROM tickets WHERE is_lost AND project_id = ?"
+        return [number for (number,) in self._rows(query, project_id)]
 
-    def _items(self) -> Iterator[tuple[int, int]]:
-        """Return each number with its flags."""
-        return zip(self.numbers, self.flags, strict=True)
+    def ends(self, project_id: str) -> list[int]:
+        """Return the last ticket of each segment of the chain, or of a part of one."""
+        return [number for (number,) in self._rows(_ENDS, project_id)]
+
+    def _rows(self, query: str, project_id: str) -> list[Any]:
+        return self._database.execute(query, (project_id,)).fetchall()
 
 
-def _explain(before: int, after: int) -> bool:
-    """Tell whether no number is missing between two: both are external.
-
-    A worker may still take the number after the last one given here, or after a seed's
-    end.
-    """
-    return _is_baseline(after) and before & (_EXTERNAL | _END) == _EXTERNAL
-
-
-def _is_baseline(flags: int) -> bool:
-    """Tell whether a seed or an import put it, whatever was before it."""
-    return flags & (_EXTERNAL | _FOLLOWER) == _EXTERNAL
-
-
-def _is_ticket_of_chain(flags: int) -> bool:
-    return flags & (_CHAINED | _LOST) == _CHAINED
-
-
-def _digest(shared: Shared, is_judged: bool) -> int:  # noqa: FBT001
-    """Return an 8-byte digest of the shared fields."""
-    covered = shared._replace(fingerprint="") if is_judged else shared
-    text = repr(tuple(covered)).encode()
-    return int.from_bytes(blake2b(text, digest_size=8).digest())
+def _digest(shared: Shared, *, is_judged: bool) -> bytes:
+    """Return a digest of the shared fields, without the text that the chain judges."""
+    covered = shared | ({FINGERPRINT: ""} if is_judged else {})
+    return blake2b(repr(covered).encode(), digest_size=16).digest()

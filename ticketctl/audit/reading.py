@@ -13,8 +13,8 @@ from typing import Final
 from ticket_numbering.contract.dynamodb_items import RECORD_ID
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
-from ticketctl.audit.numbers import ProjectNumbers
-from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record, ticket
+from ticketctl.audit.numbers import Numbers
+from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, Place, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.evidence.agreement import expiry_of, explains
@@ -47,12 +47,14 @@ class AuditReading:
 
     reader: TableReader
     plan: AuditPlan
+    numbers: Numbers
     progress: Callable[["AuditReading"], None] = lambda _: None
     """Takes it after each page."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    projects: dict[str, ProjectNumbers] = field(
-        default_factory=lambda: defaultdict(ProjectNumbers)
+    chains: dict[str, ChainCheck] = field(
+        default_factory=lambda: defaultdict(ChainCheck)
     )
+    """Of each project that has an item."""
     malformed: set[Finding] = field(default_factory=set)
     doubts: set[RequestKey] = field(default_factory=set)
     """Keys whose records name no ticket of theirs."""
@@ -73,13 +75,16 @@ class AuditReading:
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
         """Look again for missing numbers."""
         for project_id, ends in missing:
-            numbers, check = self.projects[project_id], ChainCheck()
+            check = ChainCheck()
             for found in self.tickets_between(project_id, ends, check):
                 self.tickets_read += 1
                 self._take(found, check)
-            numbers.chain.add_suspects(check)
-        for numbers in self.projects.values():
-            numbers.sort()
+            self.chains[project_id].add_suspects(check)
+
+    def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
+        """Yield a project's missing numbers; see `Numbers.missing`."""
+        start = self.plan.since.get(project_id, 0)
+        return self.numbers.missing(project_id, start)
 
     def tickets_between(
         self, project_id: str, ends: Range, check: ChainCheck
@@ -87,16 +92,17 @@ class AuditReading:
         """Read a range of tickets; let the check have the one before them."""
         before = ends[0] - 1
         table = self.plan.tickets_table
-        for page in self.reader.project(table, project_id, (before, ends[1])):
+        between = "BETWEEN :0 AND :1"
+        for page in self.reader.project(table, project_id, between, before, ends[1]):
             for found in map(ticket, page):
                 if found.has_number and found.number == before:
                     check.before = link_of(found)
                 else:
                     yield found
 
-    def records(self, keys: Iterable[RequestKey]) -> list[Item]:
+    def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
         """Read the records of some keys."""
-        return [*self.reader.records(self.plan.keys_table, keys)]
+        return self.reader.records(self.plan.keys_table, keys)
 
     def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
         """Read the tickets of some numbers; absent ones are left out."""
@@ -105,19 +111,17 @@ class AuditReading:
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
         start = self.plan.since.get(project_id)
-        if start is not None:
-            self.projects[project_id] = ProjectNumbers(start)
-        ends = None if start is None else (start, HIGHEST)
-        for page in self.reader.project(self.plan.tickets_table, project_id, ends):
-            self._match(self.records(self._add(page)))
+        side = ("",) if start is None else (">= :0", start)
+        for page in self.reader.project(self.plan.tickets_table, project_id, *side):
+            self._match([item for _, item in self.records(self._add(page))])
 
     def _add(self, page: Sequence[Item]) -> set[RequestKey]:
         """Add tickets, and return their keys."""
         keys: set[RequestKey] = set()
         for found in map(ticket, page):
-            numbers = self.projects.get(found.project_id)
-            if numbers and found.has_number and found.number == numbers.start:
-                numbers.chain.before = link_of(found)
+            start = self.plan.since.get(found.project_id)
+            if found.has_number and found.number == start:
+                self.chains[found.project_id].before = link_of(found)
                 continue
             self.tickets_read += 1
             self._take(found)
@@ -132,17 +136,17 @@ class AuditReading:
             name = f"the ticket {found.project_id}, {found.fields['number']}"
             self._note_malformed(found.project_id, name)
         if found.has_number:  # Malformed or not, it is not missing.
-            numbers = self.projects[found.project_id]
-            chain = check or numbers.chain
+            chain = check or self.chains[found.project_id]
             is_judged = chain.follow(found)
             check_amount(sum(map(len, chain.runs.values())))
-            numbers.add(found, is_expired=self._is_expired(found), is_judged=is_judged)
+            is_expired = self._is_expired(found)
+            self.numbers.add(found, is_expired=is_expired, is_judged=is_judged)
 
     def _read_in_order(self) -> None:
         """Read again the projects whose tickets did not come in order."""
-        for project_id, numbers in self.projects.items():
-            if numbers.chain.is_out_of_order:
-                self.projects[project_id] = ProjectNumbers()
+        for project_id, chain in self.chains.items():
+            if chain.is_out_of_order:
+                self.chains[project_id] = ChainCheck()
                 for page in self.reader.project(self.plan.tickets_table, project_id):
                     for found in map(ticket, page):
                         self._take(found)
@@ -159,8 +163,7 @@ class AuditReading:
                 project_id = identity.partition("#")[0]
                 self._note_malformed(project_id, f"the record {identity}")
                 continue
-            numbers = self.projects.get(record.project_id)
-            if numbers is None or not numbers.match(record):
+            if not self.numbers.match(record):
                 lost.append(record)
         self._doubt(lost)
         self.progress(self)

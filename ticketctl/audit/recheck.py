@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
@@ -26,8 +25,8 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
     """
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
-    suspects = (_suspects(reading), _unmatched(reading))
-    if gaps or reading.doubts or any(map(any, suspects)):
+    suspects = any(_suspects(reading)) or any(reading.numbers.unmatched())
+    if gaps or reading.doubts or suspects:
         reading.reader.sleep(SETTLING_SECONDS)
     reading.read_again(gaps)
     yield from _of_chains(reading)
@@ -40,7 +39,7 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     Besides the doubtful keys it reads the records of the tickets without one, and the
     tickets that these records name.
     """
-    unmatched = [*islice(_unmatched(reading), MAX_DOUBTS + 1)]
+    unmatched = [*islice(reading.numbers.unmatched(), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
     tickets = [
         (ticket, RequestKey(ticket.project_id, ticket.idempotency_key))
@@ -59,14 +58,15 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
 
 
 def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
-    for project_id, numbers in reading.projects.items():
-        for missing, _ in numbers.gaps():
-            yield project_id, missing
+    for project_id in reading.chains:
+        for missing, kind in reading.missing(project_id):
+            if kind:
+                yield project_id, missing
 
 
 def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
-    for project_id, numbers in reading.projects.items():
-        for kind, ends in numbers.chain.suspects():
+    for project_id, chain in reading.chains.items():
+        for kind, ends in chain.suspects():
             yield project_id, kind, ends
 
 
@@ -88,20 +88,14 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
                 break
 
 
-def _unmatched(reading: AuditReading) -> Iterator[Place]:
-    for project_id, numbers in reading.projects.items():
-        for number in numbers.unmatched():
-            yield project_id, number
-
-
 def _records(
     reading: AuditReading, keys: Collection[RequestKey]
 ) -> dict[RequestKey, KeyRecord | None]:
     """Read the keys' records: None for a missing one, nothing for a malformed one."""
-    items = {item[RECORD_ID]["S"]: item for item in reading.records(keys)}
+    items = dict(reading.records(keys))
     found: dict[RequestKey, KeyRecord | None] = {}
     for key in keys:
-        item = items.get(key_id(key))
+        item = items.get(key)
         with suppress(NotThereError):
             found[key] = key_record(item) if item else None
     return found

@@ -74,7 +74,7 @@ def print_projects(projects: Iterable[ProjectAudit]) -> None:
             f"{len(project.findings) - len(gaps):,}",
             f"{project.external:,}",
             f"{project.no_ticket:,}",
-            f"{project.sequence.voided:,}",
+            f"{project.voided:,}",
         )
     console().print(table)
 
@@ -103,7 +103,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         [
             _range_of(project.project_id, ends)
             for project in report.projects
-            for ends in project.sequence.unchained()
+            for ends in project.unchained
         ],
     )
     yield from _named(
@@ -112,7 +112,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         [
             _range_of(project.project_id, (number, number))
             for project in report.projects
-            for number in project.sequence.lost()
+            for number in project.lost
         ],
     )
     yield from _extent(plan)
@@ -168,9 +168,9 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "next": project.last + 1,
         "external": project.external,
         "no_ticket": project.no_ticket,
-        "voided": project.sequence.voided,
+        "voided": project.voided,
         "gaps": [[*ends] for ends in project.gaps],
-        "unchained": [[*ends] for ends in project.sequence.unchained()],
-        "lost": [*project.sequence.lost()],
+        "unchained": [[*ends] for ends in project.unchained],
+        "lost": [*project.lost],
         "findings": len(project.findings),
     }

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
 from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
-from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from ticketctl.cli.output import visible
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default

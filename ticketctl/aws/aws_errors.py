@@ -11,6 +11,10 @@ from botocore.parsers import ResponseParserError
 from ticket_numbering.contract.dynamodb_items import is_damaged
 from ticketctl.cli.errors import CloudError
 
+AWS_ERRORS: Final = (BotoCoreError, ClientError, ResponseParserError)
+AwsError = BotoCoreError | ClientError | ResponseParserError
+"""What a call can end with."""
+
 # Common errors of AWS's query and JSON APIs, and those of STS and IAM Identity Center.
 _BAD_CREDENTIALS: Final = frozenset(
     {
@@ -95,7 +99,7 @@ def refuse_page(
         raise ResponseParserError from exception
 
 
-def explained(error: BotoCoreError | ClientError | ResponseParserError) -> CloudError:
+def explained(error: AwsError) -> CloudError:
     """Return the error in one line, with the remedy."""
     if isinstance(error, ResponseParserError):  # Its text has the whole response.
         return CloudError(
@@ -135,7 +139,7 @@ def is_refused(error: ClientError) -> bool:
     return error_code(error) in _NOT_ALLOWED
 
 
-def is_no_answer(error: BotoCoreError | ClientError | ResponseParserError) -> bool:
+def is_no_answer(error: AwsError) -> bool:
     """Tell whether the service cannot be reached, fails, or is too busy."""
     if isinstance(error, ResponseParserError):
         return True

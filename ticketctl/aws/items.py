@@ -14,6 +14,7 @@ from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
+    ERASED,
     EXTERNAL,
     NUMBER,
     ORIGIN,
@@ -22,6 +23,7 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED_UP_TO,
     SALT,
     STATUS,
+    VOIDED,
     assignment,
     key_id,
 )
@@ -39,8 +41,11 @@ from ticket_numbering.contract.messages import (
 )
 from ticketctl.cli.errors import NotThereError
 
-HIGHEST: Final = 10**19 - 1
+HIGHEST: Final = 10**18 - 1
 """The highest number that the tools accept: far above any sequence, in 64 bits."""
+
+MARKS: Final = {VOIDED: "void", ERASED: "erase"}
+"""The statuses that a ticket gets by commands, and these."""
 
 _OF_A_TICKET: Final = {
     *(CreateTicket.model_fields.keys() - {"project_id"}),
@@ -202,7 +207,7 @@ def timestamp_now() -> str:
     return timestamp(datetime.now(UTC))
 
 
-def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+def json_values(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields as JSON values, including types that others have added."""
     document: dict[str, Any] = json.loads(json.dumps(fields, default=_json_value))
     return document

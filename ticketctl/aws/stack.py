@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.aws_errors import (
+    AWS_ERRORS,
+    AwsError,
     error_code,
     explained,
     is_no_answer,
@@ -123,7 +124,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
         [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
     except EOFError as error:
         raise without_credentials(error) from error
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         if is_no_answer(error):
             asked = ("cloudformation", "sts")
             clients = {one: _client(session, one, config) for one in asked}
@@ -148,9 +149,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(found["StackName"], place, outputs, parameters, session)
 
 
-def _of_variables(
-    stack: Stack, error: BotoCoreError | ClientError | ResponseParserError
-) -> Stack:
+def _of_variables(stack: Stack, error: AwsError) -> Stack:
     """Return the stack with the outputs that are variables of the shell.
 
     Raises:
@@ -176,7 +175,7 @@ def _checked_account(stack: Stack, topic_arn: str) -> str:
     """
     try:
         own = stack.client("sts").get_caller_identity()["Account"]
-    except (BotoCoreError, ClientError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         if not is_no_answer(error):
             raise
         return ", whose account could not be checked"

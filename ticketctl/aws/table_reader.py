@@ -4,12 +4,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.dynamodb_items import NUMBER, record_id, ticket_id
+from ticket_numbering.contract.dynamodb_items import (
+    NUMBER,
+    RECORD_ID,
+    key_id,
+    record_id,
+    ticket_id,
+)
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -30,28 +35,6 @@ SETTLING_SECONDS: Final = 2.0
 """After them a transaction is complete of which a scan or a query saw the middle."""
 
 _BUSY_SECONDS: Final = 0.2
-
-
-def query_of(
-    table: str, project_id: str, side: str = "", *numbers: int | Decimal
-) -> dict[str, Any]:
-    """Return a consistent query of a project's tickets.
-
-    `side` is a condition on their numbers, such as `> :0`; `numbers` are its values.
-    """
-    query: dict[str, Any] = {
-        "TableName": table,
-        "KeyConditionExpression": "project_id = :project",
-        "ExpressionAttributeValues": {":project": {"S": project_id}},
-        "ConsistentRead": True,
-    }
-    if side:
-        query["KeyConditionExpression"] += f" AND #number {side}"
-        query["ExpressionAttributeNames"] = {"#number": NUMBER}
-        query["ExpressionAttributeValues"] |= {
-            f":{place}": {"N": str(number)} for place, number in enumerate(numbers)
-        }
-    return query
 
 
 @dataclass
@@ -110,14 +93,31 @@ class TableReader:
                     yield answer["Items"]
 
     def project(
-        self, table: str, project_id: str, numbers: tuple[int, int] | None = None
+        self, table: str, project_id: str, side: str = "", *numbers: int, **request: Any
     ) -> Iterator[Sequence[Item]]:
-        """Read a project's tickets in ascending order, page by page.
+        """Read a project's tickets in order, page by page.
 
-        Those from the first to the last number; all, even negative ones, without.
+        Args:
+            table: The table's name.
+            project_id: The project's id.
+            side: A condition on their numbers, such as `> :0`; all, even negative ones,
+                without.
+            numbers: Its values.
+            request: Other parameters of the query.
         """
-        side = "BETWEEN :0 AND :1" if numbers else ""
-        query = query_of(table, project_id, side, *numbers or ())
+        query: dict[str, Any] = {
+            "TableName": table,
+            "KeyConditionExpression": "project_id = :project",
+            "ExpressionAttributeValues": {":project": {"S": project_id}},
+            "ConsistentRead": True,
+            **request,
+        }
+        if side:
+            query["KeyConditionExpression"] += f" AND #number {side}"
+            query["ExpressionAttributeNames"] = {"#number": NUMBER}
+            query["ExpressionAttributeValues"] |= {
+                f":{place}": {"N": str(number)} for place, number in enumerate(numbers)
+            }
         while True:
             answer = self._read("query", **query)
             yield answer["Items"]
@@ -131,9 +131,13 @@ class TableReader:
         found = map(ticket, self._items(table, keys))
         return {(one.project_id, one.number): one for one in found}
 
-    def records(self, table: str, keys: Iterable[RequestKey]) -> Iterator[Item]:
-        """Read the records of some idempotency keys, each given once."""
-        return self._items(table, map(record_id, keys))
+    def records(
+        self, table: str, keys: Iterable[RequestKey]
+    ) -> Iterator[tuple[RequestKey, Item]]:
+        """Read the records of idempotency keys; absent ones are left out."""
+        named = {key_id(key): key for key in keys}
+        for item in self._items(table, map(record_id, named.values())):
+            yield named[item[RECORD_ID]["S"]], item
 
     def recorded(
         self, table: str, keys: Sequence[RequestKey]

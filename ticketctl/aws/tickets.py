@@ -6,15 +6,15 @@ Another program may have put an item between two numbers, which hides neither.
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from ticket_numbering.contract.dynamodb_items import NUMBER, ticket_id
+from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.field_types import is_project_id
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import query_of
+from ticketctl.aws.table_reader import Item, TableReader
 from ticketctl.cli.errors import InputError
 
 _PAGE: Final = 100
@@ -54,34 +54,33 @@ def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
     return ticket(answer["Item"]) if "Item" in answer else None
 
 
+def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, Item]:
+    """Return the records of the idempotency keys that have one."""
+    reader = TableReader(stack.client("dynamodb"))
+    return dict(reader.records(stack.outputs["IdempotencyKeysTableName"], keys))
+
+
 def last_number(stack: System, project_id: str) -> int:
     """Return the project's highest number; 0 if it has none."""
-    found = _query(stack, project_id, ">", 0, Limit=1, ScanIndexForward=False)
-    return found[0].number if found else 0
+    found = _read(stack, project_id, "> :0", 0, 1, ScanIndexForward=False)
+    return next((ticket.number for ticket in found), 0)
 
 
 def ticket_from(stack: System, project_id: str, number: int) -> Ticket | None:
     """Return the project's item of that number, or else the next above it."""
-    return next(iter(_query(stack, project_id, ">=", number, Limit=1)), None)
+    return next(_read(stack, project_id, ">= :0", number, 1), None)
 
 
 def tickets_below(
     stack: System, project_id: str, number: int, page: int = _PAGE
 ) -> Iterator[Ticket]:
     """Yield the project's items below that number, the highest first."""
-    request = {"Limit": page, "ScanIndexForward": False}
-    end: int | Decimal = number
-    while found := _query(stack, project_id, "<", end, **request):
-        yield from found
-        end = found[-1].fields[NUMBER]
+    return _read(stack, project_id, "< :0", number, page, ScanIndexForward=False)
 
 
 def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticket]:
     """Yield the project's items above that number, the lowest first."""
-    end: int | Decimal = number
-    while found := _query(stack, project_id, ">", end, Limit=_PAGE):
-        yield from found
-        end = found[-1].fields[NUMBER]
+    return _read(stack, project_id, "> :0", number, _PAGE)
 
 
 def around_each(
@@ -94,7 +93,7 @@ def around_each(
         is_inside = read and read[0].number < number < read[-1].number
         if not (is_inside or is_end):
             lower = tickets_below(stack, project_id, number, page=1)
-            here = _query(stack, project_id, ">=", number, Limit=page)
+            here = [*islice(_read(stack, project_id, ">= :0", number, page), page)]
             nearest = islice((item for item in lower if item.has_number), 1)
             read = [*nearest, *(item for item in here if item.has_number)]
             is_end = not here
@@ -106,10 +105,11 @@ def around_each(
         yield number, Around(below, there, above)
 
 
-def _query(
-    stack: System, project_id: str, side: str, number: int | Decimal, **request: Any
-) -> list[Ticket]:
-    table = stack.outputs["TicketsTableName"]
-    query = query_of(table, project_id, f"{side} :0", number)
-    answer = stack.client("dynamodb").query(**query, **request)
-    return [ticket(item) for item in answer["Items"]]
+def _read(
+    stack: System, project_id: str, side: str, number: int, page: int, **request: Any
+) -> Iterator[Ticket]:
+    reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"
+    for items in reader.project(
+        stack.outputs[table], project_id, side, number, Limit=page, **request
+    ):
+        yield from map(ticket, items)

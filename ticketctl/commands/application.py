@@ -146,13 +146,9 @@ def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [one for one in words if one.startswith(incomplete)]
 
 
-def examples(*lines: str) -> str:
-    """Return command lines as the end of a help shows them."""
-    return "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in lines)
-
-
-def command(name: str, panel: str, *lines: str) -> Callable[[Function], Function]:
+def command(
+    name: str, panel: str | None, *examples: str, of: typer.Typer = app
+) -> Callable[[Function], Function]:
     """Declare a command of a panel of the help, whose own help ends with examples."""
-    return app.command(
-        name, cls=Command, rich_help_panel=panel, epilog=examples(*lines)
-    )
+    shown = "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in examples)
+    return of.command(name, cls=Command, rich_help_panel=panel, epilog=shown)

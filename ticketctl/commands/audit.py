@@ -57,7 +57,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(help="Read only tickets after each project's last head there."),
     ] = None,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Check that every project's numbers are exactly 1..n, one for each key.
 
@@ -91,7 +91,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     )
     with spinner("reading both tables") as show:
         report = audit_stack(stack, plan, rate, show)
-    if as_document:
+    if as_json:
         print_json(report_json(report, stack.region))
     else:
         print_report(report, stack.region)

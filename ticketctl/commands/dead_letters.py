@@ -10,13 +10,12 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import (
     OPERATIONS,
-    Command,
     Group,
     Json,
     Yes,
     app,
+    command,
     completed_by,
-    examples,
     stack_of,
 )
 from ticketctl.dead_letters.delete import delete_selected
@@ -57,10 +56,11 @@ Save = Annotated[
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
 
-@dead_letters.command(
+@command(
     "list",
-    cls=Command,
-    epilog=examples("ticketctl dead-letters list --reason InvalidMessageError"),
+    None,
+    "ticketctl dead-letters list --reason InvalidMessageError",
+    of=dead_letters,
 )
 def list_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -84,10 +84,11 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
     print_list(stack_of(ctx), selection, limit, as_json=as_json)
 
 
-@dead_letters.command(
+@command(
     "show",
-    cls=Command,
-    epilog=examples("ticketctl dead-letters show 1f6c --raw > body.json"),
+    None,
+    "ticketctl dead-letters show 1f6c --raw > body.json",
+    of=dead_letters,
 )
 def show(
     ctx: typer.Context,
@@ -109,13 +110,12 @@ def show(
         print_whole(console(), dead_letter)
 
 
-@dead_letters.command(
+@command(
     "redrive",
-    cls=Command,
-    epilog=examples(
-        "ticketctl dead-letters redrive --all --rate 50",
-        "ticketctl dead-letters redrive --reason received-too-often --yes",
-    ),
+    None,
+    "ticketctl dead-letters redrive --all --rate 50",
+    "ticketctl dead-letters redrive --reason received-too-often --yes",
+    of=dead_letters,
 )
 def redrive(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -143,13 +143,12 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     redrive_selected(stack_of(ctx), selection, rate, yes=yes)
 
 
-@dead_letters.command(
+@command(
     "edit",
-    cls=Command,
-    epilog=examples(
-        "ticketctl dead-letters show 1f6c --raw > body.json",
-        "ticketctl dead-letters edit 1f6c --body body.json",
-    ),
+    None,
+    "ticketctl dead-letters show 1f6c --raw > body.json",
+    "ticketctl dead-letters edit 1f6c --body body.json",
+    of=dead_letters,
 )
 def edit(
     ctx: typer.Context,
@@ -174,12 +173,11 @@ def edit(
     edit_dead_letter(stack_of(ctx), message_id, body, save, yes=yes)
 
 
-@dead_letters.command(
+@command(
     "delete",
-    cls=Command,
-    epilog=examples(
-        "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl"
-    ),
+    None,
+    "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl",
+    of=dead_letters,
 )
 def delete(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,

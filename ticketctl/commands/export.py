@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from ticket_numbering.contract.dynamodb_items import NUMBER
-from ticketctl.aws.items import as_json
+from ticketctl.aws.items import json_values
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
@@ -63,7 +63,7 @@ def export(
     is_on_screen = console().is_terminal  # Then the lines themselves show it.
     with nullcontext() if is_on_screen else spinner("exporting") as show:
         for found in tickets.tickets():
-            print_json_line(as_json(found.fields))
+            print_json_line(json_values(found.fields))
             if show and tickets.items % STEP == 0:
                 show(f"exporting: {tickets.items:,}{of_about}")
     counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")

@@ -18,9 +18,14 @@ from ticketctl.commands.application import (
     stack_of,
 )
 from ticketctl.files.request_file import Format, open_lines
-from ticketctl.send.checking import Check, check_file, checked_request, refuse_beyond
+from ticketctl.send.checking import (
+    Check,
+    check_file,
+    checked_request,
+    keys_of,
+    refuse_beyond,
+)
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import keys_of
 from ticketctl.send.spool import Spool
 
 File = Annotated[

@@ -3,10 +3,11 @@
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
+from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
 from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticketctl.aws.aws_errors import AWS_ERRORS
+from ticketctl.aws.items import MARKS
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import caller_arn, place_of
 from ticketctl.aws.tickets import last_number, parse_ticket_key
@@ -22,15 +23,8 @@ from ticketctl.commands.application import (
     stack_of,
 )
 from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.marking import (
-    ERASE,
-    VOID,
-    Mark,
-    Marking,
-    announce,
-    checked_reason,
-)
-from ticketctl.sequences.repeating import Repeat, publish_again
+from ticketctl.sequences.marking import Marking, checked_reason
+from ticketctl.sequences.repeating import Repeat
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import checked_project, find_ticket
 
@@ -71,7 +65,7 @@ def seed(
     target = Seed(stack, project, last, caller_arn(stack), reason)
     try:
         seeded = target.apply()
-    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
+    except (*AWS_ERRORS, KeyboardInterrupt):
         remark(f"{project} may be seeded in part: run it again")
         raise
     done = "was seeded already" if seeded.was_already else "is seeded"
@@ -96,7 +90,7 @@ def void(
     the same reason, it announces again. Ends with status 1 if there is no such ticket,
     or it is malformed and could not be announced.
     """
-    _mark(ctx, ticket_key, VOID, reason, yes=yes)
+    _mark(ctx, ticket_key, VOIDED, reason, yes=yes)
 
 
 @command(
@@ -117,7 +111,7 @@ def erase(
     again with the same reason, it announces again. Ends with status 1 if there is no
     such ticket, or it is malformed and could not be announced.
     """
-    _mark(ctx, ticket_key, ERASE, reason, yes=yes)
+    _mark(ctx, ticket_key, ERASED, reason, yes=yes)
 
 
 @command(
@@ -173,40 +167,38 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
             f"{project}-{first} to {project}-{last} again. Go on?",
             yes=yes,
         )
-    publish_again(repeat, None if dry_run else Announcer(stack, RateLimiter(rate)))
+    repeat.publish(None if dry_run else Announcer(stack, RateLimiter(rate)))
     if repeat.problems:
         raise typer.Exit(Status.FOUND)
 
 
 def _mark(
-    ctx: typer.Context, ticket_key: str, mark: Mark, reason: str, *, yes: bool
+    ctx: typer.Context, ticket_key: str, status: str, reason: str, *, yes: bool
 ) -> None:
     project_id, number = parse_ticket_key(ticket_key)
     ticket_key = f"{project_id}-{number}"  # Without leading zeros.
     checked_reason(reason)
     stack = stack_of(ctx)
     found = find_ticket(stack, project_id, number)
-    marking = Marking(stack, mark, reason, caller_arn(stack))
+    marking = Marking(stack, status, reason, caller_arn(stack))
     marking.check(found)
     title = visible(str(found.fields.get("title", "")))
     confirm(
         f"{place_of(stack)}\n{ticket_key}: {title}\n"
-        f"{mark.verb.capitalize()} it for ever?",
+        f"{MARKS[status].capitalize()} it for ever?",
         yes=yes,
     )
     try:
         marked = marking.apply(found)
-    except (BotoCoreError, ClientError, ResponseParserError, KeyboardInterrupt):
-        remark(f"{ticket_key} may be {mark.status}, and not announced; run it again")
+    except (*AWS_ERRORS, KeyboardInterrupt):
+        remark(f"{ticket_key} may be {status}, and not announced; run it again")
         raise
     for problem in marked.remarks:
         remark(problem)
     try:
-        announce(marked, mark, Announcer(stack))
+        marking.announce(marked, Announcer(stack))
     except BaseException:  # Ctrl-C as well.
-        remark(f"{ticket_key} is {mark.status}, perhaps not announced; run it again")
+        remark(f"{ticket_key} is {status}, perhaps not announced; run it again")
         raise
-    was = f"was {mark.status} already; announced again"
-    console().print(
-        f"{ticket_key} {was if marked.was_already else f'is {mark.status}'}"
-    )
+    was = f"was {status} already; announced again"
+    console().print(f"{ticket_key} {was if marked.was_already else f'is {status}'}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws.items import HIGHEST, as_json
+from ticketctl.aws.items import HIGHEST, json_values
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
@@ -45,7 +45,7 @@ def show(
     ticket_key: TicketKey,
     *,
     evidence: Evidence = False,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Show one ticket whole, with its description.
 
@@ -54,7 +54,7 @@ def show(
     """
     place = parse_ticket_key(ticket_key)
     ticket = find_ticket(stack_of(ctx), *place)
-    if as_document:
+    if as_json:
         print_json(ticket_json(ticket))
     else:
         print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
@@ -78,7 +78,7 @@ def list_tickets(
         int | None,
         typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
     ] = None,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """List a project's latest tickets, newest first.
 
@@ -91,7 +91,7 @@ def list_tickets(
         below = f" below {before}" if before else ""
         raise NotThereError(f"{project} has no tickets{below}")
     shown = found[:limit]
-    if as_document:
+    if as_json:
         for ticket in shown:
             print_json_line(ticket_json(ticket))
     else:
@@ -115,7 +115,7 @@ def find(
     ],
     *,
     evidence: Evidence = False,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Find the ticket that a request got, by its idempotency key.
 
@@ -124,8 +124,10 @@ def find(
     """
     key = request_key(project, idempotency_key)
     record, ticket = find_request(stack_of(ctx), key)
-    if as_document:
-        print_json({"record": as_json(record.fields), "ticket": ticket_json(ticket)})
+    if as_json:
+        print_json(
+            {"record": json_values(record.fields), "ticket": ticket_json(ticket)}
+        )
     else:
         print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
         print_fields("record of the key", record.fields, evidence=evidence)

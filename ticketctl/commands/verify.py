@@ -12,12 +12,11 @@ from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, Json, Yes, command, stack_of
-from ticketctl.verify.database_times import database_times
-from ticketctl.verify.report import as_json, print_run, print_times
+from ticketctl.verify.report import print_run, print_times, run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.verify.verdict import Verdict
-from ticketctl.watch.temporary_queue import temporary_queue
+from ticketctl.watch.watching import temporary_queue
 
 PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
@@ -42,7 +41,7 @@ def verify(
         int, typer.Option(min=1, help="Give up after this many seconds without news.")
     ] = PATIENCE_SECONDS,
     yes: Yes = False,
-    as_document: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Send a sample through the deployed system, and check the outcome.
 
@@ -70,12 +69,10 @@ def verify(
         yes=yes,
     )
     run, verdict = _follow(stack, project, count, messages, timeout)
-    database = database_times(stack)
-    if as_document:
-        result = as_json(run, verdict) | {"database_last_hour": database}
-        print_json({"project_id": project, **result})
+    if as_json:
+        print_json({"project_id": project, **run_json(run, verdict)})
     else:
-        print_times(run, database)
+        print_times(run)
         print_run(run, verdict)
         remark(f"the tickets and key records of {project} stay in the tables")
     raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)

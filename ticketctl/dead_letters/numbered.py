@@ -4,20 +4,18 @@ SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing fai
 number is committed, and only the same request can get it announced: as a replay.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
     NUMBER,
-    RECORD_ID,
-    key_id,
 )
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import is_request_key, plain
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.tickets import records_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -26,12 +24,12 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 def refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     """Refuse dead letters if some have a number, and print those."""
     keys = {one.message_id: key for one in dead_letters if (key := _key(one))}
-    records = _records(stack, {*keys.values()})
+    records = records_of(stack, keys.values())
     numbered = [
         (dead_letter, record)
         for dead_letter in dead_letters
         if (key := keys.get(dead_letter.message_id))
-        and (record := records.get(key_id(key)))
+        and (record := plain(records.get(key, {})))
         and _is_numbered(dead_letter, record)
     ]
     for dead_letter, record in numbered:
@@ -52,20 +50,11 @@ def refuse_number_of(stack: System, key: RequestKey, remedy: str) -> None:
     Raises:
         InputError: It has one.
     """
-    for record in _records(stack, {key}).values():
+    if record := records_of(stack, [key]).get(key):
         raise InputError(
             f"nothing was sent: {key.idempotency_key} of {key.project_id} has the "
-            f"number {key.project_id}-{record.get(NUMBER, '?')}; {remedy}"
+            f"number {key.project_id}-{plain(record).get(NUMBER, '?')}; {remedy}"
         )
-
-
-def _records(
-    stack: System, keys: Collection[RequestKey]
-) -> dict[str, Mapping[str, Any]]:
-    reader = TableReader(stack.client("dynamodb"))
-    table = stack.outputs["IdempotencyKeysTableName"]
-    found = map(plain, reader.records(table, keys))
-    return {record[RECORD_ID]: record for record in found}
 
 
 def _key(dead_letter: DeadLetter) -> RequestKey | None:

@@ -1,7 +1,7 @@
 """A ticket and the record of its key agree in the fields that both have."""
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
@@ -15,35 +15,23 @@ from ticketctl.aws.items import KeyRecord, Ticket
 from ticketctl.evidence.chain import has_unknown_attributes
 from ticketctl.evidence.findings import Kind
 
+Shared = dict[str, object]
+"""The fields that a ticket and its key's record share, but for the number."""
 
-class Shared(NamedTuple):
-    """The fields that a ticket and its key's record share, but for the number."""
-
-    idempotency_key: str | None
-    fingerprint: str
-    assigned_at: object
-    chain: object
+_NAMES: Final = ("idempotency_key", FINGERPRINT, ASSIGNED_AT, CHAIN)
 
 
 def of_ticket(ticket: Ticket) -> Shared:
     """Return the fields that the record of a ticket's key must have."""
     is_erased = ticket.status == ERASED
-    return Shared(
-        ticket.idempotency_key,
-        ERASED_FINGERPRINT if is_erased else ticket.fingerprint,
-        ticket.fields.get(ASSIGNED_AT),
-        ticket.fields.get(CHAIN),
-    )
+    fingerprint = ERASED_FINGERPRINT if is_erased else ticket.fingerprint
+    shared = {name: ticket.fields.get(name) for name in _NAMES}
+    return shared | {FINGERPRINT: fingerprint}
 
 
 def of_record(record: KeyRecord) -> Shared:
     """Return the fields of a record."""
-    return Shared(
-        record.idempotency_key,
-        record.fields[FINGERPRINT],
-        record.fields[ASSIGNED_AT],
-        record.fields.get(CHAIN),
-    )
+    return {name: record.fields.get(name) for name in _NAMES}
 
 
 def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
@@ -61,9 +49,7 @@ def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
     """Return the names of the fields in which they differ."""
     own, recorded = of_ticket(ticket), of_record(record)
-    return [
-        name for name in Shared._fields if getattr(own, name) != getattr(recorded, name)
-    ]
+    return [name for name in _NAMES if own[name] != recorded[name]]
 
 
 def explains(item: Ticket | None, record: KeyRecord) -> bool:

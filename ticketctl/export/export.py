@@ -71,7 +71,8 @@ class Export:
 
     def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Ticket]:
         self.missing += last - first + 1
-        for page in self.reader.project(self.table, project_id, (first, last)):
+        between = "BETWEEN :0 AND :1"
+        for page in self.reader.project(self.table, project_id, between, first, last):
             for found in map(ticket, page):
                 self.missing -= found.has_number
                 is_new = (project_id, found.number) not in self._late

@@ -180,10 +180,9 @@ class Judge:
         if expiry and expiry <= now:
             return None
         own = of_ticket(ticket)
-        key = RequestKey(ticket.project_id, str(own.idempotency_key))
-        assigned = Assignment(
-            ticket.number, own.fingerprint, str(own.assigned_at), ticket.chain or None
-        )
+        key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
+        fingerprint, date = str(own[FINGERPRINT]), str(own[ASSIGNED_AT])
+        assigned = Assignment(ticket.number, fingerprint, date, ticket.chain or None)
         due = int(expiry.timestamp()) if expiry else self._due_from(now)
         return dynamodb_items.key_item(key, assigned, due)
 

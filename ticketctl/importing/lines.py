@@ -21,13 +21,12 @@ from ticket_numbering.contract.dynamodb_items import (
     SEED_ATTRIBUTES,
     STATUS,
     TIMES,
-    VOIDED,
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.items import Ticket
+from ticketctl.aws.items import MARKS, Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
@@ -53,9 +52,6 @@ LEFT_BEHIND: Final = SEED_ATTRIBUTES | {
 
 A hash covers the hash before it, of another table; void and erase set their marks.
 """
-
-_MARKS: Final = {VOIDED: "void", ERASED: "erase"}
-"""The commands that set a status again."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +86,9 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     placed = _placed(line.fields)
     number = _number(placed.pop("number", None))
     status = placed.get(STATUS)
-    if status not in (None, RESERVED, *_MARKS):
+    if status not in (None, RESERVED, *MARKS):
         raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
-    for mark in _MARKS:
+    for mark in MARKS:
         if mark == status and {TIMES[mark], REASONS[mark]} - placed.keys():
             raise InvalidMessageError(f"status: {mark}, without its time or its reason")
     if status == RESERVED:
@@ -137,7 +133,7 @@ def _request(fields: Fields, *, is_final: bool) -> CreateTicket:
 
 def _marks(fields: Fields, key: str) -> Iterator[tuple[str, str]]:
     """Yield the marks of a line; an erased ticket may have been voided before."""
-    for status, verb in _MARKS.items():
+    for status, verb in MARKS.items():
         if status == fields.get(STATUS) or TIMES[status] in fields:
             reason = str(fields.get(REASONS[status]))
             shown = quote(reason) if reason.isprintable() else "..."

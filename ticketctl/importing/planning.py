@@ -9,7 +9,7 @@ from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED, TIMES
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.aws.tickets import Around, around_each
+from ticketctl.aws.tickets import Around, around_each, records_of
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.judging import (
     UNRECORDED,
@@ -18,7 +18,6 @@ from ticketctl.importing.judging import (
     Write,
 )
 from ticketctl.importing.neighbours import ALREADY, covers, is_external
-from ticketctl.importing.tickets import records_of
 
 MISSING: Final = "missing"
 NO_RECORD: Final = "its idempotency_key has no record, or one that is not erased"
@@ -99,7 +98,7 @@ def _judge_project(
         arounds = [*around_each(stack, project_id, some)]
         # Read afterwards: a ticket that is there has its record by then.
         own = [line for n in some if isinstance(line := lines[n], Existing)]
-        records = records_of(stack, own)
+        records = records_of(stack, [line.request.key for line in own])
         for line, (number, around) in zip(own[::-1], arounds[::-1], strict=True):
             before = lines.get(number - 1)
             known = Known(

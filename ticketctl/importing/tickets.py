@@ -1,6 +1,6 @@
 """Writes tickets that have their numbers already, each with its key's record."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,18 +14,15 @@ from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
     RECORD_ID,
     STATUS,
-    key_id,
     record_id,
     ticket_id,
 )
-from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import Item, TableReader
-from ticketctl.aws.tickets import around_each, tickets_above
+from ticketctl.aws.tickets import around_each, records_of, tickets_above
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Judge, Known
 from ticketctl.sequences.seeding import Seed
@@ -69,8 +66,8 @@ class Import:
             nonlocal known
             if result := self._attempt(known):
                 return result
-            records = records_of(self.stack, [ticket])
-            known = replace(known, record=records.get(ticket.request.key))
+            key = ticket.request.key
+            known = replace(known, record=records_of(self.stack, [key]).get(key))
             return None
 
         busy = f"{ticket.ticket_key}: others kept writing it"
@@ -119,12 +116,3 @@ class Import:
             free = item.number + 1
         if free < place.reserved_up_to and not seed.reserve(free):
             self._block_next(place)
-
-
-def records_of(stack: System, tickets: Iterable[Existing]) -> dict[RequestKey, Item]:
-    """Return the items of the tickets' keys that have one."""
-    reader = TableReader(stack.client("dynamodb"))
-    keys = {ticket.request.key for ticket in tickets}
-    found = reader.records(stack.outputs["IdempotencyKeysTableName"], keys)
-    by_id = {item[RECORD_ID]["S"]: item for item in found}
-    return {key: by_id[key_id(key)] for key in keys if key_id(key) in by_id}

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.contract.dynamodb_items import RECORD_ID, assignment, key_id
+from ticket_numbering.contract.dynamodb_items import assignment
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
@@ -72,8 +72,7 @@ class _Waiting:
 
     stack: System
     sleep: Callable[[float], None]
-    missing: dict[str, CreateTicket] = field(default_factory=dict)
-    """By the id of the key's record."""
+    missing: dict[RequestKey, CreateTicket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.reader = TableReader(self.stack.client("dynamodb"), sleep=self.sleep)
@@ -82,21 +81,20 @@ class _Waiting:
     def add(self, tickets: Iterable[CreateTicket]) -> None:
         """Add requests; of equal ones the highest cap counts."""
         for ticket in tickets:
-            equal = self.missing.setdefault(key_id(ticket.key), ticket)
+            equal = self.missing.setdefault(ticket.key, ticket)
             if ticket.cap > equal.cap:
-                self.missing[key_id(ticket.key)] = ticket
+                self.missing[ticket.key] = ticket
 
     def answers(self) -> Iterator[Answer]:
         """Yield the answers that are there now."""
-        keys = [ticket.key for ticket in self.missing.values()]
-        for record in self.reader.records(self.table, keys):
-            yield _answer(self.missing.pop(record[RECORD_ID]["S"]), record)
+        for key, record in self.reader.records(self.table, [*self.missing]):
+            yield _answer(self.missing.pop(key), record)
         # In this order: numbers only grow (but below an unfinished seed), so a key that
         # has no record after they have reached its cap gets none.
         full = self._at_their_cap()
         for start in range(0, len(full), MAX_KEYS):
             for ticket in self._without_record(full[start : start + MAX_KEYS]):
-                del self.missing[key_id(ticket.key)]
+                del self.missing[ticket.key]
                 problem = f"refused: the numbers have reached max_number {ticket.cap}"
                 yield Answer(ticket, problem=problem)
 

@@ -1,14 +1,15 @@
 """Publishes events of tickets: in order, at a rate, each until SNS has taken it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.events import TicketEvent
+from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.field_types import PRIORITIES
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
@@ -35,21 +36,20 @@ class Announcer:
         """The most events of a call."""
         return self.limiter.batch_size(events_at_a_time(self.stack))
 
-    def publish(self, groups: Iterable[Events]) -> Iterator[Envelope]:
-        """Publish groups of events, and yield those that are out.
+    def publish(self, events: Events) -> Iterator[Envelope]:
+        """Publish some events, and yield those that are out.
 
         Raises:
             BusyError: SNS kept failing to take one.
             CloudError: SNS refuses one.
         """
-        for events in groups:
-            out: dict[str, Envelope | None] = {}
-            is_whole = False
-            while not is_whole:
-                self.retry.sleep(self.limiter.delay(0))
-                before = len(out)
-                is_whole = self._publish(events, out)
-                yield from filter(None, islice(out.values(), before, None))
+        out: dict[str, Envelope | None] = {}
+        is_whole = False
+        while not is_whole:
+            self.retry.sleep(self.limiter.delay(0))
+            before = len(out)
+            is_whole = self._publish(events, out)
+            yield from filter(None, islice(out.values(), before, None))
 
     def _publish(self, events: Events, out: dict[str, Envelope | None]) -> bool:
         """Publish the next batch of a group; tell whether all of the group is out.
@@ -89,3 +89,18 @@ def envelope_of(event: TicketEvent, ticket: Ticket, *, replayed: bool) -> Envelo
         raise ValueError(f"no priority: {priority}")
     key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
     return Envelope.of_ticket(event, key, priority=priority, replayed=replayed)
+
+
+def assigned_again(ticket: Ticket, source: str, padding: int) -> TicketNumberAssigned:
+    """Build the event of a ticket's number, as the worker made it.
+
+    Raises:
+        ValueError: The ticket is malformed.
+    """
+    names = CreateTicket.model_fields.keys() & ticket.fields.keys()
+    request = CreateTicket.model_validate({name: ticket.fields[name] for name in names})
+    date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
+    assignment = Assignment(
+        ticket.number, request.fingerprint, date, ticket.chain or None
+    )
+    return TicketNumberAssigned.of(request, assignment, source=source, padding=padding)

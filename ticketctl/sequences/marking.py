@@ -1,6 +1,6 @@
 """Voids or erases a ticket: it keeps number and key, and says when, why and by whom."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,57 +16,22 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
     ticket_id,
 )
+from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import Ticket, serialized, ticket, timestamp_now
+from ticketctl.aws.items import MARKS, Ticket, serialized, ticket, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.ticket_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import visible
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 
-Write = Callable[[System, Ticket, Mapping[str, str]], tuple[Ticket, list[str]]]
-"""Sets marks on a ticket as it was found; returns it, and the steps that failed."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A mark that a ticket keeps for ever."""
-
-    verb: str
-    status: str
-    event: type[TicketVoided | TicketErased]
-    write: Write
-    replaces: Sequence[str] = ()
-    """The statuses that it replaces, besides none."""
-
-
-def _void(
-    stack: System, found: Ticket, marks: Mapping[str, str]
-) -> tuple[Ticket, list[str]]:
-    """Void a ticket that has no status; all that it has stays."""
-    if not marks:
-        return found, []
-    answer = stack.client("dynamodb").update_item(
-        TableName=stack.outputs["TicketsTableName"],
-        Key=ticket_id(found.project_id, found.number),
-        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
-        ConditionExpression=(
-            "attribute_exists(project_id) AND attribute_not_exists(#status)"
-        ),
-        ExpressionAttributeNames={f"#{name}": name for name in marks},
-        ExpressionAttributeValues=serialized(
-            {f":{name}": text for name, text in marks.items()}
-        ),
-        ReturnValues="ALL_NEW",
-    )
-    return ticket(answer["Attributes"]), []
-
-
-VOID: Final = Mark("void", VOIDED, TicketVoided, _void)
-ERASE: Final = Mark("erase", ERASED, TicketErased, erase, replaces=(VOIDED,))
+_EVENTS: Final[Mapping[str, type[TicketVoided | TicketErased]]] = {
+    VOIDED: TicketVoided,
+    ERASED: TicketErased,
+}
 
 
 @dataclass(frozen=True)
@@ -82,10 +47,10 @@ class Marked:
 
 @dataclass(frozen=True)
 class Marking:
-    """A mark that a caller sets for a reason."""
+    """A status that a caller sets for a reason, and a ticket keeps for ever."""
 
     stack: System
-    mark: Mark
+    status: str
     reason: str
     caller: str
     """The caller's ARN."""
@@ -100,32 +65,28 @@ class Marking:
             InputError: It cannot.
             NotThereError: The ticket is malformed.
         """
-        mark = self.mark
+        key, status = found.ticket_key, self.status
         if found.status == RESERVED:
             raise InputError(
-                f"{found.ticket_key} is only reserved: it stands for an external "
-                f"number, and there is no ticket to {mark.verb}"
+                f"{key} is only reserved: it stands for an external number, and "
+                f"there is no ticket to {MARKS[status]}"
             )
-        if found.status == ERASED and mark.status != ERASED:
-            raise InputError(
-                f"{found.ticket_key} is erased; an erased ticket cannot be voided"
-            )
+        if found.status == ERASED and status != ERASED:
+            raise InputError(f"{key} is erased; an erased ticket cannot be voided")
         marked = found
-        if found.status in {None, *mark.replaces}:
+        if found.status is None or (found.status, status) == (VOIDED, ERASED):
             marked = replace(found, fields={**found.fields, **self._marks()})
-        if marked.status != mark.status or not _is_announceable(
-            self.stack, marked, mark
-        ):
+        try:
+            self._envelope(marked, replayed=False)
+        except ValueError as error:  # That of pydantic is one.
             raise NotThereError(
-                f"{found.ticket_key} is malformed and could not be announced; "
-                f"see: ticketctl show {found.ticket_key}"
-            )
-        recorded = marked.fields[REASONS[mark.status]]
+                f"{key} is malformed and could not be announced; "
+                f"see: ticketctl show {key}"
+            ) from error
+        recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:
             raise InputError(
-                f"{found.ticket_key} was {mark.status} at "
-                f"{marked.fields[TIMES[mark.status]]} for another reason: "
-                f"{visible(recorded)}"
+                f"{key} was {status} at {time} for another reason: {visible(recorded)}"
             )
 
     def apply(self, found: Ticket) -> Marked:
@@ -149,10 +110,14 @@ class Marking:
         if found is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
         self.check(found)
-        was_already = found.status == self.mark.status
+        was_already = found.status == self.status
         marks = {} if was_already else self._marks()
+        marked, remarks = found, list[str]()
         try:
-            marked, remarks = self.mark.write(self.stack, found, marks)
+            if self.status == ERASED:
+                marked, remarks = erase(self.stack, found, marks)
+            elif marks:
+                marked = void(self.stack, found, marks)
         except ClientError as error:
             if error_code(error) not in FORESTALLED:
                 raise
@@ -161,13 +126,49 @@ class Marking:
 
     def _marks(self) -> dict[str, str]:
         """Return the attributes that the mark sets."""
-        status = self.mark.status
+        status = self.status
         return {
             STATUS: status,
             REASONS[status]: self.reason,
             TIMES[status]: timestamp_now(),
             CALLERS[status]: self.caller,
         }
+
+    def announce(self, marked: Marked, announcer: Announcer) -> None:
+        """Publish that a ticket is marked; or publish it again."""
+        envelope = self._envelope(marked.ticket, replayed=marked.was_already)
+        for _ in announcer.publish(lambda: [envelope]):
+            pass
+
+    def _envelope(self, marked: Ticket, *, replayed: bool) -> Envelope:
+        """Return the event of a marked ticket.
+
+        Raises:
+            ValueError: It is malformed, or has another status.
+        """
+        if marked.status != self.status:
+            raise ValueError(marked.status)
+        source = self.stack.outputs["EventSource"]
+        event = _EVENTS[self.status].of(marked.fields, source=source)
+        return envelope_of(event, marked, replayed=replayed)
+
+
+def void(stack: System, found: Ticket, marks: Mapping[str, str]) -> Ticket:
+    """Void a ticket that has no status; all that it has stays."""
+    answer = stack.client("dynamodb").update_item(
+        TableName=stack.outputs["TicketsTableName"],
+        Key=ticket_id(found.project_id, found.number),
+        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
+        ConditionExpression=(
+            "attribute_exists(project_id) AND attribute_not_exists(#status)"
+        ),
+        ExpressionAttributeNames={f"#{name}": name for name in marks},
+        ExpressionAttributeValues=serialized(
+            {f":{name}": text for name, text in marks.items()}
+        ),
+        ReturnValues="ALL_NEW",
+    )
+    return ticket(answer["Attributes"])
 
 
 def checked_reason(reason: str) -> str:
@@ -179,21 +180,3 @@ def checked_reason(reason: str) -> str:
     if reason.strip() and reason.isprintable() and len(reason) <= MAX_REASON:
         return reason
     raise InputError(f"--reason: give one line of 1 to {MAX_REASON} visible characters")
-
-
-def _is_announceable(stack: System, marked: Ticket, mark: Mark) -> bool:
-    try:
-        event = mark.event.of(marked, stack.outputs["EventSource"])
-        envelope_of(event, marked, replayed=False)
-    except ValueError:  # That of pydantic is one.
-        return False
-    return True
-
-
-def announce(marked: Marked, mark: Mark, announcer: Announcer) -> None:
-    """Publish that a ticket is marked; or publish it again."""
-    source = announcer.stack.outputs["EventSource"]
-    event = mark.event.of(marked.ticket, source)
-    envelope = envelope_of(event, marked.ticket, replayed=marked.was_already)
-    for _ in announcer.publish([lambda: [envelope]]):
-        pass

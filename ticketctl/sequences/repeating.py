@@ -5,32 +5,37 @@ The ids and contents are those of the first time, as far as the tickets still ha
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice, takewhile
-from typing import Final, NamedTuple
+from itertools import islice, takewhile
+from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import ERASED, NUMBER, RESERVED, TIMES
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED,
+    NUMBER,
+    RESERVED,
+    TIMES,
+)
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     TicketEvent,
     TicketNumberAssigned,
     ticket_key,
 )
+from ticket_numbering.contract.mark_events import (
+    TicketErased,
+    TicketMarked,
+    TicketVoided,
+)
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import SETTLING_SECONDS, Place, TableReader
-from ticketctl.aws.ticket_events import (
-    TicketErased,
-    TicketVoided,
-    assigned_again,
-)
+from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, remark, with_progress
 from ticketctl.evidence.chain import Link, chain_problem, link_of
 from ticketctl.evidence.findings import Kind
-from ticketctl.sequences.announcing import Announcer, Events, envelope_of
+from ticketctl.sequences.announcing import Announcer, assigned_again, envelope_of
 
 _EVENTS: Final = [
     kind.__name__ for kind in (TicketNumberAssigned, TicketVoided, TicketErased)
@@ -49,12 +54,8 @@ _DOUBTS: Final = {
 """Why a ticket is not announced again under the id that its event had."""
 
 
-class Due(NamedTuple):
-    """A ticket that has events, the item before it, and the events."""
-
-    place: Place
-    before: Link
-    events: Sequence[Envelope]
+Due = tuple[Ticket, Link]
+"""A ticket, and the item before it: its hash covers that one's."""
 
 
 @dataclass
@@ -74,66 +75,89 @@ class Repeat:
     """Of the events by their types, and of the numbers that are left out."""
     problems: set[str] = field(default_factory=set)
     """A line for each number that should have had an event and has none."""
-    before: Link = field(default_factory=Link)
-    """The last item that was read: the next ticket's hash covers its hash."""
 
-    def tickets(self) -> Iterator[Ticket]:
-        """Yield the items of the range."""
+    def publish(self, announcer: Announcer | None) -> None:
+        """Publish the events, or count them without an announcer; print the counts."""
+        size, until = announcer.batch_size if announcer else 1, "nothing; run it again"
+        total = self.last - self.first + 1
+        with with_progress(self.tickets(), "announcing", total) as tickets:
+            due = (one for one in tickets if self._is_due(one[0]))
+            try:
+                while batch := [*islice(due, size)]:
+                    again = partial(self._as_they_stand, batch)
+                    out = announcer.publish(again) if announcer else self._events(batch)
+                    for envelope in out:
+                        event_id, kind = envelope.event.id, type(envelope.event)
+                        until = f"up to {event_id}; go on with that number as --from"
+                        self.counts[kind.__name__] += 1
+            except BaseException:  # Ctrl-C as well.
+                if announcer:
+                    remark(f"announced: {until}")
+                raise
+        verb = "announced" if announcer else "to announce"
+        events, left_out = self._listed(_EVENTS), self._listed(_LEFT_OUT)
+        console().print(f"{verb}: {events}; no event: {left_out}")
+
+    def tickets(self) -> Iterator[Due]:
+        """Yield the items of the range, each with the one before it."""
+        before = Link()
+        for found in self._items():
+            if found.number >= self.first:
+                yield found, before
+            before = link_of(found)
+
+    def _items(self) -> Iterator[Ticket]:
+        """Yield the items of the range, and the one before it."""
         due = self.first
         for found in self._above(due - 2):
-            if found.number < self.first:
-                self.before = link_of(found)
-                continue
             end = min(found.number, self.last + 1)
             if found.explains_a_gap:
-                self.counts[_NOT_HERE] += end - due
+                self.counts[_NOT_HERE] += max(0, end - due)
             elif due < end:
                 yield from self._read_again(due, end - 1)
             if found.number > self.last:
                 return
             yield found
-            due = found.number + 1
+            due = max(due, found.number + 1)
         if due <= self.last:
             yield from self._read_again(due, self.last)
 
-    def due(self, tickets: Iterable[Ticket]) -> Iterator[Due]:
-        """Yield the tickets that have events, and count the numbers that have none."""
-        for found in tickets:
-            before, self.before = self.before, link_of(found)
-            if left_out := self._left_out(found):
-                self.counts[left_out] += 1
-            if events := self._envelopes(found, before):
-                yield Due((found.project_id, found.number), before, events)
+    def _is_due(self, found: Ticket) -> bool:
+        """Tell whether a number has events, and count it if it has none of its own."""
+        if left_out := self._left_out(found):
+            self.counts[left_out] += 1
+        return bool(self._kinds(found))
 
-    def groups(self, tickets: Iterable[Ticket], size: int) -> Iterator[Events]:
-        """Yield the events of some tickets at a time, which are then read again."""
-        due = self.due(tickets)
-        while batch := {one.place: one.before for one in islice(due, size)}:
-            yield partial(self._as_they_stand, batch)
-
-    def _as_they_stand(self, batch: Mapping[Place, Link]) -> list[Envelope]:
+    def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
+        places = {(one.project_id, one.number): before for one, before in batch}
         table = self.stack.outputs["TicketsTableName"]
-        found = TableReader(self.stack.client("dynamodb")).tickets(table, batch)
-        envelopes: list[Envelope] = []
-        for place, before in batch.items():
-            if now := found.get(place):
-                envelopes += self._envelopes(now, before)
-            else:
+        found = TableReader(self.stack.client("dynamodb")).tickets(table, places)
+        for place in places:
+            if place not in found:
                 self._remark(f"missing: {ticket_key(*place)}")
-        return envelopes
+        there = [place for place in places if place in found]
+        return self._events([(found[place], places[place]) for place in there])
 
-    def _envelopes(self, found: Ticket, before: Link) -> list[Envelope]:
-        """Return the events of a ticket; none, with a remark, if it is in doubt."""
-        key, events = found.ticket_key, self._events(found)
-        if problem := _doubt(found, before):
-            self._remark(f"{key} {problem}")
-            return []
-        try:
-            return [envelope_of(event, found, replayed=True) for event in events]
-        except ValueError:  # That of pydantic is one.
-            self._remark(f"{key} is malformed", f"show {key}")
-            return []
+    def _events(self, batch: Sequence[Due]) -> list[Envelope]:
+        """Return the events of tickets; none, with a remark, of one in doubt."""
+        events: list[Envelope] = []
+        for found, before in batch:
+            key, source = found.ticket_key, self.stack.outputs["EventSource"]
+            if problem := _doubt(found, before):
+                self._remark(f"{key} {problem}")
+                continue
+            try:
+                own: list[TicketEvent] = [
+                    kind.of(found.fields, source=source)
+                    if issubclass(kind, TicketMarked)
+                    else assigned_again(found, source, self.padding)
+                    for kind in self._kinds(found)
+                ]
+                events += [envelope_of(one, found, replayed=True) for one in own]
+            except ValueError:  # That of pydantic is one.
+                self._remark(f"{key} is malformed", f"show {key}")
+        return events
 
     def _left_out(self, found: Ticket) -> str | None:
         """Return why a number has no event of its own, though nothing is wrong."""
@@ -141,20 +165,17 @@ class Repeat:
             return _RESERVED
         return _IMPORTED if found.is_external and not self.imported else None
 
-    def _events(self, found: Ticket) -> Iterator[TicketEvent]:
-        """Yield what was announced about a ticket, in the order of the facts.
+    def _kinds(self, found: Ticket) -> list[type[TicketEvent]]:
+        """Return what was announced about a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """
         left_out = self._left_out(found)
         if left_out == _RESERVED:
-            return
-        source = self.stack.outputs["EventSource"]
-        if not left_out and found.status != ERASED:
-            yield assigned_again(found, source, self.padding)
-        for mark in (TicketVoided, TicketErased):
-            if TIMES[mark.status] in found.fields:
-                yield mark.of(found, source)
+            return []
+        own = [] if left_out or found.status == ERASED else [TicketNumberAssigned]
+        marks = TicketVoided, TicketErased
+        return [*own, *(mark for mark in marks if TIMES[mark.status] in found.fields)]
 
     def _read_again(self, first: int, last: int) -> Iterator[Ticket]:
         """Read missing numbers again: a query may see the middle of a transaction."""
@@ -166,6 +187,9 @@ class Repeat:
         if missing := last - first + 1 - count:
             ends = f"{self.project_id}-{first} to {self.project_id}-{last}"
             self._remark(f"missing: {missing} of {ends}")
+
+    def _listed(self, names: Iterable[str]) -> str:
+        return ", ".join(f"{name} {self.counts[name]}" for name in names)
 
     def _remark(self, problem: str, see: str = "audit") -> None:
         if problem not in self.problems:  # Else it is read again.
@@ -188,30 +212,3 @@ def _doubt(found: Ticket, before: Link) -> str | None:
         return None
     problem = chain_problem(found, before)
     return _DOUBTS.get(problem) if problem else None
-
-
-def publish_again(repeat: Repeat, announcer: Announcer | None) -> None:
-    """Publish the events, or count them without an announcer, and print the counts."""
-    total = repeat.last - repeat.first + 1
-    until = "nothing; run it again"
-    with with_progress(repeat.tickets(), "announcing", total) as tickets:
-        if announcer:
-            events = announcer.publish(repeat.groups(tickets, announcer.batch_size))
-        else:
-            events = chain.from_iterable(one.events for one in repeat.due(tickets))
-        try:
-            for envelope in events:
-                until = f"up to {envelope.event.id}; go on with that number as --from"
-                repeat.counts[type(envelope.event).__name__] += 1
-        except BaseException:  # Ctrl-C as well.
-            if announcer:
-                remark(f"announced: {until}")
-            raise
-    verb = "announced" if announcer else "to announce"
-    events_out = _listed(repeat.counts, _EVENTS)
-    left_out = _listed(repeat.counts, _LEFT_OUT)
-    console().print(f"{verb}: {events_out}; no event: {left_out}")
-
-
-def _listed(counts: Counter[str], names: Iterable[str]) -> str:
-    return ", ".join(f"{name} {counts[name]}" for name in names)

@@ -14,7 +14,7 @@ from ticket_numbering.contract.dynamodb_items import (
     SALT,
     STATUS,
 )
-from ticketctl.aws.items import Ticket, as_json
+from ticketctl.aws.items import Ticket, json_values
 from ticketctl.cli.output import console, print_table_whole, printable, visible
 
 # The order in which fields are printed; others stand between these and the last.
@@ -26,7 +26,7 @@ _WIDTH: Final = 16
 
 def ticket_json(ticket: Ticket) -> dict[str, Any]:
     """Return a ticket for scripts."""
-    return {"ticket_key": ticket.ticket_key} | as_json(ticket.fields)
+    return {"ticket_key": ticket.ticket_key} | json_values(ticket.fields)
 
 
 def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> None:
@@ -36,7 +36,7 @@ def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> No
     """
     out = console()
     out.print(Text(visible(title), style="bold"))
-    shown = as_json(fields)
+    shown = json_values(fields)
     if not evidence:
         shown = {name: shown[name] for name in shown if name not in _EVIDENCE}
     others = sorted(shown.keys() - {*_FIRST, *_LAST})

@@ -83,12 +83,12 @@ def _without_data(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def address_problems(
-    topic_arns: Sequence[str], addresses: Sequence[Mapping[str, Any]]
+    topic_arns: Sequence[str], addresses: Sequence[Mapping[str, Any]] | None
 ) -> Iterator[str]:
-    """Yield a line for each address that alarms do not reach."""
-    if topic_arns and not addresses:
+    """Yield a line for each address that alarms do not reach; None if unknown."""
+    if topic_arns and addresses == []:
         yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
-    for one in addresses:
+    for one in addresses or ():
         if not one["confirmed"]:
             address = visible(one["address"], _REASON_WIDTH)
             yield f"{address} has not confirmed its subscription: it gets no alarm"

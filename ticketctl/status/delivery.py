@@ -1,6 +1,6 @@
 """The way from the queue to the worker: the event source mapping, and the alias."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -13,7 +13,7 @@ _ENABLED: Final = "Enabled"
 """The one state in which Lambda polls; API reference, GetEventSourceMapping."""
 
 
-def mappings_of(stack: System, ids: Sequence[str]) -> list[dict[str, Any]]:
+def mappings_of(stack: System, ids: Iterable[str]) -> list[dict[str, Any]]:
     """Return the state of each mapping, and the function that it invokes."""
     get = stack.client("lambda").get_event_source_mapping
     found = [_found(get, UUID=mapping_id) for mapping_id in ids]
@@ -26,7 +26,7 @@ def mappings_of(stack: System, ids: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def aliases_of(stack: System, arns: Sequence[str]) -> list[dict[str, Any]]:
+def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
     """Return the version of each alias, and the weights of others in a canary."""
     get = stack.client("lambda").get_alias
     function_name = stack.outputs["WorkerFunctionName"]
@@ -46,17 +46,17 @@ def aliases_of(stack: System, arns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def delivery_problems(
-    mappings: Sequence[Mapping[str, Any]],
+    mappings: Sequence[Mapping[str, Any]] | None,
     aliases: Sequence[Mapping[str, Any]] | None,
 ) -> Iterator[str]:
     """Yield a line for each reason why messages do not reach the worker's alias.
 
-    The aliases are None if they are unknown.
+    The mappings or aliases are None if they are unknown.
     """
     arns = {alias["arn"] for alias in aliases or ()} - {None}
-    if not mappings:
+    if mappings == []:
         yield "the stack has no event source mapping: nothing feeds the worker"
-    for mapping in mappings:
+    for mapping in mappings or ():
         if mapping["state"] != _ENABLED:
             yield f"the worker is stopped: its mapping is {mapping['state']}"
         elif aliases is not None and mapping["function_arn"] not in arns:

@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import explained, is_no_answer, is_refused
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
 from ticketctl.cli.output import utc, visible
@@ -42,7 +41,8 @@ _MINUTE: Final = timedelta(minutes=1)
 _SPAN: Final = 15 * _MINUTE
 """CloudWatch is some minutes late."""
 
-Answer = TypeVar("Answer")
+_OF_STACK: Final = ("mappings", "aliases", "alarms", "alarm_addresses")
+"""The sections about resources that CloudFormation names."""
 
 
 @dataclass
@@ -54,13 +54,13 @@ class Questions:
     silent: set[str] = field(default_factory=set)
     """The services that do not answer; each next wait would be as long."""
 
-    def ask(self, service: str, question: Callable[[], Answer]) -> Answer | None:
+    def ask(self, service: str, question: Callable[[], Any]) -> Any:
         """Return the answer of a service; None if it gives none."""
         if service in self.silent:
             return None
         try:
             return question()
-        except (BotoCoreError, ClientError, ResponseParserError) as error:
+        except AWS_ERRORS as error:
             if is_no_answer(error):
                 self.silent.add(service)
             elif not (isinstance(error, ClientError) and is_refused(error)):
@@ -76,59 +76,42 @@ class Questions:
 def status_of(stack: Stack) -> dict[str, Any]:
     """Ask AWS; return its answers as `--json` prints them, None for what is unknown."""
     questions = Questions()
-    ask = questions.ask
-    created = ask("CloudFormation", lambda: _created(stack))
-    dead_letters = ask("SQS", lambda: messages_on(stack, "DeadLetterQueueUrl"))
-    queue = ask("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl"))
-    oldest = ask("CloudWatch", lambda: oldest_message(stack))
-    of_stack, problems = _UNKNOWN, list[str]()
+    created = questions.ask("CloudFormation", lambda: _created(stack))
+    own = created or defaultdict[str, dict[str, str]](dict)
+    topics = {*own["AWS::SNS::Topic"].values()}
+    alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
+    alarms, ids = own["AWS::CloudWatch::Alarm"], own["AWS::Lambda::EventSourceMapping"]
+    aliases = own["AWS::Lambda::Alias"].values()
+    sections: dict[str, tuple[str, Callable[[], Any]]] = {
+        "dead_letters": ("SQS", lambda: messages_on(stack, "DeadLetterQueueUrl")),
+        "queue": ("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl")),
+        "oldest_message": ("CloudWatch", lambda: oldest_message(stack)),
+        "mappings": ("Lambda", lambda: mappings_of(stack, ids.values())),
+        "aliases": ("Lambda", lambda: aliases_of(stack, aliases)),
+        "alarms": ("CloudWatch", lambda: [*alarms_of(stack, alarms)]),
+        "alarm_addresses": ("SNS", lambda: [*addresses_of(stack, alarm_topics)]),
+    }
+    found = dict.fromkeys(("queue", "oldest_message", "dead_letters"))
+    found |= {name: questions.ask(*asked) for name, asked in sections.items()}
     if created is None:
-        parts = ", ".join(_UNKNOWN).replace("_", " ")
-        questions.refused[0] += f"; unknown are {parts}"
-    if created is not None:
-        of_stack, problems = _of_stack(stack, created, questions)
-    problems += questions.refused
+        found |= dict.fromkeys(_OF_STACK)
+        unknown = ", ".join(_OF_STACK).replace("_", " ")
+        questions.refused[0] += f"; unknown are {unknown}"
+    problems = [
+        *delivery_problems(found["mappings"], found["aliases"]),
+        *alarm_problems(found["alarms"] or ()),
+        *address_problems(alarm_topics, found["alarm_addresses"]),
+        *questions.refused,
+    ]
     return {
         "stack": stack.name,
         "place": place_of(stack),
         "region": stack.region,
-        "queue": queue,
-        "oldest_message": oldest,
-        "dead_letters": dead_letters,
-        **of_stack,
+        **found,
         "problems": problems,
         "refused": bool(questions.refused),
-        "needs_a_person": bool(dead_letters or problems),
+        "needs_a_person": bool(found["dead_letters"] or problems),
     }
-
-
-_UNKNOWN: Final[Mapping[str, Any]] = dict.fromkeys(
-    ("mappings", "aliases", "alarms", "alarm_addresses")
-)
-
-
-def _of_stack(
-    stack: Stack, created: Mapping[str, Mapping[str, str]], questions: Questions
-) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the states of the resources that a stack has created, and the problems."""
-    ask = questions.ask
-    mapping_ids = [*created["AWS::Lambda::EventSourceMapping"].values()]
-    alias_arns = [*created["AWS::Lambda::Alias"].values()]
-    mappings = ask("Lambda", lambda: mappings_of(stack, mapping_ids))
-    aliases = ask("Lambda", lambda: aliases_of(stack, alias_arns))
-    own_alarms = created["AWS::CloudWatch::Alarm"]
-    alarms = ask("CloudWatch", lambda: [*alarms_of(stack, own_alarms)])
-    topics = {*created["AWS::SNS::Topic"].values()}
-    alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
-    addresses = ask("SNS", lambda: [*addresses_of(stack, alarm_topics)])
-    problems: list[str] = []
-    if mappings is not None:
-        problems += delivery_problems(mappings, aliases)
-    problems += alarm_problems(alarms or ())
-    if addresses is not None:
-        problems += address_problems(alarm_topics, addresses)
-    states = mappings, aliases, alarms, addresses
-    return dict(zip(_UNKNOWN, states, strict=True)), problems
 
 
 def oldest_message(stack: Stack) -> dict[str, Any]:

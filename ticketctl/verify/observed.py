@@ -9,16 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
-from ticket_numbering.contract.errors import PoisonMessageError, SequenceFullError
-from ticket_numbering.contract.events import RefusedRequest, TicketRefused, ticket_key
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import ASSIGNED, REFUSED, Announcement
 from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import tickets_above
-
-FULL = SequenceFullError.__name__
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,11 @@ class Announcements:
         default_factory=lambda: defaultdict(set)
     )
     """By the id of the message that was sent."""
+
+    @property
+    def ticket_keys(self) -> set[str]:
+        """The tickets of all numbers."""
+        return set().union(*(one.ticket_keys for one in self.numbers.values()))
 
     def add(self, found: Announcement) -> None:
         """Add a number or a refusal; another fact, or a malformed one, is ignored."""
@@ -127,85 +130,6 @@ class Observed:
     projects: Sequence[Project]
     given_up: Collection[str] = ()
     """The ids of dead letters whose refusals the worker need not announce any more."""
-
-    @property
-    def announced(self) -> Mapping[RequestKey, Announced]:
-        """The announced numbers, by the requests that have them."""
-        return self.announcements.numbers
-
-    @property
-    def refusals(self) -> Mapping[str, Collection[RefusedRequest]]:
-        """By the id of the message that was sent."""
-        return self.announcements.refusals
-
-    @cached_property
-    def letters(self) -> Mapping[str, Sequence[Received]]:
-        """The dead letters, by the id of the message that was sent."""
-        letters = defaultdict(list)
-        for letter in self.dead_letters:
-            letters[source_of(letter)].append(letter)
-        return letters
-
-    @cached_property
-    def announced_keys(self) -> set[str]:
-        """The ticket keys of all numbers that were announced."""
-        return set().union(*(one.ticket_keys for one in self.announced.values()))
-
-    @cached_property
-    def replayed(self) -> set[RequestKey]:
-        """The requests whose numbers were announced as repeats."""
-        return {key for key, found in self.announced.items() if found.replayed}
-
-    @cached_property
-    def stored(self) -> dict[str, Mapping[str, Any]]:
-        """The tickets by ticket key, in order."""
-        return {
-            ticket_key(project.project_id, number): project.tickets[number]
-            for project in self.projects
-            for number in sorted(project.tickets)
-        }
-
-    @cached_property
-    def ticket_keys(self) -> dict[RequestKey, str]:
-        """The ticket keys by the requests that have them."""
-        return {
-            request: ticket_key(request.project_id, number)
-            for request, number in self.numbers.items()
-        }
-
-    @cached_property
-    def numbers(self) -> dict[RequestKey, int]:
-        """The numbers by the requests that have them."""
-        return {
-            RequestKey(project.project_id, ticket["idempotency_key"]): number
-            for project in self.projects
-            for number, ticket in project.tickets.items()
-        }
-
-    @cached_property
-    def last_numbers(self) -> dict[str, int]:
-        """The highest numbers of the projects."""
-        return {one.project_id: one.last_number for one in self.projects}
-
-    @cached_property
-    def fingerprints(self) -> Mapping[RequestKey, set[str]]:
-        """The different requests of each key that was sent."""
-        found = defaultdict(set)
-        for message in self.sent:
-            if isinstance(message.request, CreateTicket):
-                found[message.request.key].add(message.request.fingerprint)
-        return found
-
-    def is_refused_at_its_cap(self, message: Sent) -> bool:
-        """Tell whether that was announced of a message."""
-        refusals = self.refusals.get(message.message_id, ())
-        return any(refused.error_type == FULL for refused in refusals)
-
-    def is_stored(self, request: CreateTicket) -> bool:
-        """Tell whether the ticket under its key holds all that a request asks for."""
-        ticket = self.stored.get(self.ticket_keys.get(request.key, ""), {})
-        asked = request.content() | {"priority": request.priority}
-        return all(ticket.get(name) == value for name, value in asked.items())
 
 
 def source_of(dead_letter: Received) -> str:

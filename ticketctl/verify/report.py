@@ -1,7 +1,7 @@
 """Prints a run and its verdict; a text that a producer chose cannot fake a screen."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from rich.text import Text
@@ -19,18 +19,18 @@ _BODY_WIDTH: Final = 60
 
 def print_run(run: Run, verdict: Verdict) -> None:
     """Print refused messages, projects, counts, and the verdict."""
-    observed = verdict.observed
+    observed, refused = verdict.observed, verdict.observed.announcements.refusals
     for message in run.sent:
         if dead_letter := run.dead_letters.get(message.message_id):
             _print_refused("dead letter", _reason(dead_letter), message.body)
-        elif refusals := observed.refusals.get(message.message_id):
+        elif refusals := refused.get(message.message_id):
             _print_refused("refused", _reasons(refusals), message.body)
     print_projects(project.audit for project in observed.projects)
-    both = observed.refusals.keys() & run.dead_letters.keys()
+    both = refused.keys() & run.dead_letters.keys()
     console().print(
         f"messages sent: {len(run.sent)}, numbers announced: "
-        f"{len(observed.announced_keys)}, announced again: {run.replays}, "
-        f"refusals: {len(observed.refusals)}, dead letters: {len(run.dead_letters)}, "
+        f"{len(observed.announcements.ticket_keys)}, announced again: {run.replays}, "
+        f"refusals: {len(refused)}, dead letters: {len(run.dead_letters)}, "
         f"both: {len(both)}"
     )
     for problem in (*verdict.missing, *verdict.wrong):
@@ -41,23 +41,14 @@ def print_run(run: Run, verdict: Verdict) -> None:
         console().print("Verdict: NOT CLEAN", style="bold red")
 
 
-def print_times(run: Run, database: Iterable[Mapping[str, Any]]) -> None:
-    """Print how long the numbers took; an emulator's times say nothing of AWS.
-
-    `database` has the times of DynamoDB's calls, as `database_times` returns them.
-    """
+def print_times(run: Run) -> None:
+    """Print how long the numbers took; an emulator's times say nothing of AWS."""
     if times := _times(run):
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
         console().print(f"from sent to announced: {shown}")
-    for one in database:
-        console().print(
-            f"{one['operation']} on {one['table']}, last hour: "
-            f"{one['average_ms']} ms on average, at most {one['maximum_ms']} ms, "
-            f"calls: {one['calls']:,}"
-        )
 
 
-def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
+def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
     """Return the result for scripts."""
     observed = verdict.observed
     return {
@@ -65,7 +56,7 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         "missing": [*verdict.missing],
         "wrong": [*verdict.wrong],
         "sent": len(run.sent),
-        "announced": len(observed.announced_keys),
+        "announced": len(observed.announcements.ticket_keys),
         "announced_again": run.replays,
         "seconds_to_announced": _times(run),
         "dead_letters": [
@@ -77,7 +68,7 @@ def as_json(run: Run, verdict: Verdict) -> dict[str, Any]:
         ],
         "refusals": [
             {"error_type": refused.error_type, "field": refused.field}
-            for refusals in observed.refusals.values()
+            for refusals in observed.announcements.refusals.values()
             for refused in refusals
         ],
         "tickets_left_behind": {

@@ -1,6 +1,7 @@
 """Compares the sent messages with tables, announcements and dead letters."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,14 +9,15 @@ from ticket_numbering.contract.envelope import ERROR_TYPE
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,
+    SequenceFullError,
 )
-from ticket_numbering.contract.events import AssignedTicket
-from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.queues import Received
+from ticket_numbering.contract.events import AssignedTicket, ticket_key
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.cli.output import visible
-from ticketctl.verify.observed import FULL, Observed, Sent
+from ticketctl.verify.observed import Observed, Sent, source_of
 
 _BODY_WIDTH: Final = 60
+_FULL: Final = SequenceFullError.__name__
 
 _ANNOUNCED: Final = sorted(
     AssignedTicket.model_fields.keys() - {"ticket_key", "display"}
@@ -41,146 +43,157 @@ class Verdict:
 
 def judge(observed: Observed) -> Verdict:
     """Compare the outcomes with the promises."""
-    missing = [*_missing_outcomes(observed), *_missing_announcements(observed)]
-    wrong = [
-        *_wrong_dead_letters(observed),
-        *_wrong_refusals(observed),
-        *_wrong_announcements(observed),
-        *_wrong_tickets(observed),
-    ]
-    return Verdict(observed, tuple(missing), tuple(wrong))
+    judging = _Judging(observed)
+    missing = (*judging.missing_outcomes(), *judging.missing_announcements())
+    wrong = (
+        *judging.wrong_dead_letters(),
+        *judging.wrong_refusals(),
+        *judging.wrong_announcements(),
+        *judging.wrong_tickets(),
+    )
+    return Verdict(observed, missing, wrong)
 
 
-def _missing_outcomes(observed: Observed) -> Iterator[str]:
-    for message in observed.sent:
-        if missing := _missing(message, observed):
-            yield f"{missing}: {_shown(message)}"
+class _Judging:
+    """The outcomes, by what they are about."""
 
+    def __init__(self, observed: Observed) -> None:
+        self.observed = observed
+        self.announced = observed.announcements.numbers
+        self.refusals = observed.announcements.refusals
+        self.stored: dict[str, Mapping[str, Any]] = {}
+        self.last: dict[str, int] = {}
+        self.numbers: dict[RequestKey, int] = {}
+        for project in observed.projects:
+            self.last[project.project_id] = project.last_number
+            for number, ticket in sorted(project.tickets.items()):
+                key = RequestKey(project.project_id, ticket["idempotency_key"])
+                self.numbers[key] = number
+                self.stored[ticket_key(project.project_id, number)] = ticket
+        self.letters = defaultdict(list)
+        for letter in observed.dead_letters:
+            self.letters[source_of(letter)].append(letter)
+        self.fingerprints: dict[RequestKey, set[str]] = defaultdict(set)
+        for message in observed.sent:
+            if isinstance(request := message.request, CreateTicket):
+                self.fingerprints[request.key].add(request.fingerprint)
 
-def _missing(message: Sent, observed: Observed) -> str:
-    """Return what may still come of a message; "" if it has its whole outcome."""
-    request = message.request
-    if letters := observed.letters.get(message.message_id):
-        is_answered = _is_answered(message, letters, observed)
-        return "" if is_answered else "dead letter, and its refusal not announced"
-    if isinstance(request, PoisonMessageError):
-        return "poison, and no dead letter"
-    if observed.is_refused_at_its_cap(message):
-        return ""
-    if not observed.is_stored(request):
-        return "neither number, refusal nor dead letter"
-    if message.is_repeat and request.key not in observed.replayed:
-        return "sent again, and not announced again"
-    return ""
+    def missing_outcomes(self) -> Iterator[str]:
+        for message in self.observed.sent:
+            if missing := self._missing(message):
+                yield f"{missing}: {_shown(message)}"
 
+    def _missing(self, message: Sent) -> str:
+        """Return what may still come of a message; "" if it has its whole outcome."""
+        request, source = message.request, message.message_id
+        refusals = self.refusals.get(source, ())
+        if letters := self.letters.get(source):
+            # SQS gives no reason, and a key that nobody can read has no refusal.
+            is_due = message.key and any(
+                ERROR_TYPE in one.attributes for one in letters
+            )
+            is_open = is_due and not refusals and source not in self.observed.given_up
+            return "dead letter, and its refusal not announced" if is_open else ""
+        if isinstance(request, PoisonMessageError):
+            return "poison, and no dead letter"
+        if any(refused.error_type == _FULL for refused in refusals):
+            return ""
+        if not self._is_stored(request):
+            return "neither number, refusal nor dead letter"
+        found = self.announced.get(request.key)
+        is_due = message.is_repeat and not (found and found.replayed)
+        return "sent again, and not announced again" if is_due else ""
 
-def _is_answered(
-    message: Sent, letters: Iterable[Received], observed: Observed
-) -> bool:
-    """Tell whether a dead letter's refusal was announced, or need not be.
+    def missing_announcements(self) -> Iterator[str]:
+        announced = self.observed.announcements.ticket_keys
+        for key in self.stored:
+            if key not in announced:
+                yield f"{key}: stored, and not announced"
 
-    One that SQS moved has no reason, and a key that nobody can read has no refusal.
-    """
-    is_due = message.key and any(ERROR_TYPE in one.attributes for one in letters)
-    excused = {*observed.refusals, *observed.given_up}
-    return not is_due or message.message_id in excused
+    def wrong_announcements(self) -> Iterator[str]:
+        announced = self.observed.announcements.ticket_keys
+        for key in sorted(announced - self.stored.keys()):
+            yield f"{key}: announced, and not stored"
+        for request, found in self.announced.items():
+            name, number = request.idempotency_key, self.numbers.get(request)
+            others = found.ticket_keys - {ticket_key(request.project_id, number or 0)}
+            if number and others:
+                yield f"{name}: announced as {', '.join(sorted(others))}"
+            if len(found.events) > len(found.ticket_keys):
+                yield f"{name}: announced with different contents"
+            for event in found.events:
+                yield from self._differences(event)
 
+    def _differences(self, event: Mapping[str, Any]) -> Iterator[str]:
+        """Name the fields in which an announcement is not the ticket that it names."""
+        if ticket := self.stored.get(event["id"]):
+            for name in _ANNOUNCED:
+                if event["data"].get(name) != ticket.get(name):
+                    yield f"{event['id']}: announced with another {name} than is stored"
 
-def _missing_announcements(observed: Observed) -> Iterator[str]:
-    for key in observed.stored:
-        if key not in observed.announced_keys:
-            yield f"{key}: stored, and not announced"
+    def wrong_tickets(self) -> Iterator[str]:
+        for project in self.observed.projects:
+            # A project without tickets is missing, not wrong.
+            yield from map(str, project.audit.findings if project.tickets else ())
+        for request, number in self.numbers.items():
+            if request not in self.fingerprints:
+                key = ticket_key(request.project_id, number)
+                yield f"{key}: stored, and nobody asked for it"
 
+    def wrong_dead_letters(self) -> Iterator[str]:
+        sent = {message.message_id: message for message in self.observed.sent}
+        for source, letters in self.letters.items():
+            for letter in letters:
+                if source not in sent:
+                    body = visible(letter.body, _BODY_WIDTH)
+                    yield f"dead letter of no message that was sent: {body}"
+                    continue
+                expected, shown = self._error_of(sent[source]), _shown(sent[source])
+                found = letter.attributes.get(ERROR_TYPE, "no reason")
+                if found != expected:
+                    yield f"dead letter with {found} for {expected}: {shown}"
+                if letter.body != sent[source].body:
+                    yield f"dead letter with another body: {shown}"
 
-def _wrong_announcements(observed: Observed) -> Iterator[str]:
-    for key in sorted(observed.announced_keys - observed.stored.keys()):
-        yield f"{key}: announced, and not stored"
-    for request, announced in observed.announced.items():
-        own = observed.ticket_keys.get(request)
-        others = announced.ticket_keys - {own}
-        if own and others:
-            yield f"{request.idempotency_key}: announced as {', '.join(sorted(others))}"
-        if len(announced.events) > len(announced.ticket_keys):
-            yield f"{request.idempotency_key}: announced with different contents"
-        for event in announced.events:
-            yield from _differences(event, observed)
-
-
-def _differences(event: Mapping[str, Any], observed: Observed) -> Iterator[str]:
-    """Name the fields in which an announcement is not the ticket that it names."""
-    if ticket := observed.stored.get(event["id"]):
-        for name in _ANNOUNCED:
-            if event["data"].get(name) != ticket.get(name):
-                yield f"{event['id']}: announced with another {name} than is stored"
-
-
-def _wrong_tickets(observed: Observed) -> Iterator[str]:
-    for project in observed.projects:
-        # A project without tickets is missing, not wrong.
-        yield from map(str, project.audit.findings if project.tickets else ())
-    for request, key in observed.ticket_keys.items():
-        if request not in observed.fingerprints:
-            yield f"{key}: stored, and nobody asked for it"
-
-
-def _wrong_dead_letters(observed: Observed) -> Iterator[str]:
-    sent = {message.message_id: message for message in observed.sent}
-    for source, letters in observed.letters.items():
-        for letter in letters:
-            if source in sent:
-                yield from _wrong_dead_letter(letter, sent[source], observed)
-            else:
-                yield f"dead letter of no message that was sent: {_text(letter.body)}"
-
-
-def _wrong_dead_letter(
-    letter: Received, message: Sent, observed: Observed
-) -> Iterator[str]:
-    expected = _expected_error(message, observed)
-    found = letter.attributes.get(ERROR_TYPE, "no reason")
-    if found != expected:
-        yield f"dead letter with {found} for {expected}: {_shown(message)}"
-    if letter.body != message.body:
-        yield f"dead letter with another body: {_shown(message)}"
-
-
-def _expected_error(message: Sent, observed: Observed) -> str:
-    """Return the reason of the message's dead letter; "a number" if it has none."""
-    request = message.request
-    if isinstance(request, PoisonMessageError):
-        return type(request).__name__
-    # The queue decides which request of a key comes first, and gets the number.
-    if len(observed.fingerprints[request.key]) > 1 and not observed.is_stored(request):
-        return IdempotencyMismatchError.__name__
-    return "a number"
-
-
-def _wrong_refusals(observed: Observed) -> Iterator[str]:
-    for message in observed.sent:
-        for refused in observed.refusals.get(message.message_id, ()):
-            if RequestKey(refused.project_id, refused.idempotency_key) != message.key:
-                yield f"refused under another key: {_shown(message)}"
-            elif refused.error_type == FULL:
-                yield from _wrong_at_cap(message, observed)
-            elif refused.error_type != (expected := _expected_error(message, observed)):
+    def wrong_refusals(self) -> Iterator[str]:
+        for message in self.observed.sent:
+            expected, shown = self._error_of(message), _shown(message)
+            for refused in self.refusals.get(message.message_id, ()):
                 found = refused.error_type
-                yield f"refused with {found} for {expected}: {_shown(message)}"
+                if (refused.project_id, refused.idempotency_key) != message.key:
+                    yield f"refused under another key: {shown}"
+                elif found == _FULL:
+                    yield from self._wrong_at_cap(message)
+                elif found != expected:
+                    yield f"refused with {found} for {expected}: {shown}"
 
+    def _wrong_at_cap(self, message: Sent) -> Iterator[str]:
+        """Say why the message could have a number below its cap, or has one."""
+        request, shown = message.request, _shown(message)
+        if isinstance(request, PoisonMessageError):
+            yield f"refused at a cap, and poison: {shown}"
+        elif request.accepts(self.last.get(request.project_id, 0) + 1):
+            yield f"refused below its cap: {shown}"
+        elif self._is_stored(request) and request.accepts(self.numbers[request.key]):
+            yield f"refused, and has a number that its cap allows: {shown}"
 
-def _wrong_at_cap(message: Sent, observed: Observed) -> Iterator[str]:
-    """Say why the message could have a number below its cap, or has one."""
-    request = message.request
-    if isinstance(request, PoisonMessageError):
-        yield f"refused at a cap, and poison: {_shown(message)}"
-    elif request.accepts(observed.last_numbers.get(request.project_id, 0) + 1):
-        yield f"refused below its cap: {_shown(message)}"
-    elif observed.is_stored(request) and request.accepts(observed.numbers[request.key]):
-        yield f"refused, and has a number that its cap allows: {_shown(message)}"
+    def _error_of(self, message: Sent) -> str:
+        """Return the reason of the message's dead letter; "a number" if it has none."""
+        request = message.request
+        if isinstance(request, PoisonMessageError):
+            return type(request).__name__
+        # The queue decides which request of a key comes first, and gets the number.
+        if len(self.fingerprints[request.key]) > 1 and not self._is_stored(request):
+            return IdempotencyMismatchError.__name__
+        return "a number"
+
+    def _is_stored(self, request: CreateTicket) -> bool:
+        """Tell whether the ticket under its key holds all that a request asks for."""
+        number = self.numbers.get(request.key, 0)
+        ticket = self.stored.get(ticket_key(request.project_id, number), {})
+        asked = request.content() | {"priority": request.priority}
+        return all(ticket.get(name) == value for name, value in asked.items())
 
 
 def _shown(message: Sent) -> str:
-    return _text(message.body)
-
-
-def _text(body: str) -> str:
-    return visible(body, _BODY_WIDTH)
+    return visible(message.body, _BODY_WIDTH)

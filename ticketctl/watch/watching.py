@@ -1,20 +1,24 @@
-"""Shows announcements as they arrive, a line each."""
+"""Shows announcements as they arrive on a queue that goes with its subscription."""
 
 import math
+import re
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from secrets import token_hex
+from typing import Any, Final
+from uuid import uuid4
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.aws.announcements import Announcement, line_of, read_announcement
-from ticketctl.aws.aws_errors import is_not_there
+from ticketctl.aws.aws_errors import explained, is_not_there, is_refused
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import System
+from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import console, print_json_line, remark
-from ticketctl.watch.temporary_queue import temporary_queue
+from ticketctl.cli.output import console, print_json_line, remark, visible
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
 
@@ -72,3 +76,103 @@ def watch_topic(stack: System, screen: Screen, seconds: float = math.inf) -> Non
                     "announcements may be missing, so start again"
                 ) from error
             screen.show(messages)
+
+
+MAX_AGE_SECONDS: Final = 24 * 60 * 60
+
+_MAX_NAME: Final = 80  # CreateQueue: QueueName.
+_LONGEST_END: Final = len("-watch-1234567890-12345678.fifo")
+_RETENTION_SECONDS: Final = 60 * 60
+_USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
+
+
+@contextmanager
+def temporary_queue(
+    stack: System, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[str]:
+    """Subscribe a temporary queue and yield its URL.
+
+    Its name has the time of its creation. If the watch is killed or cut off, a later
+    watch removes the queue and its subscription once they are a day old.
+    """
+    _check_right_to_unsubscribe(stack)
+    _remove_leftovers(stack)
+    name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
+    queue_url, queue_arn = create_queue(
+        stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
+    )
+    subscription_arn = None
+    try:
+        sleep(_USABLE_AFTER_SECONDS)
+        subscription_arn = subscribe_queue(stack, queue_arn)
+        yield queue_url
+    finally:
+        try:
+            if subscription_arn:
+                _unsubscribe(stack, subscription_arn)
+        finally:
+            _delete_queue(stack, queue_url)
+
+
+def name_start(stack: System) -> str:
+    """Return the common start of the names of the stack's temporary queues."""
+    return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
+
+
+def remove_old(stack: System, now: float) -> None:
+    """Remove the stack's temporary queues and subscriptions that are over a day old."""
+    pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
+    for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
+        for subscription in page["Subscriptions"]:
+            if _is_old(stack, subscription["Endpoint"].rpartition(":")[2], now):
+                _unsubscribe(stack, subscription["SubscriptionArn"])
+    pages = stack.client("sqs").get_paginator("list_queues")
+    for page in pages.paginate(QueueNamePrefix=name_start(stack)):
+        for queue_url in page.get("QueueUrls", []):
+            if _is_old(stack, queue_url.rpartition("/")[2], now):
+                _delete_queue(stack, queue_url)
+
+
+def _is_old(stack: System, queue_name: str, now: float) -> bool:
+    ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
+    found = re.fullmatch(ours, queue_name)
+    return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
+
+
+def _check_right_to_unsubscribe(stack: System) -> None:
+    """Check the right to unsubscribe, before there is a subscription.
+
+    Raises:
+        ClientError: AWS refuses to remove one, even one that does not exist.
+    """
+    try:
+        _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
+    except ClientError as error:
+        if is_refused(error):
+            raise
+
+
+def _remove_leftovers(stack: System) -> None:
+    """Remove the leftovers of other watches; a failure does not end this one."""
+    try:
+        remove_old(stack, time.time())
+    except (BotoCoreError, ClientError) as error:
+        why = visible(str(explained(error)))
+        remark(f"leftover queues are not removed: {why}")
+
+
+def _unsubscribe(stack: System, subscription_arn: str) -> None:
+    _remove(stack.client("sns").unsubscribe, SubscriptionArn=subscription_arn)
+
+
+def _delete_queue(stack: System, queue_url: str) -> None:
+    _remove(stack.client("sqs").delete_queue, QueueUrl=queue_url)
+
+
+def _remove(operation: Callable[..., object], **thing: str) -> None:
+    """Remove a thing, unless another watch has removed it."""
+    try:
+        operation(**thing)
+    except ClientError as error:
+        if not is_not_there(error):
+            raise

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import System
+from tests.support.audits import numbers_of
 from tests.support.builders import create_ticket
 from tests.support.ctl_process import Ctl
 from tests.support.sample_messages import FOR_FILES, FULL, options_of
@@ -31,7 +32,7 @@ def settled(system: System, project: str, count: int) -> tuple[int, ...]:
     system.settle()
     audit = system.audit(project)
     assert audit.is_clean
-    return audit.numbers
+    return numbers_of(audit)
 
 
 class TestOneTicket:

@@ -27,7 +27,6 @@ def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
     assert len(found["refusals"]) == 4
     assert found["tickets_left_behind"] == {found["project_id"]: 25}
     assert found["seconds_to_announced"]["p99"] > 0
-    assert found["database_last_hour"] == []  # An emulator has no such times.
     assert sqs.list_queues()["QueueUrls"] == before
     system.wait_for(lambda: system.dead_letters)
     bodies = [letter.body for letter in system.dead_letters]

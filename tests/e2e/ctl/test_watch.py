@@ -15,7 +15,7 @@ from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
 from ticketctl.aws.queues import take
 from ticketctl.local.stack import LocalStack
-from ticketctl.watch.temporary_queue import name_start
+from ticketctl.watch.watching import name_start
 
 pytestmark = pytest.mark.emulator
 

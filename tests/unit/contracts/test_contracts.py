@@ -30,6 +30,7 @@ from tests.support.template_loader import source
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.contract import errors
+from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     COPIED,
@@ -37,12 +38,12 @@ from ticket_numbering.contract.events import (
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
-from ticketctl.aws.ticket_events import TicketErased, TicketVoided
 from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.marking import ERASE, VOID, Mark, Marked, announce
+from ticketctl.sequences.marking import Marked, Marking
 from tools import contracts
 
 STAMP = "2026-11-21T06:30:00.123Z"
@@ -172,15 +173,17 @@ def refusal(*, replayed: bool = False, **fields: Any) -> Entry:
     return published(Envelope.of_refusal(event))
 
 
-def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Entry:
+def marked(status: str, *, replayed: bool = False, **fields: Any) -> Entry:
     sns = ModelServices().sns
     outputs = {"AssignmentsTopicArn": "topic", "EventSource": SOURCE}
     request = create_ticket(**fields)
     times = {"voided_at": STAMP, "erased_at": STAMP}
     reasons = {"voided_reason": "duplicate", "erased_reason": "asked to"}
-    ticket = Ticket(request.project_id, 42, request.content() | times | reasons)
-    announcer = Announcer(canned_stack(outputs, sns=sns))
-    announce(Marked(ticket, replayed), mark, announcer)
+    item = request.model_dump(exclude_none=True) | times | reasons
+    item |= {"number": 42, "status": status}
+    ticket, stack = Ticket("PROJ", 42, item), canned_stack(outputs, sns=sns)
+    marking = Marking(stack, status, "", "")
+    marking.announce(Marked(ticket, replayed), Announcer(stack))
     return only(sns.entries)
 
 
@@ -189,8 +192,8 @@ def marked(mark: Mark, *, replayed: bool = False, **fields: Any) -> Entry:
     [
         ("TicketNumberAssigned", assigned),
         ("TicketRefused", refusal),
-        ("TicketVoided", partial(marked, VOID)),
-        ("TicketErased", partial(marked, ERASE)),
+        ("TicketVoided", partial(marked, VOIDED)),
+        ("TicketErased", partial(marked, ERASED)),
     ],
 )
 class TestEvents:

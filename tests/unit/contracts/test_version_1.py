@@ -22,6 +22,7 @@ from ticket_numbering.contract.events import (
     TicketNumberAssigned,
     TicketRefused,
 )
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
@@ -29,8 +30,7 @@ from ticket_numbering.contract.messages import (
 )
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Result
-from ticketctl.aws.items import Ticket, serialized
-from ticketctl.aws.ticket_events import TicketErased, TicketVoided
+from ticketctl.aws.items import serialized
 from tools import contracts
 
 Schema = Mapping[str, Any]
@@ -198,10 +198,11 @@ class TestEvents:
         self, kind: type[TicketVoided | TicketErased]
     ) -> None:
         ticket = SAMPLES["full"]["ticket"] | VERSION_1["marks"]
-        marked = Ticket(ticket["project_id"], ticket["number"], ticket)
         before = EVENTS[kind.status]
 
-        assert published(kind.of(marked, before["source"])) == filled(before)
+        event = kind.of(ticket, source=before["source"])
+
+        assert published(event) == filled(before)
 
     def test_event_of_a_refusal_has_the_same_content(self) -> None:
         before = EVENTS["refused"]

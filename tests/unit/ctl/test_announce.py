@@ -32,7 +32,7 @@ from ticketctl.aws.tickets import around_each, tickets_above, tickets_below
 from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError
 from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.repeating import Repeat, publish_again
+from ticketctl.sequences.repeating import Repeat
 
 CHAIN = "v1:gOOHIFxyNeCqZVUr8GYmZ8jNFYW-Qa4bUWRJ9P8bCxQ"
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
@@ -102,7 +102,7 @@ class TestRange:
         slept: list[float] = []
         repeat = Repeat(stage, "PROJ", 2, 3, sleep=slept.append)
 
-        assert [ticket.number for ticket in repeat.tickets()] == [2, 3]
+        assert [ticket.number for ticket, _ in repeat.tickets()] == [2, 3]
 
         assert slept == []
 
@@ -115,7 +115,7 @@ class TestRange:
         late = partial(stage.put, 2, 3)
         repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: late())
 
-        found = [ticket.number for ticket in repeat.tickets()]
+        found = [ticket.number for ticket, _ in repeat.tickets()]
 
         assert found == [*range(1, last + 1)]
         assert not repeat.problems
@@ -141,7 +141,7 @@ class TestRange:
         stage.put(1, 4)
         repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: None)
 
-        assert tuple(ticket.number for ticket in repeat.tickets()) == numbers
+        assert tuple(ticket.number for ticket, _ in repeat.tickets()) == numbers
 
         assert remark in capsys.readouterr().err
         assert repeat.problems
@@ -167,9 +167,18 @@ class TestRange:
         stage.write(ticket_item("PROJ", 3, None, **marks))
         repeat = Repeat(stage, "PROJ", 1, 3, sleep=lambda _: None)
 
-        assert [ticket.number for ticket in repeat.tickets()] == [3]
+        assert [ticket.number for ticket, _ in repeat.tickets()] == [3]
 
         assert "missing: 2 of PROJ-1 to PROJ-2;" in capsys.readouterr().err
+
+    def test_item_before_the_range_counts_for_nothing(self, stage: Stage) -> None:
+        marks = {"status": "reserved", "origin": "elsewhere"}
+        stage.write(ticket_item("PROJ", 3, None, **marks))
+        stage.put(4)
+
+        ended = announce(stage, 4)
+
+        assert "reserved 0, imported 0, not here 0" in ended.out
 
     @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 3)])
     def test_item_without_a_valid_number_is_told_and_never_announced(
@@ -276,7 +285,7 @@ class TestMeanwhile:
             next(acts, dict)()
 
         announcer = Announcer(stage, retry=without_sleep(sleep=wait))
-        publish_again(Repeat(stage, "PROJ", 1, 4), announcer)
+        Repeat(stage, "PROJ", 1, 4).publish(announcer)
 
         sent = map(replayed, stage.services.sns.batches)
         assert [batch for batch in sent if batch] == batches
@@ -323,7 +332,7 @@ class TestPublishing:
         stage.services = ModelServices(Choices(seed), partly_at_first())
         wanted = envelopes(25)
 
-        out = [*Announcer(stage, retry=without_sleep()).publish([lambda: wanted])]
+        out = [*Announcer(stage, retry=without_sleep()).publish(lambda: wanted)]
 
         assert out == wanted
         assert stage.services.topic.published.keys() == {one.event.id for one in wanted}
@@ -344,7 +353,7 @@ class TestPublishing:
         announcer = Announcer(stage, retry=without_sleep())
 
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
-            list(announcer.publish([lambda: envelopes(4)]))
+            list(announcer.publish(lambda: envelopes(4)))
 
     def test_batches_keep_to_the_rate(self, stage: Stage) -> None:
         """A second's share at most in a batch."""
@@ -352,7 +361,7 @@ class TestPublishing:
         limiter = RateLimiter(4, clock=lambda: 0.0)
         announcer = Announcer(stage, limiter, without_sleep(sleep=waited.append))
 
-        list(announcer.publish([lambda: envelopes(10)]))
+        list(announcer.publish(lambda: envelopes(10)))
 
         assert waited == [0, 1, 2]
         assert len(stage.published) == 10

@@ -11,7 +11,15 @@ from threading import Barrier
 import pytest
 from rich.text import Text
 
-from tests.support.audits import BOTH_WAYS, MISSING, audited, found, only, seeded
+from tests.support.audits import (
+    BOTH_WAYS,
+    MISSING,
+    audited,
+    found,
+    numbers_of,
+    only,
+    seeded,
+)
 from tests.support.cases import cases, plain_id
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
@@ -30,6 +38,7 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
 )
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
+from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.aws.items import HIGHEST
@@ -61,10 +70,14 @@ class TestSequences:
 
         first, second = report.projects
         assert not report.findings
-        assert (first.project_id, first.numbers) == ("A", tuple(range(1, 11)))
-        assert (first.first, first.last, first.tickets) == (1, 10, 10)
-        assert first.sequence.voided == 7
-        assert (second.project_id, second.last) == ("B", 1)
+        assert (first.project_id, second.project_id) == ("A", "B")
+        assert (first.tickets, first.first, first.last, first.voided) == (10, 1, 10, 7)
+        assert (second.tickets, second.first, second.last, second.voided) == (
+            1,
+            1,
+            1,
+            0,
+        )
         assert (report.reading.tickets_read, report.reading.keys_read) == (11, 11)
 
     @pytest.mark.parametrize(("items", "expected"), cases(MISSING))
@@ -119,6 +132,10 @@ FLAWS: dict[str, tuple[list[Item], Finding]] = {
         [key_item("A", 9, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
     ),
+    "another project's number": (
+        [key_item("C", 1, "key-1")],
+        Finding(Kind.KEY_WITHOUT_TICKET, "C", (1,), "key-1"),
+    ),
     "a reserved number": (
         [reserved_item("A", 3, 3), key_item("A", 3, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
@@ -152,10 +169,18 @@ class TestKeys:
         is_seen = not (projects and is_of_key)
         assert findings == ([expected] if is_seen else [])
 
+    def test_last_number_is_zero_when_a_project_has_no_tickets(
+        self, steps: Steps
+    ) -> None:
+        project = only(audited(steps, "A"))
+
+        assert (project.tickets, project.first, project.last) == (0, 0, 0)
+        assert [one.kind for one in project.findings] == [Kind.NO_TICKETS]
+
     def test_only_the_project_is_read_when_it_is_named(self, steps: Steps) -> None:
         steps.put(*sequence("A", 1, 2), *sequence("B", 7))
 
-        assert only(audited(steps, "A")).numbers == (1, 2)
+        assert numbers_of(only(audited(steps, "A"))) == (1, 2)
         assert "scan" not in steps.services.dynamodb.requests
 
     @pytest.mark.parametrize(
@@ -279,7 +304,7 @@ class TestLiveSystem:
 
         report = audited(steps, *projects)
 
-        assert only(report).numbers == (1, 2, 3)
+        assert numbers_of(only(report)) == (1, 2, 3)
         assert report.reading.tickets_read == 3
         assert not report.findings
 
@@ -313,18 +338,15 @@ class TestLiveSystem:
 class TestLargeTables:
     """An audit stays small, and reads no faster than it may."""
 
-    def test_memory_grows_by_few_bytes_a_ticket(self, steps: Steps) -> None:
-        """An audit keeps nothing else of the tables."""
+    def test_memory_does_not_grow_with_the_tickets(self, steps: Steps) -> None:
         steps.put(*sequence("A", *range(1, 5_001)))
         steps.services.dynamodb.page = 1_000_000
-        reader = TableReader(steps.services.dynamodb)
-        reading = AuditReading(reader, AuditPlan("tickets", "keys"))
 
-        reading.read()
+        report = audited(steps)
 
-        kept = reading.projects, reading.doubts, reading.malformed
-        assert (reading.tickets_read, reading.keys_read) == (5_000, 5_000)
-        assert len(pickle.dumps(kept)) < 20 * 5_000
+        assert (report.reading.tickets_read, report.reading.keys_read) == (5_000, 5_000)
+        kept = report.reading.chains, report.reading.doubts, report.projects
+        assert len(pickle.dumps(kept)) < 5_000
 
     def test_audit_says_after_each_page_how_far_it_is(self, steps: Steps) -> None:
         steps.put(*sequence("A", 1, 2))
@@ -391,7 +413,9 @@ class TestLargeTables:
 
 def report_of(*projects: ProjectAudit) -> AuditReport:
     started = datetime(2027, 1, 2, tzinfo=UTC)
-    reading = AuditReading(TableReader(None), AuditPlan("t", "k"), started=started)
+    with Numbers() as numbers:
+        plan = AuditPlan("t", "k")
+        reading = AuditReading(TableReader(None), plan, numbers, started=started)
     return AuditReport(reading, projects, started + timedelta(seconds=1))
 
 

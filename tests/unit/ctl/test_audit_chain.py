@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.audits import (
+    BOTH_WAYS,
+    audited,
+    disorder,
+    found,
+    numbers_of,
+    only,
+)
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.cases import cases, plain_id
 from tests.support.evidence import erase, run_verifier, verifier
@@ -231,8 +238,8 @@ class TestFalseAlarms:
         report = audited(steps)
 
         assert only(report).is_clean
-        assert [*only(report).sequence.unchained()] == [(3, 4), (7, 20)]
-        assert [*only(report).sequence.lost()] == [22]
+        assert [*only(report).unchained] == [(3, 4), (7, 20)]
+        assert [*only(report).lost] == [22]
         assert [head.number for head in report.heads()] == [2, 6, 21, 23]
 
     def test_date_of_an_imported_ticket_is_not_compared(self, steps: Steps) -> None:
@@ -257,6 +264,15 @@ class TestLostTickets:
         steps.put(key_item("A", 2, "foreign"))
 
         assert found(steps) == [(Kind.KEY_WITHOUT_TICKET, 2)]
+
+    def test_lost_ticket_explains_no_missing_number_behind_it(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 3)
+        steps.loses_text("A", 3)
+        steps.put(reserved_item("A", 9, 9))
+
+        assert found(steps) == [(Kind.UNFINISHED_SEED, 4, 8)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
@@ -668,6 +684,6 @@ class TestSince:
         report = audited(steps, "A", since={"A": 20})
 
         assert not report.findings
-        assert only(report).numbers == (21, 22, 23)
+        assert numbers_of(only(report)) == (21, 22, 23)
         assert report.reading.tickets_read == 3
         assert "scan" not in steps.services.dynamodb.requests

@@ -14,15 +14,17 @@ from tests.support.cases import cases
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.chain import commitment_of
-from ticketctl.aws.ticket_events import MAX_REASON
+from ticket_numbering.contract.mark_events import MAX_REASON
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.evidence.chain import KEPT
-from ticketctl.sequences.marking import ERASE, VOID, Mark, Marking, checked_reason
+from ticketctl.sequences.marking import Marking, checked_reason
 from ticketctl.show.lookup import find_ticket
 
 NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
 ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
+
+CONFLICT = client_error("TransactionConflictException")
 
 
 class TestVoid:
@@ -54,6 +56,7 @@ class TestVoid:
             {"idempotency_key": "a key"},
             {"priority": "odd"},
             {"status": "lost"},
+            {"status": "lost", "voided_at": NOW, "voided_reason": "spam"},
             {"status": "voided"},
             {"status": "voided", "voided_at": "x"},
             {"status": "voided", "voided_reason": "spam"},
@@ -389,24 +392,28 @@ class TestMeanwhile:
 
 
 @pytest.mark.parametrize(
-    ("mark", "operation", "failure"),
+    ("status", "operation", "failure"),
     [
-        (VOID, "update_item", failing(client_error("TransactionConflictException"))),
-        (ERASE, "transact_write_items", cancelled("None", "TransactionConflict")),
+        (
+            "voided",
+            "update_item",
+            failing(client_error("TransactionConflictException")),
+        ),
+        ("erased", "transact_write_items", cancelled("None", "TransactionConflict")),
     ],
     ids=["void", "erase"],
 )
 def test_mark_is_retried_when_others_are_in_the_way(
-    given: Stage, mark: Mark, operation: str, failure: Callable[[], None]
+    given: Stage, status: str, operation: str, failure: Callable[[], None]
 ) -> None:
     """A repeat of the request tries to put the record of its key, say."""
     given.before(operation, *[failure] * 3)
     found = find_ticket(given, "PROJ", 7)
 
     def marking(attempts: int) -> Marking:
-        return Marking(given, mark, "spam", CALLER, without_sleep(attempts))
+        return Marking(given, status, "spam", CALLER, without_sleep(attempts))
 
     with pytest.raises(BusyError, match=r"PROJ-7: others kept .* 2 times in a row"):
         marking(2).apply(found)
     assert given.tickets()[7]["title"] == REQUEST.title
-    assert marking(2).apply(found).ticket.status == mark.status
+    assert marking(2).apply(found).ticket.status == status

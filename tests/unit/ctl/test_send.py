@@ -31,9 +31,8 @@ from ticketctl.cli.output import with_progress
 from ticketctl.files.csv_columns import mapped
 from ticketctl.files.lines import Line, Problems
 from ticketctl.files.request_file import Format, open_lines
-from ticketctl.send.checking import Check
+from ticketctl.send.checking import Check, DerivedKeys, keys_of
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 

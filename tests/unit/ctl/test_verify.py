@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.stub import Stubber
 
 from simulation.aws.messages import Message
 from tests.support.builders import (
@@ -18,7 +17,6 @@ from tests.support.builders import (
     create_tickets,
     ticket_fields,
 )
-from tests.support.canned_aws import aws_client, parameters
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
@@ -32,9 +30,8 @@ from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.evidence.findings import Finding, Kind
-from ticketctl.verify.database_times import database_times
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
-from ticketctl.verify.report import as_json, print_run
+from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
 
@@ -365,7 +362,7 @@ class TestVerdict:
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
 
-        times = as_json(run, judge(WELL))["seconds_to_announced"]
+        times = run_json(run, judge(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
 
@@ -446,32 +443,3 @@ class TestProbe:
         assert not is_heard
         assert 60 <= services.scheduler.now < 62
         assert len(sent) < 60, "it listens between two requests"
-
-
-TABLES = {"TicketsTableName": "tickets", "IdempotencyKeysTableName": "keys"}
-
-
-def test_times_are_those_of_calls_that_cloudwatch_has_seen() -> None:
-    cloudwatch = Stubber(aws_client("cloudwatch"))
-    asked = parameters(cloudwatch.client)
-    point = {"SampleCount": 1200.0, "Average": 12.34, "Maximum": 99.0}
-    for points in ([point], [], [], []):
-        cloudwatch.add_response("get_metric_statistics", {"Datapoints": points})
-
-    found = database_times(canned_stack(TABLES, cloudwatch=cloudwatch))
-
-    wanted = [
-        {one["Name"]: one["Value"] for one in call["Dimensions"]} for call in asked
-    ]
-    assert wanted[0] == {"TableName": "tickets", "Operation": "TransactWriteItems"}
-    assert {call["TableName"] for call in wanted} == {"tickets", "keys"}
-    assert {call["MetricName"] for call in asked} == {"SuccessfulRequestLatency"}
-    assert found == [
-        {
-            "table": "tickets",
-            "operation": "TransactWriteItems",
-            "calls": 1200,
-            "average_ms": 12.3,
-            "maximum_ms": 99.0,
-        }
-    ]

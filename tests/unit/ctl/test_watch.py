@@ -20,13 +20,13 @@ from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.topic import subscribe_queue
 from ticketctl.cli.errors import CloudError
-from ticketctl.watch.temporary_queue import (
+from ticketctl.watch.watching import (
     MAX_AGE_SECONDS,
+    Screen,
     name_start,
     remove_old,
     temporary_queue,
 )
-from ticketctl.watch.watching import Screen
 
 TOPIC_ARN: Final = "arn:aws-cn:sns:cn-north-1:123456789012:assignments"
 QUEUES: Final = "arn:aws-cn:sqs:cn-north-1:123456789012"

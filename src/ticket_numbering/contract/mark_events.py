@@ -1,20 +1,19 @@
-"""The events of voided and erased tickets, and that of a number again."""
+"""The events on the topic: a ticket is void, or has lost its text."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.dynamodb_items import (
-    ASSIGNED_AT,
     ERASED,
+    NUMBER,
     REASONS,
     TIMES,
     VOIDED,
 )
-from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
+from ticket_numbering.contract.events import TicketEvent, ticket_key
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
-from ticket_numbering.contract.messages import Assignment, CreateTicket
-from ticketctl.aws.items import Ticket
 
 MAX_REASON: Final = 500
 """Ours: the ticket keeps it for ever, and every subscriber gets it."""
@@ -58,26 +57,28 @@ class TicketMarked(TicketEvent):
     status: ClassVar[str]
 
     @classmethod
-    def of(cls, ticket: Ticket, source: str) -> Self:
-        """Build the event of a ticket; a repeat builds an equal one.
+    def of(cls, item: Mapping[str, Any], *, source: str) -> Self:
+        """Build the event of a ticket's item; a repeat builds an equal one.
 
         Raises:
             ValidationError: The item lacks a field of the event.
         """
         at = TIMES[cls.status]
+        project_id, number = item["project_id"], int(item[NUMBER])
+        key = ticket_key(project_id, number)
         data = {
-            "project_id": ticket.project_id,
-            "number": ticket.number,
-            "ticket_key": ticket.ticket_key,
-            "idempotency_key": ticket.idempotency_key,
-            "reason": ticket.fields.get(REASONS[cls.status]),
-            at: ticket.fields.get(at),
+            "project_id": project_id,
+            "number": number,
+            "ticket_key": key,
+            "idempotency_key": item.get("idempotency_key"),
+            "reason": item.get(REASONS[cls.status]),
+            at: item.get(at),
         }
         return cls.model_validate(
             {
                 "source": source,
-                "id": f"{ticket.ticket_key}/{cls.status}",
-                "subject": ticket.ticket_key,
+                "id": f"{key}/{cls.status}",
+                "subject": key,
                 "time": data[at],
                 "data": data,
             }
@@ -110,18 +111,3 @@ class TicketErased(TicketMarked):
         description="The fact and its version; a breaking change gets a new one.",
     )
     data: ErasedTicket
-
-
-def assigned_again(ticket: Ticket, source: str, padding: int) -> TicketNumberAssigned:
-    """Build the event of a ticket's number, as the worker made it.
-
-    Raises:
-        ValueError: The ticket is malformed.
-    """
-    names = CreateTicket.model_fields.keys() & ticket.fields.keys()
-    request = CreateTicket.model_validate({name: ticket.fields[name] for name in names})
-    date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
-    assignment = Assignment(
-        ticket.number, request.fingerprint, date, ticket.chain or None
-    )
-    return TicketNumberAssigned.of(request, assignment, source=source, padding=padding)
