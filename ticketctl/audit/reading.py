@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import RECORD_ID
+from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_of_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
 from ticketctl.audit.numbers import Numbers
@@ -160,7 +160,7 @@ class AuditReading:
                 record = key_record(item)
             except NotThereError:
                 identity = item[RECORD_ID]["S"]
-                project_id = identity.partition("#")[0]
+                project_id = key_of_id(identity).project_id
                 self._note_malformed(project_id, f"the record {identity}")
                 continue
             if not self.numbers.match(record):
