@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -37,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error), error.status)
     except AWS_ERRORS as error:
         _fail(str(explained(error)), Status.CLOUD)
+    except sqlite3.Error as error:
+        hint = "SQLITE_TMPDIR names another folder"
+        _fail(f"a temporary file of SQLite: {error}; {hint}", Status.USAGE)
     except Exception as error:
         # Also in the middle of a run, when they are refreshed.
         if is_of_credentials(error):

@@ -31,7 +31,7 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.csv_columns import shown_value, whole
-from ticketctl.files.lines import Line
+from ticketctl.files.lines import Line, Problems
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.fitting import fitted
 from ticketctl.importing.times import Times
@@ -66,16 +66,16 @@ class Defaults:
 
 
 def check_lines(
-    lines: Iterable[Line], defaults: Defaults
-) -> Iterator[Existing | Reserved | tuple[int, str]]:
-    """Yield the lines, and the numbers of the bad ones with the reasons."""
+    lines: Iterable[Line], defaults: Defaults, problems: Problems
+) -> Iterator[Existing | Reserved]:
+    """Yield the good lines, and add the bad ones to the problems."""
     seen: dict[tuple[str, str, int | str], int] = {}
     for line in lines:
         try:
             ticket = _ticket(line, defaults)
             _refuse_repeats(ticket, seen)
         except PoisonMessageError as error:
-            yield line.number, str(error)
+            problems.add(line.number, str(error))
         else:
             yield ticket
 

@@ -23,20 +23,13 @@ def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Ticket
     Raises:
         InputError: A line is wrong, or there is none.
     """
-    tickets: list[Existing] = []
-    reserved: list[Reserved] = []
     problems = Problems(file)
-    for found in check_lines(lines, defaults):
-        if isinstance(found, Existing):
-            tickets.append(found)
-        elif isinstance(found, Reserved):
-            reserved.append(found)
-        else:
-            problems.add(*found)
+    found = [*check_lines(lines, defaults, problems)]
     _end(problems, file)
-    if not (tickets or reserved):
+    if not found:
         raise InputError(f"{shown_name(file)}: holds no ticket")
-    return Tickets(tickets, reserved)
+    tickets = [one for one in found if isinstance(one, Existing)]
+    return Tickets(tickets, [one for one in found if isinstance(one, Reserved)])
 
 
 def refuse_beyond(limits: Limits, tickets: Sequence[Existing], file: str) -> None:

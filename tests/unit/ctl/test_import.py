@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticketctl.aws.items import plain, serialized
 from ticketctl.cli.errors import BusyError, Status
+from ticketctl.files.lines import Problems
 from ticketctl.files.request_file import json_lines
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import Known
@@ -31,6 +33,16 @@ RESERVED: Any = {"status": "reserved", "reserved_at": NOW, "reserved_by": CALLER
 RESERVED_LINE = RESERVED | {"project_id": "PROJ", "number": 9, "chain": "v1:c"}
 
 
+@dataclass
+class Noted(Problems):
+    """Keeps the problems, too."""
+
+    noted: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, line: int, why: str) -> None:
+        self.noted.append((line, why))
+
+
 def read(
     *lines: Any,
     project: str | None = None,
@@ -39,16 +51,9 @@ def read(
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
-    tickets: list[Existing] = []
-    wrong: list[tuple[int, str]] = []
-    for found in check_lines(
-        json_lines(texts), Defaults(NOW, project, Times(date_format), fit)
-    ):
-        if isinstance(found, Existing):
-            tickets.append(found)
-        elif isinstance(found, tuple):
-            wrong.append(found)
-    return tickets, wrong
+    defaults, problems = Defaults(NOW, project, Times(date_format), fit), Noted("-")
+    found = [*check_lines(json_lines(texts), defaults, problems)]
+    return [one for one in found if isinstance(one, Existing)], problems.noted
 
 
 TIMES = [

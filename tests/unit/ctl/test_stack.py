@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -481,8 +482,16 @@ class TestCredentials:
 class TestCommand:
     """A command ends with a line and a status, never with a traceback."""
 
-    def test_one_line_says_what_the_machine_refuses(self) -> None:
-        with command(failing(OSError(28, "No space left on device"))):
+    @pytest.mark.parametrize(
+        "error",
+        [
+            OSError(28, "No space left on device"),
+            sqlite3.OperationalError("database or disk is full"),
+        ],
+        ids=["file", "temporary file"],
+    )
+    def test_one_line_says_what_the_machine_refuses(self, error: Exception) -> None:
+        with command(failing(error)):
             ended = ctl("look")
 
         assert (ended.status, ended.out) == (Status.USAGE, "")
