@@ -13,42 +13,28 @@ from ticket_numbering.contract.chain import (
 )
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
-    CALLERS,
+    ATTRIBUTES,
     CHAIN,
     COMMITMENT,
+    COVERED,
     ERASED,
-    IMPORTED_BY,
-    NUMBER,
+    MARKED,
     ORIGIN,
-    REASONS,
     SALT,
-    SEED_ATTRIBUTES,
-    STATUS,
-    TIMES,
     VOIDED,
 )
 from ticket_numbering.contract.field_types import moment_of
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import CONTENT_DEFAULTS
 from ticketctl.aws.items import Ticket
 from ticketctl.evidence.findings import Kind, Range
 
 ERASED_TITLE: Final = "erased"
 
-KEPT: Final = frozenset(
-    {
-        *("project_id", NUMBER, "idempotency_key", ASSIGNED_AT),
-        *("title", "priority", ORIGIN, IMPORTED_BY, *SEED_ATTRIBUTES),
-        *(CHAIN, COMMITMENT, STATUS),
-        *(TIMES[VOIDED], REASONS[VOIDED], CALLERS[VOIDED]),
-        *(TIMES[ERASED], REASONS[ERASED], CALLERS[ERASED]),
-    }
-)
+_TEXT: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key"} | {SALT}
+"""The attributes that a ticket loses when it is erased, but for two."""
+
+KEPT: Final = ATTRIBUTES - _TEXT | {"title", "priority"}
 """The attributes that an erased ticket keeps; all others go, known or not."""
-
-_TEXT: Final = CreateTicket.model_fields.keys() | {SALT}
-"""The attributes of this release that a ticket loses when it is erased."""
-
-_KNOWN: Final = KEPT | _TEXT
 
 _JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
 
@@ -86,8 +72,11 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
         yield Kind.CHAINED_EXTERNAL
     if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
         yield Kind.MISDATED
-    if problem := chain_problem(ticket, before):
+    problem = chain_problem(ticket, before)
+    if problem:
         yield problem
+    if problem not in _JUDGED and _is_uncovered(ticket):
+        yield Kind.NOT_VERIFIABLE
 
 
 def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
@@ -130,7 +119,18 @@ def commitment_to(ticket: Ticket, fingerprint: str | None) -> str | None:
 
 def has_unknown_attributes(ticket: Ticket) -> bool:
     """Return whether the text may have a field that this release does not know."""
-    return not ticket.fields.keys() <= _KNOWN
+    return not ticket.fields.keys() <= ATTRIBUTES
+
+
+def _is_uncovered(ticket: Ticket) -> bool:
+    """Return whether it says more than its hash covers, and its status explains.
+
+    Of what an erased one has too much there is a finding of its own, and of an origin.
+    """
+    if ticket.status == ERASED or ORIGIN in ticket.fields:
+        return False
+    marks = MARKED[VOIDED] if ticket.status == VOIDED else set()
+    return not ticket.fields.keys() <= COVERED | marks
 
 
 def of_erased(ticket: Ticket) -> Iterator[Kind]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
-    CALLERS,
+    ASSIGNED_AT,
+    ATTRIBUTES,
     CHAIN,
-    COMMITMENT,
     ERASED,
     EXTERNAL,
     IMPORTED_BY,
@@ -17,8 +17,6 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     REASONS,
     RESERVED,
-    SALT,
-    SEED_ATTRIBUTES,
     STATUS,
     TIMES,
 )
@@ -42,12 +40,7 @@ FIELDS: Final = ("key", "number", "assigned_at")
 _KNOWN: Final = {*FIELDS, *CreateTicket.model_fields}
 """Fields that are absent if they are null."""
 
-LEFT_BEHIND: Final = SEED_ATTRIBUTES | {
-    *(CHAIN, SALT, COMMITMENT, ORIGIN, IMPORTED_BY, STATUS),
-    *TIMES.values(),
-    *REASONS.values(),
-    *CALLERS.values(),
-}
+LEFT_BEHIND: Final = ATTRIBUTES - {NUMBER, ASSIGNED_AT, *CreateTicket.model_fields}
 """Attributes of an exported item that an import ignores.
 
 A hash covers the hash before it, of another table; void and erase set their marks.

@@ -9,7 +9,12 @@ from zlib import crc32
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
 from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.contract.messages import (
+    CONTENT_DEFAULTS,
+    Assignment,
+    CreateTicket,
+    RequestKey,
+)
 
 NUMBER: Final = "number"
 """The sort key of a ticket; its key's record has it too."""
@@ -79,6 +84,20 @@ ERASED_FINGERPRINT: Final = f"{ERASED}:"
 
 HEAD_ATTRIBUTES: Final = (NUMBER, ASSIGNED_AT, CHAIN, ORIGIN)
 """The attributes of a ticket that the next one depends on."""
+
+COVERED: Final = CONTENT_DEFAULTS.keys() | {NUMBER, ASSIGNED_AT, CHAIN, SALT}
+"""The attributes of a ticket that its hash covers, and the hash."""
+
+MARKED: Final = {
+    status: {STATUS, TIMES[status], REASONS[status], CALLERS[status]}
+    for status in TIMES
+}
+"""The attributes that a status brings."""
+
+ATTRIBUTES: Final = COVERED.union(
+    {COMMITMENT, ORIGIN, IMPORTED_BY}, SEED_ATTRIBUTES, *MARKED.values()
+)
+"""All that this release writes to the items of the tickets' table, whoever writes."""
 
 Fields = dict[str, Any]
 

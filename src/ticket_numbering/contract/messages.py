@@ -208,6 +208,8 @@ CONTENT_DEFAULTS: Final = {
 def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     """Return the fingerprint of a ticket's text, valid or not, as it is stored.
 
+    Of the fields that a request can leave out only the priority is always stored.
+
     Raises:
         TypeError: It has a value that no request can have.
     """
@@ -215,7 +217,7 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
         {
             name: ticket[name]
             for name, default in CONTENT_DEFAULTS.items()
-            if name in ticket and ticket[name] != default
+            if name in ticket and (name, ticket[name]) != ("priority", default)
         }
     )
 
