@@ -36,6 +36,12 @@ TEXT = {
 }
 # <!-- /generated -->
 
+# What else is in a ticket, and what its status adds.
+COVERED = {*TEXT, "number", "assigned_at", "chain", "salt"}
+VOIDED = {"status", "voided_at", "voided_reason", "voided_by"}
+ERASED = {*VOIDED, "commitment", "erased_at", "erased_reason", "erased_by"}
+ADDED = {"voided": VOIDED, "erased": ERASED}
+
 Ticket = dict[str, Any]
 
 
@@ -94,6 +100,8 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
         return
     if "origin" in ticket:
         yield "external, but it has a chain"
+    elif attributes - COVERED - ADDED.get(str(status), set()):
+        yield "it has an attribute or a status that no hash covers"
     dates = [str(one.get("assigned_at", "")) for one in (before, ticket)]
     if "origin" not in before and dates != sorted(dates):
         yield "dated before the ticket before it"

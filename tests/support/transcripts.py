@@ -30,8 +30,10 @@ from typing import Any, Final
 
 import pytest
 
+from simulation.aws.tables import TICKETS
 from tests.support.stage import Stage
 from tests.support.steps import Steps
+from ticket_numbering.contract.dynamodb_items import ATTRIBUTES
 from ticketctl.__main__ import main
 from ticketctl.cli.output import notes
 
@@ -263,6 +265,9 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
             else:
                 steps.write(line[2:], is_last=not following.startswith("< "))
                 yield line, []
+        items = stage.services.tables.items(TICKETS)
+        written = {name for item in items for name in item}
+        assert written <= ATTRIBUTES | {*re.findall(r"\w+", text)}, "not in ATTRIBUTES"
 
 
 def play(text: str, folder: Path) -> str:

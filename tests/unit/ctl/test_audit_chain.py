@@ -21,7 +21,12 @@ from tests.support.audits import (
     numbers_of,
     only,
 )
-from tests.support.builders import block_of, create_ticket, create_tickets
+from tests.support.builders import (
+    ASSIGNED_AT,
+    block_of,
+    create_ticket,
+    create_tickets,
+)
 from tests.support.cases import cases, plain_id
 from tests.support.evidence import erase, run_verifier, verifier
 from tests.support.seed_items import (
@@ -85,9 +90,9 @@ def behind_a_gap(steps: Steps) -> None:
     retitle(steps, 5)
 
 
-def own_segment(steps: Steps) -> None:
+def own_segment(steps: Steps, date: str = ASSIGNED_AT) -> None:
     remove(steps, 3, 4, 5, 6)
-    segment(steps, 4)
+    steps.put(*block_items(block_of([create_ticket("A")], 4, date)))
 
 
 def erased_with_fingerprint(steps: Steps) -> None:
@@ -124,6 +129,15 @@ FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
     "erased-with-what-is-unknown": (
         lambda steps: erased(steps, 2, unheard_of="left"),
         [(Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
+    "erased-with-what-is-unknown-and-another-hash": (
+        lambda steps: erased(steps, 2, unheard_of="left", commitment="other"),
+        [(Kind.CHANGED, 2, 2), (Kind.NOT_VERIFIABLE, 2, 2)],
+    ),
+    # Behind a gap nobody knows the date before it.
+    "dated-before-a-gap": (
+        lambda steps: own_segment(steps, "2020-01-01T00:00:00.000Z"),
+        [(Kind.GAP, 3, 3)],
     ),
     "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
     "later-release": (
@@ -477,6 +491,40 @@ class TestDamage:
 
         assert (Kind.CHANGED, 2, 2) in found(steps)
         assert any(problem.startswith("A-2:") for problem in verified(steps))
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("note", {"S": "paid"}),
+            ("max_number", {"N": "3"}),
+            ("reserved_up_to", {"N": "99"}),
+            ("voided_reason", {"S": "void after all"}),
+            ("commitment", {"S": "x"}),
+            ("status", {"S": "closed"}),
+        ],
+        ids=plain_id,
+    )
+    def test_ticket_is_not_verifiable_when_it_says_more_than_its_hash_covers(
+        self, steps: Steps, name: str, value: dict[str, Any]
+    ) -> None:
+        steps.numbers("A", 2)
+        steps.read("A", 2)[name] = value
+
+        assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
+        assert verified(steps) == [
+            "A-2: it has an attribute or a status that no hash covers"
+        ]
+
+    @pytest.mark.parametrize("value", [{"L": []}, {"NULL": True}], ids=str)
+    def test_ticket_is_changed_when_a_default_is_spelled_out(
+        self, steps: Steps, value: dict[str, Any]
+    ) -> None:
+        """The worker writes none, so neither audit nor verifier leaves it out."""
+        steps.numbers("A", 2)
+        steps.read("A", 2)["labels"] = value
+
+        assert (Kind.CHANGED, 2, 2) in found(steps)
+        assert verified(steps) == ["A-2: its chain does not fit the ticket before it"]
 
     @pytest.mark.parametrize(
         "fields",

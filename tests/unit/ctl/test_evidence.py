@@ -204,6 +204,7 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "dated-back": dated_back,
     "disguised": lambda sequence: sequence.change(3, title="X", origin=EXTERNAL),
     "erased-with-text": lambda sequence: sequence.erase(3, "Other"),
+    "added": lambda sequence: sequence.change(3, note="paid"),
     "beyond-us": lambda sequence: sequence.change(3, title="Changed", unheard_of="x"),
     "record": lambda sequence: sequence.change_key(3, fingerprint="v1:other"),
     "one-hash": lambda sequence: sequence.change(
