@@ -13,6 +13,7 @@ from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import print_json, spinner
 from ticketctl.commands.application import SEQUENCES, Json, command, stack_of
+from ticketctl.commands.export import Rate, TicketsTable
 from ticketctl.show.lookup import checked_project
 
 
@@ -34,12 +35,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         list[str] | None,
         typer.Option(help="Audit this project alone; can be repeated."),
     ] = None,
-    rate: Annotated[
-        int | None, typer.Option(min=1, help="Read units a second, at most.")
-    ] = None,
-    tickets_table: Annotated[
-        str | None, typer.Option(help="Another table of tickets: a restored one, say.")
-    ] = None,
+    rate: Rate = None,
+    tickets_table: TicketsTable = None,
     keys_table: Annotated[
         str | None, typer.Option(help="The idempotency keys' table that belongs to it.")
     ] = None,
@@ -77,7 +74,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
             "give both --tickets-table and --keys-table: they belong together"
         )
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
-    known = read_heads(save) if save and _is_begun(save) else []
+    is_begun = save and Path(save).exists() and Path(save).stat().st_size
+    known = read_heads(save) if save and is_begun else []
     heads = [head for path in check or () for head in read_heads(path, projects)]
     last = _last_heads(since, projects) if since else []
     stack = stack_of(ctx)
@@ -107,8 +105,3 @@ def _last_heads(path: str, projects: Sequence[str]) -> Sequence[Head]:
     if missing := {*projects} - {head.project_id for head in last}:
         raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
     return last
-
-
-def _is_begun(path: str) -> bool:
-    """Tell whether a file of heads has any."""
-    return Path(path).exists() and Path(path).stat().st_size > 0

@@ -15,6 +15,11 @@ from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.export.export import Export
 from ticketctl.show.lookup import checked_project
 
+Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at most.")]
+TicketsTable = Annotated[
+    str | None, typer.Option(help="Another table of tickets: a restored one, say.")
+]
+
 STEP: Final = 100
 """Items between two updates of the progress."""
 
@@ -34,12 +39,8 @@ def export(
         list[str] | None,
         typer.Option(help="Export this project alone; can be repeated."),
     ] = None,
-    rate: Annotated[
-        int | None, typer.Option(min=1, help="Read units a second, at most.")
-    ] = None,
-    tickets_table: Annotated[
-        str | None, typer.Option(help="Another table of tickets: a restored one, say.")
-    ] = None,
+    rate: Rate = None,
+    tickets_table: TicketsTable = None,
 ) -> None:
     """Print every ticket whole, a JSON document a line.
 

@@ -70,7 +70,7 @@ def erase(
 
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)
-_OF_RECORD: Final = (NUMBER, FINGERPRINT)
+_OF_RECORD: Final = (NUMBER,)
 """The attributes that must be as they were found."""
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from tests.support.stage import Stage, without_sleep
 from ticket_numbering.contract.envelope import Envelope
 from ticketctl.aws.items import serialized
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.tickets import around_each, tickets_above, tickets_below
+from ticketctl.aws.tickets import around_each
 from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError
 from ticketctl.sequences.announcing import Announcer
@@ -194,23 +193,13 @@ class TestRange:
         assert ids(stage.published) == [f"PROJ-{first}", f"PROJ-{last}"]
         assert "PROJ has an item with the number 2.5; see: ticketctl audit" in ended.err
 
-    def test_items_are_read_each_once_when_numbers_are_fractions(
-        self, stage: Stage
-    ) -> None:
-        """An item between two numbers hides neither."""
+    def test_number_is_found_when_a_fraction_is_before_it(self, stage: Stage) -> None:
         stage.put(1, 2)
         stage.write(ticket_item("PROJ", "1.5", "another key"))
-        below = tickets_below(stage, "PROJ", 3, page=2)
-        above = tickets_above(stage, "PROJ", 0)
+
         around = around_each(stage, "PROJ", [1, 2])
-        given = [one.there for _, one in around if one.there]
 
-        read = [
-            [str(one.fields["number"]) for one in islice(tickets, 9)]
-            for tickets in (below, above, given)
-        ]
-
-        assert read == [["2", "1.5", "1"], ["1", "1.5", "2"], ["1", "2"]]
+        assert [one.there and one.there.number for _, one in around] == [1, 2]
 
     @pytest.mark.parametrize("first", [1, 2])
     @pytest.mark.parametrize(
