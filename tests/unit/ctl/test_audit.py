@@ -132,10 +132,6 @@ FLAWS: dict[str, tuple[list[Item], Finding]] = {
         [key_item("A", 9, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
     ),
-    "another project's number": (
-        [key_item("C", 1, "key-1")],
-        Finding(Kind.KEY_WITHOUT_TICKET, "C", (1,), "key-1"),
-    ),
     "a reserved number": (
         [reserved_item("A", 3, 3), key_item("A", 3, "lone")],
         Finding(Kind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
