@@ -31,7 +31,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,17 +94,13 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: FULL := 1
-lab: simulate explore known-bad mutants  ## Run the long checks, for an hour or more: the next four, in full.
+lab: simulate known-bad mutants  ## Run the long checks, for an hour or more.
 
 prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, in 4 minutes, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
-
-explore: .venv/ready  ## Explore every state of small configurations of the same model, in half a minute.
-	@PYTHONPATH=src:lab $(BIN)/python -m simulation explore
 
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
