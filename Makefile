@@ -189,8 +189,8 @@ setup:
 	@cmp -s $(REQUIREMENTS) $@ || $(call environments,$* $(REQUIREMENTS))
 
 # First and alone, so that a machine without network says so once.
-.venv-uv/ready:
-	@$(call environments) > /dev/null
+.venv-uv/ready: always
+	@cmp -s requirements/uv.txt $@ || $(call environments,.venv-uv requirements/uv.txt)
 
 environments = { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
@@ -204,6 +204,7 @@ always:
 	@chmod +x $@
 
 requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
+	$(call compile,uv,requirements/uv.txt)
 	$(call compile,runtime,src/requirements.txt)
 	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
 	$(call compile,emulator,requirements/emulator.txt)
