@@ -4,6 +4,7 @@ PYTHON ?= python3
 LAMBDA_PYTHON ?= python3.13
 FILE ?=
 FIFO ?=
+EVENT ?= events/batch.json
 SEEDS ?= 10000
 SEED ?=
 FULL ?=
@@ -57,13 +58,14 @@ endef
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
 	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
-	PYTHONPATH=src $(BIN)/python -m ticketctl.local.sam_template
+	PYTHONPATH=src $(BIN)/python -m ticketctl.local.connection_files
 	$(call compile_artifact,.build/sam/NumberingWorker)
+	@printf 'Next, in place of the above: `make up`, and in another terminal `make invoke`.\n'
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
 	@test -f .build/sam/local.json || { echo "build the function first: make build" >&2; exit 1; }
-	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
+	$(SAM) local invoke --event "$(EVENT)"
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)

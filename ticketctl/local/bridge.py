@@ -6,6 +6,7 @@ Where the engine runs in a machine of its own, as on macOS and Windows, it passe
 connections to loopback on by itself.
 """
 
+import platform
 import socket
 import socketserver
 import threading
@@ -26,6 +27,11 @@ def gateway() -> str | None:
     addresses = psutil.net_if_addrs().get(_BRIDGE, [])
     found = (own.address for own in addresses if own.family == socket.AF_INET)
     return next(found, None)
+
+
+def has_bridge() -> bool:
+    """Return whether containers can reach this machine; elsewhere they always do."""
+    return gateway() is not None or platform.system() != "Linux"
 
 
 class _Server(socketserver.ThreadingTCPServer):
