@@ -57,7 +57,7 @@ endef
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
+	$(BIN)/python -m ticketctl.local.artifact .build/sam/NumberingWorker
 	PYTHONPATH=src $(BIN)/python -m ticketctl.local.connection_files
 	$(call compile_artifact,.build/sam/NumberingWorker)
 	@printf 'Next, in place of the above: `make up`, and in another terminal `make invoke`.\n'
@@ -69,7 +69,7 @@ invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
-	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
+	$(BIN)/python -m ticketctl.local.artifact .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.

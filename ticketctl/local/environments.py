@@ -57,12 +57,12 @@ def make_environment(directory: Path, requirements: Path) -> None:
         venv = sys.executable, "-m", "venv", "--clear"
         made = f"Python could not make {directory}"
         if directory.name == UV_ENVIRONMENT.name:
-            _run(*venv, directory, failed=made)
+            run(*venv, directory, failed=made)
             pip = python, "-m", "pip", "install", "--quiet", "--require-hashes"
             options = "--disable-pip-version-check", "--requirement", requirements
-            _run(*pip, *options, failed="pip could not install uv")
+            run(*pip, *options, failed="pip could not install uv")
         else:
-            _run(*venv, "--without-pip", directory, failed=made)
+            run(*venv, "--without-pip", directory, failed=made)
             uv("pip", "sync", "--require-hashes", "--python", directory, requirements)
         shutil.copyfile(requirements, ready)
 
@@ -74,7 +74,7 @@ def uv(*arguments: str | Path) -> None:
         ToolError: uv failed, or is not installed.
     """
     command = UV_ENVIRONMENT / "bin" / "uv", "--quiet", *arguments
-    _run(*command, failed=f"uv could not install {arguments[-1]}", **settings())
+    run(*command, failed=f"uv could not install {arguments[-1]}", **settings())
 
 
 def settings() -> dict[str, str]:
@@ -84,7 +84,7 @@ def settings() -> dict[str, str]:
         ToolError: uv is not installed.
     """
     pip = UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "config", "list"
-    return uv_variables(_run(*pip, failed="pip does not tell its settings"), os.environ)
+    return uv_variables(run(*pip, failed="pip does not tell its settings"), os.environ)
 
 
 def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -112,7 +112,12 @@ def reason(output: str) -> str:
     return next(iter((*errors, *output.strip().splitlines())), "no reason given")
 
 
-def _run(*command: str | Path, failed: str, **variables: str) -> str:
+def run(*command: str | Path, failed: str, **variables: str) -> str:
+    """Run a program with these variables, too; return its output.
+
+    Raises:
+        ToolError: It failed, with these words before its own, or it is not installed.
+    """
     if not Path(command[0]).exists():
         raise ToolError(f"There is no {command[0]}: `make setup` installs it.")
     result = subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
