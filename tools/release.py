@@ -82,9 +82,7 @@ def _translated() -> dict[str, Any]:
 
 
 def _template(root: Path = ROOT) -> dict[str, Any]:
-    text = (root / "template.yaml").read_text(encoding="utf-8")
-    template: dict[str, Any] = yaml_parse(text)
-    return template
+    return dict(yaml_parse((root / "template.yaml").read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":
