@@ -11,7 +11,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import psutil
@@ -36,7 +36,6 @@ def has_bridge() -> bool:
 
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
-    allow_reuse_address = True
 
 
 class _PassOn(socketserver.BaseRequestHandler):
@@ -62,13 +61,9 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 @contextmanager
 def bridge(port: int) -> Iterator[None]:
     """Pass connections from containers on to the port, within the block."""
-    address = gateway()
-    if address is None:
+    with ExitStack() as exits:
+        if address := gateway():
+            server = exits.enter_context(_Server((address, port), _PassOn))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            exits.callback(server.shutdown)
         yield
-        return
-    with _Server((address, port), _PassOn) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield
-        finally:
-            server.shutdown()

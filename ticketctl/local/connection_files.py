@@ -36,7 +36,7 @@ _HOST: Final = "host.docker.internal"
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one system at a time have the files, which the next would overwrite.
+    """Let one system at a time have the files, which go with it.
 
     Raises:
         ToolError: Another one has them.
@@ -47,7 +47,11 @@ def lock() -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ToolError("`make up` runs already in this checkout") from None
-        yield
+        try:
+            yield
+        finally:
+            SHELL_FILE.unlink(missing_ok=True)
+            FUNCTION_FILE.unlink(missing_ok=True)
 
 
 def variables(stack: LocalStack) -> dict[str, str]:

@@ -36,8 +36,8 @@ def deploy(
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
     _refuse_unknown(parameters, document)
-    function = document["Resources"][FUNCTION]
-    function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
+    function = document["Resources"][FUNCTION]["Properties"]
+    function["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     simplify_alarms(document)
     # YAML reads an unquoted policy version as a date.
     body = json.dumps(document, default=str)

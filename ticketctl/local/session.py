@@ -15,7 +15,6 @@ from ticketctl.aws.topic import subscribe
 from ticketctl.cli.output import console, counted
 from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
-    FUNCTION_FILE,
     SHELL_FILE,
     lock,
     write_function_file,
@@ -92,12 +91,8 @@ class Session:
         ):
             write_function_file(stack)
             write_shell_file(stack)
-            try:
-                _print_places(stack)
-                _stay(_listen(stack))
-            finally:
-                for file in (SHELL_FILE, FUNCTION_FILE):
-                    file.unlink(missing_ok=True)
+            _print_places(stack)
+            _stay(_listen(stack))
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:
