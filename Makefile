@@ -107,7 +107,7 @@ simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faul
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, or the baseline say why not; an hour.
+mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, but for those that `[tool.mutants]` allows; an hour.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
